@@ -29,6 +29,7 @@ export const workloadTypes = (): ResourceType[] => [
     namespaced: false,
     shortNames: ['no'],
     selectableFields: ['spec.unschedulable'],
+    prepare: (object) => void specOf(object),
   }),
   stored('/services', 'Service', 'An address for the pods that a selector finds.', {
     shortNames: ['svc'],

@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { badRequest, notImplemented } from '../../../../src/api/status.ts';
 import { type Backend, findObject, getObject, type Target } from '../backend.ts';
-import { deleteObject, deleteOptions } from '../delete.ts';
-import { type Exchange, requiredObject, sendJson } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import { isTrue } from '../request-info.ts';
 import type { SubresourceAnswer, Upgrade } from '../resources.ts';
+import { evict } from './disruption.ts';
 import { execute } from './exec.ts';
 import { ContainerLog, type LogOptions, lifeOf } from './log.ts';
 import type { ContainerStatus, Pod } from './shapes.ts';
@@ -37,13 +37,6 @@ async function streamCommand(upgrade: Upgrade, target: Target): Promise<void> {
   const container = pod.spec.containers.find((one) => one.name === name);
   if (container === undefined || state.running === undefined) throw badRequest(`container ${name} is not running`);
   await execute(upgrade, pod, container);
-}
-
-async function evict(exchange: Exchange, target: Target): Promise<void> {
-  const { backend, info } = exchange;
-  const { deleteOptions: body } = await requiredObject(exchange, 'Eviction');
-  deleteObject(backend, target, deleteOptions(info.query, body), { user: exchange.user, warn: () => {} });
-  sendJson(exchange, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
 /** The place where lines go. */

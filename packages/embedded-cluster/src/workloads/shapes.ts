@@ -104,6 +104,7 @@ export const collections = {
   services: '/services',
   deployments: 'apps/deployments',
   replicaSets: 'apps/replicasets',
+  budgets: 'policy/poddisruptionbudgets',
 } as const;
 export type Collection = (typeof collections)[keyof typeof collections];
 

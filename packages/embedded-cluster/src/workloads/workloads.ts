@@ -5,6 +5,7 @@ import { keyOf, objectKey, type StoredObject } from '../objects.ts';
 import type { Change } from '../store.ts';
 import { Component, controllerOf } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
+import { reconcileBudget } from './disruption.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
@@ -40,6 +41,7 @@ export class Workloads {
     this.#queues = new Map<string, WorkQueue>([
       [collections.deployments, queue('deployment', (key) => reconcileDeployment(manager, key))],
       [collections.replicaSets, queue('replica set', (key) => reconcileReplicaSet(manager, key))],
+      [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
     ]);
     this.#unsubscribe = backend.store.subscribe((change) => this.#observe(change));
@@ -67,12 +69,18 @@ export class Workloads {
     if (type !== 'DELETED') this.#queues.get(collection)?.add(key);
     this.#addOwner(object);
     if (collection === collections.nodes) this.#retryUnscheduled();
+    if (collection === collections.pods) this.#recount(object);
   }
 
   #addOwner(object: StoredObject): void {
     const owner = controllerOf(object);
     const collection = owner && collectionByKind[owner.kind];
     if (collection) this.#queues.get(collection)?.add(objectKey(object.metadata.namespace, owner.name));
+  }
+
+  #recount({ metadata: { namespace } }: StoredObject): void {
+    for (const budget of this.#backend.store.list(collections.budgets, { namespace }) ?? [])
+      this.#queues.get(collections.budgets)?.add(keyOf(budget));
   }
 
   #retryUnscheduled(): void {

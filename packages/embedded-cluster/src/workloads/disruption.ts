@@ -1,0 +1,81 @@
+/**
+ * Evictions, and the PodDisruptionBudgets that they obey.
+ *
+ * @see https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+ */
+
+import { parseLabelSelector } from '../../../../src/api/selectors.ts';
+import { StatusError } from '../../../../src/api/status.ts';
+import { type Backend, getObject, type Target } from '../backend.ts';
+import { deleteObject, deleteOptions } from '../delete.ts';
+import { type Exchange, requiredObject, sendJson } from '../exchange.ts';
+import { type StoredObject, timestamp, valueAt } from '../objects.ts';
+import { selectorText } from './cells.ts';
+import type { Component } from './component.ts';
+import { collections, isActive, isReady, type Pod } from './shapes.ts';
+
+const covers = ({ spec }: StoredObject, { metadata }: StoredObject): boolean => {
+  const selector = valueAt(spec, ['selector']);
+  const text = selectorText(selector);
+  return selector !== undefined && parseLabelSelector(text === '<none>' ? '' : text)(metadata.labels ?? {});
+};
+
+function amountOf(value: unknown, expected: number): number {
+  return typeof value === 'string' ? Math.ceil((Number.parseInt(value, 10) / 100) * expected) : Number(value ?? 0);
+}
+
+/** Counts the pods of a budget, in the members of its status. */
+function countsOf(budget: StoredObject, pods: readonly Pod[]) {
+  const covered = pods.filter((pod) => isActive(pod) && covers(budget, pod));
+  const expectedPods = covered.length;
+  const currentHealthy = covered.filter(isReady).length;
+  const [least, most] = ['minAvailable', 'maxUnavailable'].map((member) => valueAt(budget.spec, [member]));
+  const desiredHealthy = most === undefined ? amountOf(least, expectedPods) : Math.max(0, expectedPods - amountOf(most, expectedPods));
+  return { currentHealthy, desiredHealthy, disruptionsAllowed: Math.max(0, currentHealthy - desiredHealthy), expectedPods };
+}
+
+/** The disruption controller: keeps the counts of a budget. */
+export function reconcileBudget(component: Component, key: string): undefined {
+  const budget = component.get(collections.budgets, key);
+  if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return undefined;
+  const counts = countsOf(budget, component.list<Pod>(collections.pods, budget.metadata.namespace));
+  const isAllowed = counts.disruptionsAllowed > 0;
+  const condition = {
+    ...{ type: 'DisruptionAllowed', status: isAllowed ? 'True' : 'False', reason: isAllowed ? 'SufficientPods' : 'InsufficientPods' },
+    ...{ message: '', observedGeneration: budget.metadata.generation },
+  };
+  const old = valueAt(budget, ['status', 'conditions', '0']) as typeof condition & { lastTransitionTime: string };
+  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : timestamp(component.now());
+  const conditions = [{ ...condition, lastTransitionTime }];
+  component.setStatus(collections.budgets, budget, { ...counts, conditions, observedGeneration: budget.metadata.generation });
+  return undefined;
+}
+
+/** @throws StatusError 429 in the words of kube-apiserver, 500 for a pod of several budgets */
+function checkBudget({ store }: Backend, pod: Pod): void {
+  if (!isActive(pod) || pod.status.phase === 'Pending') return;
+  const { namespace } = pod.metadata;
+  const [budget, ...others] = (store.list(collections.budgets, { namespace }) ?? []).filter((one) => covers(one, pod));
+  if (budget === undefined) return;
+  const several = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+  if (others.length > 0) throw new StatusError(500, 'InternalError', several);
+  const { desiredHealthy, currentHealthy, disruptionsAllowed } = countsOf(
+    budget,
+    (store.list(collections.pods, { namespace }) ?? []) as Pod[],
+  );
+  const isSpare = !isReady(pod) && desiredHealthy > 0 && currentHealthy >= desiredHealthy;
+  if (disruptionsAllowed > 0 || isSpare) return;
+  const message = `The disruption budget ${budget.metadata.name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  throw new StatusError(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
+    details: { causes: [{ reason: 'DisruptionBudget', message }] },
+  });
+}
+
+export async function evict(exchange: Exchange, target: Target): Promise<void> {
+  const { backend, info } = exchange;
+  const { deleteOptions: body } = await requiredObject(exchange, 'Eviction');
+  const options = deleteOptions(info.query, body);
+  checkBudget(backend, getObject(backend, target) as Pod);
+  deleteObject(backend, target, options, { user: exchange.user, warn: () => {} });
+  sendJson(exchange, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+}
