@@ -73,13 +73,15 @@ interface Write {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   body: unknown;
   contentType?: string;
+  signal?: AbortSignal;
 }
 
-export async function write<T>(path: string, { method, body, contentType = 'application/json' }: Write): Promise<T> {
+export async function write<T>(path: string, { method, body, contentType = 'application/json', signal }: Write): Promise<T> {
   const response = await call(path, {
     method,
     headers: { Accept: 'application/json', 'Content-Type': contentType },
     body: stringifyJson(body),
+    ...(signal && { signal }),
   });
   return (await jsonOf(response)) as T;
 }

@@ -29,6 +29,7 @@ const workload: Family = () => import('./workload');
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
+  nodes: () => import('./node'),
   'deployments.apps': workload,
   'replicasets.apps': workload,
   'statefulsets.apps': workload,

@@ -1,0 +1,77 @@
+/** Pages of the console that know their kind. */
+import { mkdir } from 'node:fs/promises';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { loggedIn, press } from './demo.ts';
+
+/** Elements wider than their parent, at widths from a phone to a small desktop. */
+async function tooWide(page: Page): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const width of [390, 768, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    found.push(
+      ...(await page.evaluate<string[]>(
+        `[...document.querySelectorAll('.kind-section *, .dialog *')]
+          .filter((it) => it.getBoundingClientRect().right > it.parentElement.getBoundingClientRect().right + 1)
+          .filter((it) => getComputedStyle(it.parentElement).overflowX === 'visible' && !['inline', 'contents'].includes(getComputedStyle(it.parentElement).display))
+          .map((it) => ${width} + ' ' + it.outerHTML.slice(0, 160))`,
+      )),
+    );
+  }
+  return found;
+}
+
+/** Takes pictures for a review in the directory that PAGES_SEEN names. */
+async function look(page: Page, name: string): Promise<void> {
+  const directory = process.env.PAGES_SEEN;
+  if (directory === undefined) return;
+  await mkdir(directory, { recursive: true });
+  for (const [scheme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 900 });
+    await page.screenshot({ path: `${directory}/${name}-${scheme}-${width}.png`, fullPage: true });
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+describe('the page of a node', () => {
+  const { demo, page } = loggedIn('admin', '/');
+
+  it('shows capacity, requests and pods, is cordoned, and drained until each pod is gone', async () => {
+    await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
+    const pods = page.getByRole('table', { name: 'Pods of this node' });
+    await pods.locator('tbody a').first().waitFor();
+    expect(await page.getByRole('row', { name: /^memory 8Gi/ }).innerText()).to.match(/Mi/);
+    await look(page, 'node');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+
+    await press(page, 'Drain');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('table').waitFor();
+    await look(page, 'drain');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(await dialog.locator('pre').innerText()).to.match(/^kubectl drain node-1 --ignore-daemonsets/);
+    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await page.getByText('Node node-1 is drained.').waitFor({ timeout: 60_000 });
+    await look(page, 'drained');
+    await press(page, 'Close');
+
+    await page.getByText('Cordoned: accepts no new pods').waitFor();
+    const kept = await page.evaluate<string>(
+      `fetch('/api/kubernetes/api/v1/pods?fieldSelector=spec.nodeName=node-1').then((it) => it.json())
+        .then(({ items }) => items.filter((it) => it.metadata.ownerReferences?.[0]?.kind !== 'DaemonSet').map((it) => it.metadata.name).join())`,
+    );
+    expect(kept).to.equal('');
+    await press(page, 'Uncordon');
+    await page.getByText('Accepts new pods', { exact: true }).waitFor();
+  });
+});

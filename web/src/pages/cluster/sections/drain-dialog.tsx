@@ -1,0 +1,203 @@
+import { useSignal } from '@preact/signals';
+import { CircleAlert, CircleCheck, Clock } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { apiPath } from '../../../api/kinds';
+import { refetch } from '../../../api/load';
+import { type ClusterObject, getJson, write } from '../../../api/objects';
+import { type Key, t } from '../../../text/text';
+import { Button } from '../../../ui/button';
+import { Copy } from '../../../ui/copy';
+import { Dialog } from '../../../ui/dialog';
+import { CheckField, Form } from '../../../ui/form';
+import { Icon } from '../../../ui/icon';
+import { Loaded } from '../../../ui/loaded';
+import { PlainTable } from '../../../ui/plain-table';
+import { toast } from '../../../ui/toast';
+import { Drain, type Progress } from './drain';
+import { type DrainedPod, drainCommand, drainPlan } from './drain-plan';
+import { cordon } from './node-actions';
+import { useNodePods } from './node-pods';
+import type { Pod } from './pod-shape';
+
+const podKind = {
+  ...{ group: '', version: 'v1', resource: 'pods', kind: 'Pod', title: 'Pods', isNamespaced: true, isPreferred: true },
+  ...{ verbs: [], subresources: [], shortNames: [] },
+};
+
+const timeoutMs = 30_000;
+const bounded = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+
+const calls = {
+  async evict({ metadata: { name, namespace, uid } }: Pod, signal: AbortSignal): Promise<void> {
+    const deleteOptions = { preconditions: { uid } };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace }, deleteOptions };
+    await write(apiPath(podKind, { name, namespace, subresource: 'eviction' }), { method: 'POST', body, signal: bounded(signal) });
+  },
+  async isGone({ metadata: { name, namespace, uid } }: Pod, signal: AbortSignal): Promise<boolean> {
+    // A list answers 200 where a GET of a pod that is gone would leave a 404 in the browser's console.
+    const query = new URLSearchParams({ fieldSelector: `metadata.name=${name}` });
+    const { items } = await getJson<{ items: readonly Pod[] | null }>(`${apiPath(podKind, { namespace })}?${query}`, bounded(signal));
+    return (items ?? []).every(({ metadata }) => metadata.uid !== uid);
+  },
+  pause: (ms: number, signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      signal.addEventListener(
+        'abort',
+        () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    }),
+};
+
+interface DrainProps {
+  node: string;
+  onClose: () => void;
+}
+
+/** Shows who leaves a node, and evicts them once the user agrees. Closing it ends the drain. */
+export function DrainDialog({ node, onClose }: DrainProps) {
+  const { load } = useNodePods(podKind, node);
+  return (
+    <Dialog title={t('node.drainOf', { name: node })} onClose={onClose}>
+      <Loaded load={load}>
+        {({ pods, isPartial }) => (
+          // The first list stays the plan: pods leave the live one.
+          <Drainage node={node} pods={pods.map(({ pod }) => pod)} isPartial={isPartial} onClose={onClose} />
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+interface DrainageProps extends DrainProps {
+  pods: readonly ClusterObject[];
+  isPartial: boolean;
+}
+
+function Drainage({ node, pods, isPartial, onClose }: DrainageProps) {
+  const running = useSignal<Drain | undefined>(undefined);
+  const shown = useMemo(() => drainPlan(pods), [running.value ? undefined : pods]);
+  const leaving = shown.filter(({ stays }) => stays === undefined);
+  useEffect(() => () => running.value?.cancel(), []);
+  async function start(): Promise<void> {
+    await cordon(node, true);
+    const drain = new Drain(
+      leaving.map(({ pod }) => pod),
+      calls,
+    );
+    running.value = drain;
+    const isEmpty = await drain.run();
+    await refetch('object/', 'nodePods/');
+    if (isEmpty) toast('ok', t('node.drained', { name: node }));
+  }
+  const table = <DrainTable plan={shown} progress={running.value?.progress.value} />;
+  if (running.value === undefined)
+    return (
+      <DrainForm node={node} plan={shown} isPartial={isPartial} onSubmit={start} onCancel={onClose}>
+        {table}
+      </DrainForm>
+    );
+  const isRunning = running.value.isRunning.value;
+  return (
+    <>
+      {table}
+      <div class="buttons">
+        <Button kind={isRunning ? 'danger' : 'main'} onClick={isRunning ? () => running.value?.cancel() : onClose}>
+          {t(isRunning ? 'node.drainStop' : 'action.close')}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface DrainFormProps {
+  node: string;
+  plan: readonly DrainedPod[];
+  isPartial: boolean;
+  onSubmit: () => Promise<void>;
+  onCancel: () => void;
+  children: ComponentChildren;
+}
+
+function DrainForm({ node, plan, isPartial, onSubmit, onCancel, children }: DrainFormProps) {
+  const agreed = useSignal<ReadonlySet<string>>(new Set());
+  const losses = (['emptyDir', 'noController'] as const).filter((loss) => plan.some(({ loses }) => loses.includes(loss)));
+  const going = plan.filter(({ stays }) => stays === undefined).length;
+  const namesOf = (loss: (typeof losses)[number]) =>
+    plan
+      .filter(({ loses }) => loses.includes(loss))
+      .map(({ pod }) => pod.metadata.name)
+      .join(', ');
+  return (
+    <Form
+      action={t('node.drainAction', { count: going })}
+      kind="danger"
+      onSubmit={onSubmit}
+      onCancel={onCancel}
+      isDisabled={isPartial || losses.some((loss) => !agreed.value.has(loss))}
+    >
+      <p class="muted">{isPartial ? t('node.drainMany') : t('node.drainWhat')}</p>
+      {children}
+      {losses.map((loss) => (
+        <CheckField
+          key={loss}
+          label={t(`node.${loss}Lost`, { pods: namesOf(loss) })}
+          isChecked={agreed.value.has(loss)}
+          onChange={(isChecked) => {
+            agreed.value = new Set([...agreed.value].filter((one) => one !== loss).concat(isChecked ? [loss] : []));
+          }}
+        />
+      ))}
+      <Copy label="kubectl" text={drainCommand(node, plan)} />
+    </Form>
+  );
+}
+
+const words = {
+  ...{ waiting: 'node.waiting', evicting: 'node.evicting', blocked: 'node.blocked', leaving: 'node.leaving' },
+  ...{ gone: 'node.gone', failed: 'node.failed', cancelled: 'node.cancelled' },
+} as const satisfies Record<Progress['state'], Key>;
+
+const signs = { waiting: '', evicting: 'warn', blocked: 'warn', leaving: 'warn', gone: 'ok', failed: 'bad', cancelled: '' } as const;
+const icons = { warn: Clock, ok: CircleCheck, bad: CircleAlert } as const;
+
+function ProgressOf({ state, message }: Progress) {
+  const sign = signs[state];
+  return (
+    <span class={`phase ${sign}`}>
+      {sign !== '' && <Icon of={icons[sign]} />}
+      <span>
+        {t(words[state])}
+        {message && <span class="muted"> {message}</span>}
+      </span>
+    </span>
+  );
+}
+
+function DrainTable({ plan, progress }: { plan: readonly DrainedPod[]; progress: ReadonlyMap<string, Progress> | undefined }) {
+  const fate = ({ pod, stays, loses }: DrainedPod) => {
+    const now = progress?.get(pod.metadata.uid ?? '');
+    if (now !== undefined) return <ProgressOf {...now} />;
+    if (stays !== undefined) return t(`node.${stays}Stays`);
+    return [t('node.goes'), ...loses.map((loss) => t(`node.${loss}`))].join(' · ');
+  };
+  return (
+    <div class="drain-table">
+      <PlainTable
+        label={t('node.pods')}
+        rows={plan}
+        idOf={({ pod: { metadata } }) => metadata.uid ?? metadata.name}
+        columns={[
+          { title: t('node.pod'), cell: ({ pod }) => pod.metadata.name },
+          { title: t('cluster.namespace'), cell: ({ pod }) => pod.metadata.namespace },
+          { title: t('cluster.state'), cell: fate },
+        ]}
+      />
+    </div>
+  );
+}

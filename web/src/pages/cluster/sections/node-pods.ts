@@ -1,0 +1,46 @@
+import { apiPath, type Kind } from '../../../api/kinds';
+import { useLoad } from '../../../api/load';
+import { type ClusterObject, getJson, type ServerTable, type TableColumn, tableAccept } from '../../../api/objects';
+import { useWatch } from '../../../api/watch';
+import { may, type Right } from '../../../app/rights';
+
+interface PodTable extends Omit<ServerTable, 'rows'> {
+  rows: { cells: unknown[]; object: ClusterObject }[] | null;
+}
+
+/** Kubernetes supports 110 pods on a node by default, and rarely above 500. */
+const limit = 1000;
+
+interface NodePod {
+  pod: ClusterObject;
+  /** The state as the API server prints it for kubectl. */
+  status: string;
+}
+
+interface NodePods {
+  pods: readonly NodePod[];
+  isPartial: boolean;
+  resourceVersion: string;
+}
+
+export const podsRight = (verb: string): Right => ({ verb, group: '', resource: 'pods' });
+
+/** Loads the pods of a node with their cells, and follows them. Requires the right to list pods. */
+export function useNodePods(pods: Kind | undefined, node: string) {
+  const [path, fieldSelector] = [pods && apiPath(pods), `spec.nodeName=${node}`];
+  const isAllowed = path !== undefined && may(podsRight('list')) === true;
+  const load = useLoad(isAllowed ? `nodePods/${node}` : undefined, async (signal): Promise<NodePods> => {
+    const query = new URLSearchParams({ fieldSelector, limit: String(limit), includeObject: 'Object' });
+    const { rows, columnDefinitions, metadata } = await getJson<PodTable>(`${path}?${query}`, signal, tableAccept);
+    const at = (columnDefinitions ?? ([] as TableColumn[])).findIndex(({ name }) => name === 'Status');
+    return {
+      pods: (rows ?? []).map(({ cells, object }) => ({ pod: object, status: String(cells[at] ?? '') })),
+      isPartial: Boolean(metadata.continue),
+      resourceVersion: metadata.resourceVersion,
+    };
+  });
+  const isWatched = isAllowed && may(podsRight('watch')) === true;
+  const resourceVersion = load.data.value?.resourceVersion;
+  const lost = useWatch({ path: isWatched ? path : undefined, fieldSelector, resourceVersion }, load.reload);
+  return { load, lost };
+}

@@ -1,0 +1,174 @@
+import { apiPath, pageOf } from '../../../api/kinds';
+import { useLoad } from '../../../api/load';
+import { type ClusterObject, getJson } from '../../../api/objects';
+import { Guarded } from '../../../app/guarded';
+import { may, type Right, useRights } from '../../../app/rights';
+import { href } from '../../../app/router';
+import { t } from '../../../text/text';
+import { Facts } from '../../../ui/facts';
+import { Loaded } from '../../../ui/loaded';
+import { PlainTable } from '../../../ui/plain-table';
+import { Empty, Notice } from '../../../ui/state';
+import { Age } from '../age';
+import { StateWord } from '../cells';
+import { quantityIn } from '../order';
+import { NodeActions } from './node-actions';
+import { podsRight, useNodePods } from './node-pods';
+import { quantityText, requestedBy } from './requests';
+import type { Section, SectionProps } from './sections';
+import { UsageBar } from './usage-bar';
+
+type Texts = Readonly<Record<string, string>>;
+
+interface NodeSpec {
+  taints?: readonly { key: string; value?: string; effect: string }[];
+  unschedulable?: boolean;
+  podCIDRs?: readonly string[];
+}
+
+interface NodeStatus {
+  capacity?: Texts;
+  allocatable?: Texts;
+  addresses?: readonly { type: string; address: string }[];
+  nodeInfo?: Texts;
+}
+
+function NodeFacts({ object }: SectionProps) {
+  const { taints = [], unschedulable, podCIDRs = [] } = (object.spec ?? {}) as NodeSpec;
+  const { addresses = [], nodeInfo = {} } = (object.status ?? {}) as NodeStatus;
+  return (
+    <>
+      <NodeActions object={object} />
+      <Facts
+        of={[
+          [t('node.scheduling'), t(unschedulable ? 'node.cordoned' : 'node.open')],
+          [t('node.addresses'), addresses.map(({ type, address }) => `${type} ${address}`).join(', ')],
+          [t('node.taints'), chips(taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`))],
+          ['Kubelet', nodeInfo.kubeletVersion],
+          [t('node.runtime'), nodeInfo.containerRuntimeVersion],
+          [t('node.system'), [nodeInfo.osImage, nodeInfo.kernelVersion, nodeInfo.architecture].filter(Boolean).join(' · ')],
+          ['Pod CIDR', podCIDRs.join(', ')],
+        ]}
+      />
+    </>
+  );
+}
+
+const chips = (texts: readonly string[]) =>
+  texts.length > 0 && (
+    <ul class="chips">
+      {texts.map((text) => (
+        <li key={text} class="chip">
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+
+const podsOf = ({ kinds }: SectionProps) => kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+
+/** Reads usage where discovery has metrics; a refusal or a gap leaves the column out. */
+function useUsage({ kinds, object: { metadata } }: SectionProps): Texts | undefined {
+  const kind = kinds.find(({ group, resource }) => group === 'metrics.k8s.io' && resource === 'nodes');
+  const right: Right = { verb: 'get', group: 'metrics.k8s.io', resource: 'nodes', name: metadata.name };
+  useRights(kind ? [right] : []);
+  const isAsked = kind !== undefined && may(right) === true;
+  const load = useLoad(isAsked ? `nodeUsage/${metadata.name}/${metadata.resourceVersion}` : undefined, (signal) =>
+    getJson<ClusterObject & { usage?: Texts }>(apiPath(kind as NonNullable<typeof kind>, { name: metadata.name }), signal),
+  );
+  return load.data.value?.usage;
+}
+
+function NodeResources(props: SectionProps) {
+  useRights([podsRight('list'), podsRight('watch')]);
+  const { name } = props.object.metadata;
+  const { capacity = {}, allocatable = {} } = (props.object.status ?? {}) as NodeStatus;
+  const usage = useUsage(props);
+  const { load } = useNodePods(podsOf(props), name);
+  const pods = load.data.value?.isPartial ? undefined : load.data.value?.pods;
+  const requested = pods && requestedBy(pods.map(({ pod }) => pod));
+  const print = (resource: string, text = '') => quantityText(resource, quantityIn(text) ?? 0);
+  const bar = (resource: string, value: number | undefined) =>
+    value === undefined ? (
+      <span class="muted">{t('node.unknown')}</span>
+    ) : (
+      <UsageBar
+        label={quantityText(resource, value)}
+        value={value}
+        of={quantityIn(allocatable[resource] ?? capacity[resource] ?? '') ?? 0}
+      />
+    );
+  const rows = Object.keys(capacity).filter((resource) => quantityIn(capacity[resource] ?? '') !== 0);
+  return (
+    <PlainTable
+      label={t('node.resources')}
+      rows={rows}
+      idOf={(resource) => resource}
+      columns={[
+        { title: t('node.resource'), cell: (resource) => resource },
+        { title: t('node.capacity'), cell: (resource) => print(resource, capacity[resource]) },
+        { title: t('node.allocatable'), cell: (resource) => print(resource, allocatable[resource]) },
+        { title: t('node.requested'), cell: (resource) => bar(resource, requested && (requested[resource] ?? 0)) },
+        ...(usage
+          ? [{ title: t('node.used'), cell: (resource: string) => usage[resource] && bar(resource, quantityIn(usage[resource])) }]
+          : []),
+      ]}
+    />
+  );
+}
+
+function NodePodTable(props: SectionProps) {
+  useRights([podsRight('list'), podsRight('watch')]);
+  return (
+    <Guarded right={podsRight('list')}>
+      <PodRows {...props} />
+    </Guarded>
+  );
+}
+
+function PodRows(props: SectionProps) {
+  const kind = podsOf(props);
+  const { load, lost } = useNodePods(kind, props.object.metadata.name);
+  if (kind === undefined) return null;
+  const requested = (pod: ClusterObject, resource: string) => {
+    const value = requestedBy([pod])[resource];
+    return value === undefined ? '' : quantityText(resource, value);
+  };
+  return (
+    <Loaded load={load} lost={lost.value}>
+      {({ pods, isPartial }) => (
+        <>
+          {isPartial && <Notice kind="info">{t('node.first', { count: pods.length })}</Notice>}
+          {pods.length === 0 ? (
+            <Empty text={t('node.noPods')} />
+          ) : (
+            <PlainTable
+              label={t('node.pods')}
+              rows={pods}
+              idOf={({ pod: { metadata } }) => `${metadata.namespace}/${metadata.name}`}
+              columns={[
+                {
+                  title: t('node.pod'),
+                  cell: ({ pod: { metadata } }) => <a href={href(pageOf(kind, metadata))}>{metadata.name}</a>,
+                },
+                { title: t('cluster.namespace'), cell: ({ pod }) => pod.metadata.namespace },
+                { title: t('cluster.state'), cell: ({ status }) => <StateWord word={status} /> },
+                { title: 'CPU', cell: ({ pod }) => requested(pod, 'cpu') },
+                { title: t('node.memory'), cell: ({ pod }) => requested(pod, 'memory') },
+                { title: t('cluster.age'), cell: ({ pod }) => <Age since={pod.metadata.creationTimestamp} /> },
+              ]}
+            />
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+export const sections: Readonly<Record<string, readonly Section[]>> = {
+  nodes: [
+    { title: 'node.node', View: NodeFacts },
+    { title: 'node.resources', View: NodeResources },
+    { title: 'node.pods', View: NodePodTable },
+  ],
+};

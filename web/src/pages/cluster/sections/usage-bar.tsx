@@ -1,0 +1,27 @@
+interface UsageBarProps {
+  /** The value as text. */
+  label: string;
+  value: number;
+  /** The whole; 0 draws no bar. */
+  of: number;
+}
+
+/** Draws a share of a limit beside its figure. */
+export function UsageBar({ label, value, of }: UsageBarProps) {
+  const share = of > 0 ? value / of : 0;
+  const level = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : '';
+  return (
+    <span class={`usage ${level}`}>
+      <span>
+        {label}
+        {of > 0 && <span class="muted"> · {Math.round(share * 100)} %</span>}
+      </span>
+      {of > 0 && (
+        <svg aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none">
+          <rect width="100" height="4" />
+          <rect class="part" width={Math.min(share, 1) * 100} height="4" />
+        </svg>
+      )}
+    </span>
+  );
+}
