@@ -75,3 +75,16 @@ describe('the page of a node', () => {
     await page.getByText('Accepts new pods', { exact: true }).waitFor();
   });
 });
+
+describe('the page of a role', () => {
+  const { demo, page } = loggedIn('admin', '/');
+
+  it('shows what its rules allow', async () => {
+    await page.goto(`${demo.url}/r/rbac.authorization.k8s.io/v1/clusterroles/view`);
+    const rules = page.getByRole('region', { name: 'Rules' });
+    await rules.getByText('get, list, watch').first().waitFor();
+    await look(page, 'role');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+});

@@ -18,9 +18,15 @@ export function RulesOf({ role }: { role: string }) {
   if (load.data.value === undefined) return <Skeleton rows={3} />;
   const { found } = load.data.value;
   if (found === undefined) return <p class="muted">{t('rules.missing')}</p>;
+  return <RuleList rules={found.rules ?? []} />;
+}
+
+export type Rules = NonNullable<ClusterRole['rules']>;
+
+export function RuleList({ rules }: { rules: Rules }) {
   return (
     <ul class="rules">
-      {(found.rules ?? []).map((rule) => (
+      {rules.map((rule) => (
         <li key={JSON.stringify(rule)}>
           <strong>{all(rule.verbs) ? t('rules.everything') : rule.verbs?.join(', ')}</strong>{' '}
           {rule.nonResourceURLs

@@ -25,11 +25,14 @@ export interface Section {
 type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section[]>> }>;
 
 const workload: Family = () => import('./workload');
+const rbac: Family = () => import('./rbac');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
+  'roles.rbac.authorization.k8s.io': rbac,
+  'clusterroles.rbac.authorization.k8s.io': rbac,
   'deployments.apps': workload,
   'replicasets.apps': workload,
   'statefulsets.apps': workload,
