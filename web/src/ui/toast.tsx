@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { CircleAlert, CircleCheck, X } from 'lucide';
+import { CircleAlert, CircleCheck, Clock, X } from 'lucide';
 import { t } from '../text/text';
 import { Button } from './button';
 import { Icon } from './icon';
@@ -14,7 +14,8 @@ interface Offer {
 
 interface Toast {
   id: number;
-  kind: 'ok' | 'bad';
+  /** `info`: the cluster has taken the change, and controllers are still at it. */
+  kind: 'ok' | 'info' | 'bad';
   text: string;
   offer?: Offer | undefined;
 }
@@ -22,6 +23,7 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([]);
 /** To a person who is there. */
 const shownMs = 8000;
+const icons = { ok: CircleCheck, info: Clock, bad: CircleAlert } as const;
 const signs = ['pointermove', 'pointerdown', 'keydown'] as const;
 let last = 0;
 
@@ -44,7 +46,7 @@ export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
   last += 1;
   const id = last;
   toasts.value = [...toasts.value.slice(-3), { id, kind, text, offer }];
-  if (kind === 'ok' && !offer?.stays) whenThere(() => setTimeout(() => dismiss(id), shownMs));
+  if (kind !== 'bad' && !offer?.stays) whenThere(() => setTimeout(() => dismiss(id), shownMs));
 }
 
 export function Toasts() {
@@ -52,7 +54,7 @@ export function Toasts() {
     <div class="toasts" role="log" aria-live="polite" aria-label={t('shell.messages')}>
       {toasts.value.map(({ id, kind, text, offer }) => (
         <div key={id} class={`toast ${kind}`}>
-          <Icon of={kind === 'ok' ? CircleCheck : CircleAlert} />
+          <Icon of={icons[kind]} />
           <p>{text}</p>
           {offer && (
             <Button

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { Ellipsis, RotateCw, Scaling, Trash2 } from 'lucide';
-import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
+import { Ellipsis, Scaling, Trash2 } from 'lucide';
+import { apiPath, type Kind, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
 import { type ClusterObject, deleteOptions, getJson, write } from '../../api/objects';
-import { asProblem } from '../../api/problem';
 import { type Right, useRights } from '../../app/rights';
 import { navigate } from '../../app/router';
 import { guarded } from '../../app/why';
@@ -13,9 +12,9 @@ import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { Menu, type MenuItem } from '../../ui/menu';
 import { toast } from '../../ui/toast';
-
-/** What kubectl restarts: a new template makes new pods, a few at a time. */
-const restarted = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
+import { AsKubectl } from './as-kubectl';
+import { kubectlFor } from './kubectl';
+import { actionsOf, type ObjectAction } from './object-actions';
 
 const mergePatch = 'application/merge-patch+json';
 
@@ -24,7 +23,7 @@ interface ActionsProps {
   object: ClusterObject;
 }
 
-type Open = 'scale' | 'delete' | undefined;
+type Open = 'scale' | 'delete' | ObjectAction | undefined;
 
 /** What may be done with one object. What may not is greyed, and says why. */
 export function ObjectActions({ kind, object }: ActionsProps) {
@@ -35,34 +34,24 @@ export function ObjectActions({ kind, object }: ActionsProps) {
     ...(subresource && { subresource }),
     ...(namespace && { namespace }),
   });
-  const rights = { scale: right('patch', 'scale'), patch: right('patch'), remove: right('delete') };
-  const [isScaled, isRestarted] = [kind.subresources.includes('scale'), restarted.includes(kindId(kind))];
-  useRights([rights.remove, ...(isScaled ? [rights.scale] : []), ...(isRestarted ? [rights.patch] : [])]);
+  const rights = { scale: right('patch', 'scale'), remove: right('delete') };
+  const isScaled = kind.subresources.includes('scale');
+  const actions = actionsOf(kind, object);
+  useRights([rights.remove, ...(isScaled ? [rights.scale] : []), ...actions.map((action) => action.right)]);
   const close = () => {
     open.value = undefined;
   };
   const show = (what: Open) => () => {
     open.value = what;
   };
-  async function restart(): Promise<void> {
-    const annotations = { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() };
-    const body = { spec: { template: { metadata: { annotations } } } };
-    try {
-      await write(apiPath(kind, object.metadata), { method: 'PATCH', body, contentType: mergePatch });
-      toast('ok', t('cluster.restarted', { kind: kind.kind, name }));
-      await refetch('object/');
-    } catch (error) {
-      toast('bad', asProblem(error).message);
-    }
-  }
   const items: MenuItem[] = [
     ...(isScaled ? [guarded([rights.scale], { label: t('cluster.scale'), icon: Scaling, act: show('scale') })] : []),
-    ...(isRestarted ? [guarded([rights.patch], { label: t('cluster.restart'), icon: RotateCw, act: () => void restart() })] : []),
+    ...actions.map((action) => guarded([action.right], { label: t(action.label), icon: action.icon, act: show(action) })),
     ...(kind.verbs.includes('delete')
       ? [
           guarded([rights.remove], {
             ...{ label: t('cluster.delete'), icon: Trash2, isDanger: true, act: show('delete') },
-            isApart: isScaled || isRestarted,
+            isApart: isScaled || actions.length > 0,
           }),
         ]
       : []),
@@ -73,7 +62,28 @@ export function ObjectActions({ kind, object }: ActionsProps) {
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
       {open.value === 'scale' && <Scale kind={kind} object={object} onClose={close} />}
       {open.value === 'delete' && <DeleteObject kind={kind} object={object} onClose={close} />}
+      {typeof open.value === 'object' && <Act action={open.value} name={name} onClose={close} />}
     </div>
+  );
+}
+
+/** Asks first, tries by a dry run, and then does it. A tick waits for the controller, whose progress the page shows. */
+function Act({ action, name, onClose }: { action: ObjectAction; name: string; onClose: () => void }) {
+  const title = `${t(action.label)}: ${name}`;
+  async function act(): Promise<void> {
+    await action.send('?dryRun=All');
+    await action.send('');
+    toast(action.isDone ? 'ok' : 'info', action.message);
+    onClose();
+    await refetch('object/');
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form action={t(action.label)} onSubmit={act} onCancel={onClose}>
+        <p class="measure">{t(action.hint)}</p>
+        <AsKubectl command={action.command} />
+      </Form>
+    </Dialog>
   );
 }
 
@@ -91,17 +101,18 @@ function Scale({ kind, object, onClose }: DialogProps) {
   const load = useLoad(`scale/${path}`, (signal) => getJson<ScaleObject>(path, signal));
   return (
     <Dialog title={t('cluster.scaleOf', { kind: kind.kind, name })} onClose={onClose}>
-      <Loaded load={load}>{({ spec }) => <ScaleForm path={path} now={spec?.replicas ?? 0} name={name} onClose={onClose} />}</Loaded>
+      <Loaded load={load}>{({ spec }) => <ScaleForm {...{ kind, object, path, onClose }} now={spec?.replicas ?? 0} />}</Loaded>
     </Dialog>
   );
 }
 
-function ScaleForm({ path, now, name, onClose }: { path: string; now: number; name: string; onClose: () => void }) {
+function ScaleForm({ kind, object, path, now, onClose }: DialogProps & { path: string; now: number }) {
+  const { name } = object.metadata;
   const wanted = useSignal(String(now));
   const replicas = Number(wanted.value);
   async function scale(): Promise<void> {
     await write(path, { method: 'PATCH', body: { spec: { replicas } }, contentType: mergePatch });
-    toast('ok', t('cluster.scaled', { name, count: replicas }));
+    toast('info', t('cluster.scaled', { name, count: replicas }));
     onClose();
     await refetch('object/', 'scale/');
   }
@@ -120,6 +131,7 @@ function ScaleForm({ path, now, name, onClose }: { path: string; now: number; na
         value={wanted}
         hint={t('cluster.replicasNow', { count: now })}
       />
+      {isNumber && <AsKubectl command={kubectlFor(['scale'], kind, object.metadata, `--replicas=${replicas}`)} />}
     </Form>
   );
 }
@@ -152,6 +164,7 @@ function DeleteObject({ kind, object, onClose }: DialogProps) {
           ))}
         </Field>
         <Field label={t('cluster.deleteType', { name })} name="name" value={typed} isCode />
+        <AsKubectl command={kubectlFor(['delete'], kind, object.metadata, `--cascade=${policy.value.toLowerCase()}`)} />
       </Form>
     </Dialog>
   );

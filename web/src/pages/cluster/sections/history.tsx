@@ -15,7 +15,9 @@ import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { toast } from '../../../ui/toast';
 import { Age } from '../age';
+import { AsKubectl } from '../as-kubectl';
 import { Changes } from '../code';
+import { kubectlFor } from '../kubectl';
 import { ObjectLink } from './object-link';
 import { type Revision, revisionsOf, rollbackPatch } from './revisions';
 import type { SectionProps } from './sections';
@@ -121,7 +123,7 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
     const patch = { method: 'PATCH', body: rollbackPatch(object, revision), contentType: 'application/json-patch+json' } as const;
     await write(`${path}?dryRun=All`, patch);
     await write(path, patch);
-    toast('ok', t('object.rollBackBegun', { name, number: revision.number }));
+    toast('info', t('object.rollBackBegun', { name, number: revision.number }));
     onClose();
     await refetch('object/', 'revisions/');
   }
@@ -136,6 +138,7 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
             </div>
           )}
         </Loaded>
+        <AsKubectl command={kubectlFor(['rollout', 'undo'], kind, object.metadata, `--to-revision=${revision.number}`)} />
       </Form>
     </Dialog>
   );

@@ -1,0 +1,45 @@
+/** Actions of workloads in the console, on the workloads of the demo. */
+import { expect } from 'chai';
+import { barriers } from './axe.ts';
+import { loggedIn, press } from './demo.ts';
+
+const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
+
+describe('actions of a workload in the console', () => {
+  const { page } = loggedIn('admin', storefront);
+  const choose = async (action: string) => {
+    await press(page, 'More actions');
+    await page.getByRole('menuitem', { name: action, exact: true }).click();
+  };
+  const spec = async () =>
+    (await page.evaluate(`fetch('/api/kubernetes/apis/apps/v1/namespaces/shop/deployments/storefront').then((r) => r.json())`)) as {
+      spec: { paused?: boolean; template: { metadata: { annotations?: Record<string, string> } } };
+    };
+
+  it('pauses and resumes a rollout, and names the command of kubectl', async () => {
+    await choose('Pause the rollout');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('As kubectl').click();
+    expect(await dialog.locator('pre').textContent()).to.equal('kubectl rollout pause deployments.apps/storefront -n shop');
+    expect(await barriers(page)).to.deep.equal([]);
+    await dialog.getByRole('button', { name: 'Pause the rollout' }).click();
+    await page.getByText('The rollout of storefront is paused.').waitFor();
+    expect((await spec()).spec.paused).to.equal(true);
+
+    await choose('Resume the rollout');
+    await dialog.getByRole('button', { name: 'Resume the rollout' }).click();
+    await page.getByText('The rollout of storefront resumes.').waitFor();
+    expect((await spec()).spec.paused ?? false).to.equal(false);
+  });
+
+  it('shows no tick for a restart before the pods are new', async () => {
+    await choose('Restart');
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    const toast = page.locator('.toast', { hasText: 'Deployment storefront restarts its pods.' });
+    await toast.waitFor();
+    expect(await toast.getAttribute('class')).to.equal('toast info');
+    const { annotations = {} } = (await spec()).spec.template.metadata;
+    expect(annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
+    await page.getByText('All 3 replicas are updated and available.').waitFor();
+  });
+});
