@@ -100,6 +100,10 @@ const proxy = z.strictObject({
     .default(['/api', '/apis', '/version', '/openapi'])
     .describe('What of the API server is there, with all that is below; the rest is 404.'),
   idleTimeout: duration().prefault('1h').describe('An exec, attach or port-forward that is silent for so long is cut.'),
+  pingInterval: duration()
+    .refine((ms) => ms >= 100 && ms <= 3_600_000, 'must be between 100ms and 1h')
+    .prefault('30s')
+    .describe('Interval of the pings on a WebSocket. Proxies in front cut a connection that is silent for their timeout, often a minute.'),
 });
 
 const kubernetes = z.strictObject({

@@ -106,7 +106,9 @@ export class KubernetesProxy {
     this.#record(open, { reason: 'Begin' });
     const { socket: client, head: clientHead } = upgrade;
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
-    void carry({ ...tunnel, idleMs: config.kubernetes.proxy.idleTimeout, signal: call.signal }).then(({ sent, received }) =>
+    const { idleTimeout: idleMs, pingInterval } = config.kubernetes.proxy;
+    const pingMs = upgrade.protocol === 'websocket' ? pingInterval : undefined;
+    void carry({ ...tunnel, idleMs, pingMs, signal: call.signal }).then(({ sent, received }) =>
       this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
     );
   }

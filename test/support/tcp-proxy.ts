@@ -6,6 +6,7 @@ import { OpenSockets } from './open-sockets.ts';
 /** A plain TCP relay before an upstream, which a test can cut and mend: the upstream's certificate and bytes stay real. */
 export class TcpProxy {
   readonly #target: URL;
+  readonly #silenceMs: number;
   readonly #sockets = new OpenSockets();
   readonly #upstreams = new Set<Socket>();
   #server: Server;
@@ -14,8 +15,10 @@ export class TcpProxy {
   #isHeld = false;
   #accepted = 0;
 
-  constructor(target: string) {
+  /** @param silenceMs how long a connection may be silent, as behind a reverse proxy; 0 for as long as both sides want */
+  constructor(target: string, silenceMs = 0) {
     this.#target = new URL(target);
+    this.#silenceMs = silenceMs;
     this.#server = this.#create();
   }
 
@@ -75,6 +78,8 @@ export class TcpProxy {
       this.#upstreams.add(upstream);
       client.pipe(upstream).pipe(client);
       if (this.#isHeld) upstream.pause();
+      // Bytes to the client alone count, as for `proxy_read_timeout` of nginx.
+      upstream.setTimeout(this.#silenceMs, () => client.destroy());
       client.on('close', () => upstream.destroy());
       upstream.on('close', () => {
         this.#upstreams.delete(upstream);

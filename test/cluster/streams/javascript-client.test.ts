@@ -1,4 +1,8 @@
+import { type EventEmitter, once } from 'node:events';
+import { request } from 'node:https';
+import type { Socket } from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -6,7 +10,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { startStreams } from './support.ts';
 
 describe('the official JavaScript client through the service, with pods', () => {
-  const suite = forSuite(() => startStreams());
+  const suite = forSuite(() => startStreams({ kubernetes: { proxy: { pingInterval: '100ms' } } }));
 
   const configOf = (token: string) => {
     const config = new KubeConfig();
@@ -34,6 +38,47 @@ describe('the official JavaScript client through the service, with pods', () => 
         .catch(reject);
     });
     expect([out.text(), err.text(), status.details?.causes?.[0]?.message]).to.deep.equal(['out\n', 'err\n', '3']);
+  });
+
+  it('keeps a terminal that was idle, with pings and their pongs', async () => {
+    const out = collector();
+    const input = new PassThrough();
+    const socket = await new Exec(configOf(suite.target.token)).exec('default', 'shell', 'main', ['cat'], out.stream, null, input, false);
+    let pings = 0;
+    (socket as unknown as EventEmitter).on('ping', () => {
+      pings += 1;
+    });
+    await eventually(
+      () => pings,
+      (count) => count >= 5,
+    );
+    input.write('still here');
+    await eventually(
+      () => out.text(),
+      (text) => text === 'still here',
+    );
+    socket.close();
+  });
+
+  it('closes a log that has ended with the code 1000', async () => {
+    const { url, token: bearer } = suite.target;
+    const call = request(`${url}/api/v1/namespaces/default/pods/shell/log`, {
+      ca: suite.certificateAuthority,
+      headers: {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'Sec-WebSocket-Protocol': 'binary.k8s.io',
+        Authorization: `Bearer ${bearer}`,
+      },
+    });
+    call.end();
+    const [, socket, head] = (await once(call, 'upgrade')) as [unknown, Socket, Buffer];
+    socket.unshift(head);
+    const bytes = await buffer(socket);
+    // A Close frame with 1000, as two bytes.
+    expect([...bytes.subarray(-4)]).to.deep.equal([0x88, 2, 0x03, 0xe8]);
   });
 
   it('AUZ-07 loses its connection when its token no longer counts', async () => {

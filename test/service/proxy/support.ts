@@ -87,7 +87,7 @@ interface Way {
 
 /** Asks for a connection in another protocol. */
 export const openUpgrade = (
-  { url }: TestServer,
+  { url }: Pick<TestServer, 'url'>,
   headers: OutgoingHttpHeaders,
   { method = 'GET', path = exec, protocol = 'websocket' }: Way = {},
 ) =>

@@ -31,6 +31,7 @@ import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
 import { FlowCookies } from '../../../../src/login/flow-cookie.ts';
 import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
+import { WebSocketFrames } from '../../../../src/proxy/websocket-frames.ts';
 import { isSecret } from '../../../../src/sessions/cookie.ts';
 import { readToken } from '../../../../src/tokens/token-text.ts';
 import { passwordProblems } from '../../../../src/users/passwords/policy.ts';
@@ -109,6 +110,11 @@ export const parsers: readonly Parser[] = [
       parse: (text) => selected('', text),
     },
   ]),
+  {
+    name: 'frames of a WebSocket',
+    limit: header,
+    parse: (text) => new WebSocketFrames({ removedLength: 12, isRemoved: () => false }).take(Buffer.from(text, 'latin1')),
+  },
   // The maximum number of requirements, all of which every object meets.
   {
     name: 'requirements of labels',

@@ -1,0 +1,69 @@
+/**
+ * Follows the frames of a WebSocket (RFC 6455, 5.2) by their headers alone. At most one header, or one frame that may have to be removed,
+ * is held back.
+ */
+export class WebSocketFrames {
+  readonly #isRemoved: (frame: Buffer) => boolean;
+  readonly #removedLength: number;
+  #held: Buffer = Buffer.alloc(0);
+  /** Of the current frame. */
+  #missing = 0;
+  #isClosing = false;
+
+  /**
+   * @param isRemoved tests whole frames of `removedLength` bytes
+   */
+  constructor({ removedLength, isRemoved }: { removedLength: number; isRemoved: (frame: Buffer) => boolean }) {
+    this.#removedLength = removedLength;
+    this.#isRemoved = isRemoved;
+  }
+
+  /** The sender may be interrupted here by a control frame: between two frames, and before its Close frame. */
+  get isBetweenFrames(): boolean {
+    return this.#missing === 0 && this.#held.length === 0 && !this.#isClosing;
+  }
+
+  /** Returns the bytes to pass on. */
+  take(chunk: Buffer): Buffer[] {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const passed: Buffer[] = [];
+    let begin = 0;
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#missing === 0) {
+        const length = frameLength(bytes, at);
+        const isShort = length === undefined || (length === this.#removedLength && at + length > bytes.length);
+        if (isShort) break;
+        if (length === this.#removedLength && this.#isRemoved(bytes.subarray(at, at + length))) {
+          passed.push(bytes.subarray(begin, at));
+          at += length;
+          begin = at;
+          continue;
+        }
+        this.#isClosing ||= ((bytes[at] ?? 0) & 0x0f) === closeOpcode;
+        this.#missing = length;
+      }
+      const step = Math.min(this.#missing, bytes.length - at);
+      this.#missing -= step;
+      at += step;
+    }
+    this.#held = Buffer.from(bytes.subarray(at));
+    passed.push(bytes.subarray(begin, at));
+    return passed.filter(({ length }) => length > 0);
+  }
+}
+
+const closeOpcode = 8;
+
+/** Undefined while the header is not whole. A length that no number holds exactly is never reached. */
+function frameLength(bytes: Buffer, at: number): number | undefined {
+  const available = bytes.length - at;
+  if (available < 2) return undefined;
+  const second = bytes.readUInt8(at + 1);
+  const mask = second & 0x80 ? 4 : 0;
+  const short = second & 0x7f;
+  const header = 2 + mask + (short === 127 ? 8 : short === 126 ? 2 : 0);
+  if (available < header) return undefined;
+  if (short === 127) return header + Number(bytes.readBigUInt64BE(at + 2));
+  return header + (short === 126 ? bytes.readUInt16BE(at + 2) : short);
+}
