@@ -14,7 +14,7 @@ import type { PassedCall } from '../kubernetes/passage.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
 import { checkRequest } from './rules.ts';
-import { isTrue, type Target, targetOf } from './target.ts';
+import { compactSearch, isTrue, type Target, targetOf } from './target.ts';
 import { withoutTokenSecret } from './token-secrets.ts';
 import { carry } from './tunnel.ts';
 
@@ -63,7 +63,7 @@ export class KubernetesProxy {
     const call: PassedCall = {
       method: ctx.method,
       path: target.path,
-      search: target.search,
+      search: upgradeOf(ctx.req) === undefined ? compactSearch(target, ctx.req.headers['user-agent']) : target.search,
       headers: ctx.req.headers,
       body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
       isLong,

@@ -85,3 +85,19 @@ export function isTrue(search: string, name: string): boolean {
   const value = new URLSearchParams(search).get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
+
+/** API servers print JSON with white space for the user agents of browsers. */
+const printsPretty = /^Mozilla\/5\.0/;
+
+/**
+ * Returns the query to send: with `pretty=false` for a page whose query does not say `pretty`. Queries of subresources are for containers
+ * and aggregated services, too, and stay as they are.
+ *
+ * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
+ */
+export function compactSearch({ search, segments, resource }: Target, userAgent: string | undefined): string {
+  const isApi = segments[0] === 'api' || segments[0] === 'apis';
+  if (!isApi || resource?.subresource || resource?.prefix === 'proxy') return search;
+  if (!printsPretty.test(userAgent ?? '') || new URLSearchParams(search).has('pretty')) return search;
+  return `${search.length > 1 ? `${search}&` : '?'}pretty=false`;
+}
