@@ -11,6 +11,13 @@ export const compressed: Preparation = (ctx) => {
   stateOf(ctx).isCompressed = true;
 };
 
+/** The same for some requests of an operation. */
+export const compressedIf =
+  (isFit: (ctx: Context) => boolean): Preparation =>
+  (ctx, bounds) => {
+    if (isFit(ctx)) compressed(ctx, bounds);
+  };
+
 /** A request for which it is true may outlive the request deadline (a watch). Once its caller is known it counts as one of the caller's. */
 export const lasting =
   (isLong: (ctx: Context) => boolean): Preparation =>

@@ -67,6 +67,7 @@ export function listOperations(service: ListsService): Operation[] {
       summary: 'Names the resources that are listed here, with their columns',
       description: 'What `lists.resources` names and the API server knows. It tells nothing of what the caller may list.',
       credential: 'required',
+      before: [compressed],
       answers: { 200: { description: 'The resources, in the order of the setting.', content: { 'application/json': offeredAnswer } } },
       handle({ ctx }) {
         ctx.body = { apiVersion: rowsApiVersion, kind: 'OfferedResourceList', items: service.offered() };

@@ -47,6 +47,13 @@ export class KubernetesProxy {
     return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#own)));
   }
 
+  /** Tests for a read of groups, versions and resources: large, the same for each caller, and without a credential. @throws StatusError 400, 404 */
+  isDiscovery(ctx: Context): boolean {
+    if (ctx.method !== 'GET' || upgradeOf(ctx.req) !== undefined) return false;
+    const { segments, resource } = targetOf(ctx, this.#own);
+    return resource === undefined && (segments[0] === 'api' || segments[0] === 'apis');
+  }
+
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
     const { apiServer, config } = this.#services;
@@ -64,7 +71,7 @@ export class KubernetesProxy {
       method: ctx.method,
       path: target.path,
       search: upgradeOf(ctx.req) === undefined ? compactSearch(target, ctx.req.headers['user-agent']) : target.search,
-      headers: ctx.req.headers,
+      headers: this.isDiscovery(ctx) ? withPlainETags(ctx.req.headers) : ctx.req.headers,
       body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
       isLong,
       signal: lasting.signal,
@@ -137,6 +144,12 @@ interface SessionEvent {
   bytesSent?: number;
   bytesReceived?: number;
 }
+
+/** ETags as the API server gave them, before the answer was compressed. */
+const withPlainETags = (headers: Context['req']['headers']) => ({
+  ...headers,
+  ...(headers['if-none-match'] !== undefined && { 'if-none-match': headers['if-none-match'].replaceAll(/\.(?:br|gz)"/g, '"') }),
+});
 
 /** Watches, and logs that are followed. */
 const isStream = ({ resource, search }: Target): boolean =>

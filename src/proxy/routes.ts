@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { answeringWith, lasting, taking } from '../http/preparations.ts';
+import { answeringWith, compressedIf, lasting, taking } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
 import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
@@ -33,7 +33,12 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       summary: `${method} at the Kubernetes API`,
       description,
       credential: 'required',
-      before: [answeringWith(safeHeaders), taking(longestMs), lasting((ctx) => proxy.isLong(ctx))],
+      before: [
+        answeringWith(safeHeaders),
+        taking(longestMs),
+        lasting((ctx) => proxy.isLong(ctx)),
+        compressedIf((ctx) => proxy.isDiscovery(ctx)),
+      ],
       described: {
         passedOn: 'What the API server answers.',
         ...(!['GET', 'OPTIONS'].includes(method) && { body: { '*/*': z.unknown() } }),
