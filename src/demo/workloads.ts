@@ -6,9 +6,9 @@ const registry = 'registry.example.com';
 const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
 function node(name: string, { role, isCordoned = false }: { role: string; isCordoned?: boolean }): KubernetesObject {
-  const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const now = time();
   const condition = (type: string, status: string, reason: string, message: string) => ({
-    ...{ type, status, reason, message, lastHeartbeatTime: time, lastTransitionTime: time },
+    ...{ type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now },
   });
   const resources = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' };
   return {
@@ -44,6 +44,8 @@ function node(name: string, { role, isCordoned = false }: { role: string; isCord
     },
   };
 }
+
+const time = () => new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 
 interface App {
   namespace: string;
@@ -86,6 +88,47 @@ const service = (place: string, name: string, port = 8080): KubernetesObject => 
   spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: port }] },
 });
 
+/** A workload that is no Deployment; its pods have one container of its name. */
+function workload(kind: 'StatefulSet' | 'DaemonSet', { namespace: place, name, replicas, images, port = 8080 }: App): KubernetesObject {
+  const labels = { app: name };
+  const containers = Object.entries(images).map(([container, image]) => ({
+    ...{ name: container, image: `${registry}/${image}`, ports: [{ containerPort: port }], resources: resourcesOf },
+  }));
+  const own = kind === 'StatefulSet' ? { replicas, serviceName: name } : {};
+  return {
+    ...{ apiVersion: 'apps/v1', kind, metadata: { name, namespace: place, labels } },
+    spec: { ...own, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  };
+}
+
+const jobSpec = (image: string, backoffLimit: number) => ({
+  backoffLimit,
+  template: { spec: { restartPolicy: 'Never', containers: [{ name: 'run', image: `${registry}/${image}` }] } },
+});
+
+const job = (place: string, name: string, image: string): KubernetesObject => ({
+  ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name, namespace: place } },
+  spec: jobSpec(image, 1),
+});
+
+const cronJob = (place: string, name: string, image: string): KubernetesObject => ({
+  ...{ apiVersion: 'batch/v1', kind: 'CronJob', metadata: { name, namespace: place } },
+  spec: { schedule: '30 2 * * *', timeZone: 'Europe/Berlin', concurrencyPolicy: 'Forbid', jobTemplate: { spec: jobSpec(image, 2) } },
+});
+
+const budget = (place: string, name: string): KubernetesObject => ({
+  ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace: place } },
+  spec: { minAvailable: 2, selector: { matchLabels: { app: name } } },
+});
+
+const ingress = (place: string, name: string, host: string): KubernetesObject => ({
+  ...{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name, namespace: place } },
+  spec: {
+    ingressClassName: 'nginx',
+    rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name, port: { name: 'http' } } } }] } }],
+  },
+});
+
 /** Gives a person a role in one namespace. */
 const roleBinding = (place: string, role: string, person: string): KubernetesObject => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -120,6 +163,19 @@ export const demoWorkloads = (): KubernetesObject[] => [
   service('payments', 'checkout'),
   deployment({ namespace: 'payments', name: 'ledger', replicas: 1, images: { ledger: 'ledger:1.0.3' } }),
   deployment({ namespace: 'monitoring', name: 'metrics-api', replicas: 1, images: { api: 'api:0.7.1' } }),
+  ingress('shop', 'storefront', 'shop.example.com'),
+  budget('shop', 'storefront'),
+  workload('StatefulSet', { namespace: 'payments', name: 'orders-db', replicas: 2, images: { postgres: 'postgres:17.2' }, port: 5432 }),
+  service('payments', 'orders-db', 5432),
+  workload('DaemonSet', {
+    namespace: 'monitoring',
+    name: 'node-exporter',
+    replicas: 0,
+    images: { exporter: 'node-exporter:1.9.0' },
+    port: 9100,
+  }),
+  job('payments', 'migrate-orders', 'migrations:0042'),
+  cronJob('shop', 'nightly-report', 'report:1.2.0'),
   roleBinding('shop', 'admin', 'jane@example.com'),
   roleBinding('shop', 'view', 'viewer@example.com'),
 ];

@@ -232,6 +232,104 @@ describe('workloads of the embedded cluster', () => {
     }
   });
 
+  const group = (kind: string) => `/apis/${kind}`;
+  const template = (name: string, image: string, spec: JsonObject = {}) => ({
+    metadata: { labels: { app: name } },
+    spec: { containers: [{ name: 'main', image }], ...spec },
+  });
+  const make = async (path: string, body: object) => {
+    const answer = await admin.send('POST', path, body);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
+  };
+  const statusAt = async (path: string) => ((await read(path)).status ?? {}) as Record<string, unknown>;
+
+  it('gives the pods of a StatefulSet numbers, starts one after the other, and replaces those of an old template', async () => {
+    const path = group('apps/v1/namespaces/default/statefulsets');
+    const selector = { matchLabels: { app: 'db' } };
+    await make(path, {
+      metadata: { name: 'db' },
+      spec: { replicas: 3, serviceName: 'db', selector, template: template('db', 'postgres:1') },
+    });
+    await eventually(
+      () => statusAt(`${path}/db`),
+      ({ readyReplicas }) => readyReplicas === 3,
+    );
+    const names = (await podsOf('db')).map(({ metadata }) => metadata.name);
+    expect(names).to.have.members(['db-0', 'db-1', 'db-2']);
+
+    await admin.send('PATCH', `${path}/db`, { spec: { replicas: 2, template: template('db', 'postgres:2') } }, merge);
+    const images = async () =>
+      (await podsOf('db')).map(({ metadata, spec }) => `${metadata.name} ${valueAt(spec, ['containers', '0', 'image'])}`);
+    await eventually(images, (found) => found.join() === 'db-0 postgres:2,db-1 postgres:2');
+    await eventually(
+      () => statusAt(`${path}/db`),
+      ({ readyReplicas, updatedReplicas, replicas }) => [readyReplicas, updatedReplicas, replicas].every((count) => count === 2),
+    );
+  });
+
+  it('runs a pod of a DaemonSet on each node, cordoned ones too, and counts only pods of the new template as updated', async () => {
+    const path = group('apps/v1/namespaces/default/daemonsets');
+    const selector = { matchLabels: { app: 'agent' } };
+    await make(path, { metadata: { name: 'agent' }, spec: { selector, template: template('agent', 'agent:1') } });
+    await eventually(
+      () => statusAt(`${path}/agent`),
+      ({ numberReady }) => numberReady === 2,
+    );
+    expect((await podsOf('agent')).map(({ spec }) => valueAt(spec, ['nodeName'])).sort()).to.deep.equal(['one', 'two']);
+    await admin.send('PATCH', `${path}/agent`, { spec: { template: template('agent', 'agent:bad') } }, merge);
+    const stuck = await eventually(
+      () => statusAt(`${path}/agent`),
+      ({ updatedNumberScheduled, numberReady }) => updatedNumberScheduled === 1 && numberReady === 1,
+    );
+    expect(stuck).to.include({ desiredNumberScheduled: 2, numberUnavailable: 1 });
+  });
+
+  it('ends a Job when enough pods are done or too many have failed, and starts none while it is suspended', async () => {
+    const path = group('batch/v1/namespaces/default/jobs');
+    const never = { restartPolicy: 'Never' };
+    await make(path, { metadata: { name: 'good' }, spec: { completions: 2, template: template('good', 'report:1', never) } });
+    await make(path, { metadata: { name: 'wrong' }, spec: { backoffLimit: 1, template: template('wrong', 'migrations:1', never) } });
+    await make(path, { metadata: { name: 'idle' }, spec: { suspend: true, template: template('idle', 'report:1', never) } });
+    const ended = (name: string) =>
+      eventually(
+        () => statusAt(`${path}/${name}`),
+        ({ conditions }) => Array.isArray(conditions) && conditions.length === 2,
+      );
+    expect(await ended('good'))
+      .to.include({ succeeded: 2 })
+      .and.to.have.property('completionTime');
+    const failed = await ended('wrong');
+    expect([failed.failed, valueAt(failed, ['conditions', '1', 'reason'])]).to.deep.equal([2, 'BackoffLimitExceeded']);
+    expect(await podsOf('idle')).to.have.length(0);
+    await admin.send('PATCH', `${path}/idle`, { spec: { suspend: false } }, merge);
+    await ended('idle');
+  });
+
+  it('starts a Job of a CronJob in its minute, and none that is suspended', async () => {
+    const path = group('batch/v1/namespaces/default/cronjobs');
+    const jobTemplate = { spec: { template: template('tick', 'report:1', { restartPolicy: 'Never' }) } };
+    await make(path, { metadata: { name: 'tick' }, spec: { schedule: '* * * * *', jobTemplate } });
+    await make(path, { metadata: { name: 'off' }, spec: { schedule: '* * * * *', suspend: true, jobTemplate } });
+    const jobs = async () => (await read(group('batch/v1/namespaces/default/jobs'))).items.map(({ metadata }) => metadata.name);
+    const names = await eventually(jobs, (found) => found.some((name) => name?.startsWith('tick-')));
+    expect(names.filter((name) => name?.startsWith('off-'))).to.have.length(0);
+  });
+
+  it('holds at most 300 pods, whatever number of replicas is asked for', async () => {
+    await created(deployment('huge', { replicas: 1_000_000 }));
+    await eventually(
+      async () => (await read('/api/v1/pods')).items.length,
+      (length) => length === 300,
+    );
+    const events = await read('/api/v1/namespaces/default/events?fieldSelector=reason%3DFailedCreate');
+    expect(events.items[0]?.message).to.equal("the demo's cluster runs at most 300 pods");
+    await admin.send('DELETE', `${deployments}/huge`, { propagationPolicy: 'Background' });
+    await eventually(
+      () => podsOf('huge'),
+      (all) => all.length === 0,
+    );
+  });
+
   /** Opens a WebSocket, writes lines to it, and gathers what comes until it closes. */
   async function streamed(path: string, { protocol, lines = [] }: { protocol: string; lines?: string[] }) {
     const headers = { authorization: `Bearer ${await administratorToken(cluster)}` };

@@ -60,11 +60,21 @@ const crashing: Run = {
       '    at TCPConnectWrap.afterConnect (node:net:1637:16)',
     ][index % 4] as string,
 };
+const migrating: Run = {
+  endsAfterMs: 1_000,
+  exitCode: 2,
+  reason: 'Error',
+  lineEveryMs: 300,
+  line: (index) =>
+    ['Applying 0042_orders.sql', 'ERROR:  column "currency" of relation "orders" already exists', 'Migration failed'][index % 3] as string,
+};
+const reporting: Run = { endsAfterMs: 3_000, lineEveryMs: 500, line: (index) => `report: ${(index + 1) * 1000} rows read` };
 const plain: Run = { lineEveryMs: 3_000, line: (index) => `tick ${index + 1}` };
 
 /** Repositories of the registry, by the last part of the name of an image. */
 const repositories: Readonly<Record<string, Run>> = {
   ...{ storefront: web, nginx: web, api: web, checkout: web },
+  ...{ migrations: migrating, report: reporting },
   ...{ cart: jsonLines, postgres: database, recommendations: leaking, ledger: crashing },
 };
 

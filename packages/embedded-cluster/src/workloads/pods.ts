@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { timestamp } from '../objects.ts';
 import type { Component } from './component.ts';
 import { pullMs, type Run, runOf } from './images.ts';
+import { pinnedNode } from './owned-pods.ts';
 import {
   type Condition,
   type ContainerSpec,
@@ -44,8 +45,12 @@ function stop(kubelet: Component, pod: Pod): number | undefined {
 
 function schedule(scheduler: Component, pod: Pod): void {
   const nodes = scheduler.list<Node>(collections.nodes);
-  const labelled = nodes.filter((node) => hasLabels(node, pod.spec.nodeSelector ?? {}));
-  const fitting = labelled.filter(({ spec }) => spec.unschedulable !== true);
+  const pinned = pinnedNode(pod);
+  const labelled = nodes.filter(
+    (node) => hasLabels(node, pod.spec.nodeSelector ?? {}) && (pinned === undefined || pinned === node.metadata.name),
+  );
+  const isTolerant = toleratesCordon(pod);
+  const fitting = labelled.filter(({ spec }) => isTolerant || spec.unschedulable !== true);
   if (fitting.length > 0) {
     bind(scheduler, pod, leastUsed(scheduler, fitting));
     return;
@@ -67,6 +72,10 @@ function schedule(scheduler: Component, pod: Pod): void {
   scheduler.setStatus(collections.pods, pod, { ...pod.status, conditions: [waiting] });
   scheduler.event(pod, 'Warning', 'FailedScheduling', message);
 }
+
+/** Pods of DaemonSets run on cordoned nodes, too. */
+const toleratesCordon = ({ spec }: Pod) =>
+  ((spec.tolerations as { key?: string }[] | undefined) ?? []).some(({ key }) => key === 'node.kubernetes.io/unschedulable');
 
 const hasLabels = ({ metadata }: Node, wanted: Record<string, string>) =>
   Object.entries(wanted).every(([key, value]) => metadata.labels?.[key] === value);

@@ -94,6 +94,40 @@ export interface Deployment extends StoredObject {
   };
 }
 
+export interface StatefulSet extends StoredObject {
+  spec: WorkloadSpec;
+}
+
+export interface DaemonSet extends StoredObject {
+  spec: Omit<WorkloadSpec, 'replicas'>;
+}
+
+interface JobSpec {
+  completions?: number;
+  parallelism: number;
+  backoffLimit: number;
+  suspend?: boolean;
+  template: PodTemplate;
+}
+
+export interface Job extends StoredObject {
+  spec: JobSpec;
+  status?: { startTime?: string; active?: number; conditions?: Condition[] };
+}
+
+export interface CronJob extends StoredObject {
+  spec: {
+    schedule: string;
+    timeZone?: string;
+    suspend?: boolean;
+    concurrencyPolicy: 'Allow' | 'Forbid' | 'Replace';
+    successfulJobsHistoryLimit: number;
+    failedJobsHistoryLimit: number;
+    jobTemplate: { metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>; spec: JobSpec };
+  };
+  status?: { lastScheduleTime?: string };
+}
+
 export interface Node extends StoredObject {
   spec: { unschedulable?: boolean };
 }
@@ -104,6 +138,10 @@ export const collections = {
   services: '/services',
   deployments: 'apps/deployments',
   replicaSets: 'apps/replicasets',
+  statefulSets: 'apps/statefulsets',
+  daemonSets: 'apps/daemonsets',
+  jobs: 'batch/jobs',
+  cronJobs: 'batch/cronjobs',
   budgets: 'policy/poddisruptionbudgets',
 } as const;
 export type Collection = (typeof collections)[keyof typeof collections];

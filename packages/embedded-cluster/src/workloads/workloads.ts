@@ -6,14 +6,19 @@ import type { Change } from '../store.ts';
 import { Component, controllerOf } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { reconcileBudget } from './disruption.ts';
+import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
+import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, type Pod } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** By the kind of the owner that a controller reference names. */
-const collectionByKind: Readonly<Record<string, Collection>> = { Deployment: collections.deployments, ReplicaSet: collections.replicaSets };
+const collectionByKind: Readonly<Record<string, Collection>> = {
+  ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
+  ...{ DaemonSet: collections.daemonSets, Job: collections.jobs, CronJob: collections.cronJobs },
+};
 
 export class Workloads {
   readonly #queues: ReadonlyMap<string, WorkQueue>;
@@ -41,6 +46,10 @@ export class Workloads {
     this.#queues = new Map<string, WorkQueue>([
       [collections.deployments, queue('deployment', (key) => reconcileDeployment(manager, key))],
       [collections.replicaSets, queue('replica set', (key) => reconcileReplicaSet(manager, key))],
+      [collections.statefulSets, queue('stateful set', (key) => reconcileStatefulSet(manager, key))],
+      [collections.daemonSets, queue('daemon set', (key) => reconcileDaemonSet(manager, key))],
+      [collections.jobs, queue('job', (key) => reconcileJob(manager, key))],
+      [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
       [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
     ]);
@@ -68,7 +77,7 @@ export class Workloads {
   #observe({ collection, key, object, type }: Change): void {
     if (type !== 'DELETED') this.#queues.get(collection)?.add(key);
     this.#addOwner(object);
-    if (collection === collections.nodes) this.#retryUnscheduled();
+    if (collection === collections.nodes) this.#onNode();
     if (collection === collections.pods) this.#recount(object);
   }
 
@@ -83,7 +92,8 @@ export class Workloads {
       this.#queues.get(collections.budgets)?.add(keyOf(budget));
   }
 
-  #retryUnscheduled(): void {
+  #onNode(): void {
+    for (const set of this.#backend.store.list(collections.daemonSets) ?? []) this.#queues.get(collections.daemonSets)?.add(keyOf(set));
     for (const pod of (this.#backend.store.list(collections.pods) ?? []) as Pod[])
       if (pod.spec.nodeName === undefined) this.#queues.get(collections.pods)?.add(keyOf(pod));
   }

@@ -1,0 +1,72 @@
+/** Pods of a controller: made from its template, bounded, and known by the hash of the template. */
+
+import { createHash } from 'node:crypto';
+import { type StoredObject, valueAt } from '../objects.ts';
+import { type Component, ownerReference } from './component.ts';
+import { collections, isActive, type Pod, type PodTemplate } from './shapes.ts';
+
+/** Most pods of the cluster. A demo holds no more, whatever number of replicas is asked for. */
+const maxPods = 300;
+const hashLabel = 'controller-revision-hash';
+
+export const activePods = (component: Component, owner: StoredObject): Pod[] =>
+  component.owned<Pod>(collections.pods, owner).filter(isActive);
+
+/** Returns how many of the wanted pods the cluster has room for, and notes it where that is fewer. */
+export function roomFor(component: Component, owner: StoredObject, wanted: number): number {
+  if (wanted <= 0) return 0;
+  const room = Math.max(0, maxPods - component.list(collections.pods).length);
+  if (room < wanted) component.event(owner, 'Warning', 'FailedCreate', `the demo's cluster runs at most ${maxPods} pods`);
+  return Math.min(room, wanted);
+}
+
+interface Names {
+  name?: string;
+  generateName?: string;
+  labels?: Record<string, string>;
+  nodeName?: string;
+}
+
+export function createPod(component: Component, owner: StoredObject, template: PodTemplate, names: Names = {}): void {
+  const { labels = {}, nodeName, ...metadata } = names;
+  const pod = component.create<Pod>(
+    collections.pods,
+    {
+      metadata: {
+        ...{ ...template.metadata, generateName: `${owner.metadata.name}-`, ...metadata },
+        ...{ labels: { ...template.metadata?.labels, ...labels }, ownerReferences: [ownerReference(owner)] },
+      },
+      spec: structuredClone({ ...template.spec, ...(nodeName && { affinity: pinnedTo(nodeName) }) }),
+    },
+    owner.metadata.namespace,
+  );
+  component.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
+}
+
+export function removePod(component: Component, owner: StoredObject, pod: Pod): void {
+  component.remove(collections.pods, pod);
+  component.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`);
+}
+
+/** The affinity by which the controller of DaemonSets pins a pod to a node. */
+const pinnedTo = (nodeName: string) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [nodeName] }] }],
+    },
+  },
+});
+
+/** Returns the node that a pod is pinned to. */
+export const pinnedNode = ({ spec }: Pod): string | undefined => {
+  const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchFields.0.values.0';
+  const node = valueAt(spec, path.split('.'));
+  return typeof node === 'string' ? node : undefined;
+};
+
+/** Returns the label that tells which template a pod was made from. */
+export const revisionLabel = (template: PodTemplate): Record<string, string> => ({
+  [hashLabel]: createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10),
+});
+
+export const isOfRevision = (label: Record<string, string>) => (pod: Pod) => pod.metadata.labels?.[hashLabel] === label[hashLabel];

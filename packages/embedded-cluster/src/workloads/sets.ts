@@ -1,0 +1,89 @@
+/** The controllers of StatefulSets, whose pods have numbers, and of DaemonSets, which have a pod on each node. */
+
+import type { Component } from './component.ts';
+import { activePods, createPod, isOfRevision, pinnedNode, removePod, revisionLabel, roomFor } from './owned-pods.ts';
+import { collections, type DaemonSet, isActive, isReady, type Node, type Pod, type StatefulSet } from './shapes.ts';
+
+const isSettled = (pods: readonly Pod[]) => pods.every((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined);
+
+/** Returns the pod of an old template that goes next: a broken one at any time, one that serves only while all others do. */
+function nextOutdated(pods: readonly Pod[], label: Record<string, string>): Pod | undefined {
+  const outdated = pods.filter((pod) => isActive(pod) && !isOfRevision(label)(pod));
+  return outdated.find((pod) => !isReady(pod)) ?? (isSettled(pods) ? outdated.at(-1) : undefined);
+}
+
+const ordinalOf = ({ metadata }: Pod) => Number(/-(\d+)$/.exec(metadata.name)?.[1] ?? -1);
+
+export function reconcileStatefulSet(component: Component, key: string): undefined {
+  const set = component.get<StatefulSet>(collections.statefulSets, key);
+  if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
+  const label = revisionLabel(set.spec.template);
+  stepStatefulSet(component, set, label);
+  const pods = activePods(component, set);
+  const [ready, updated] = [pods.filter(isReady).length, pods.filter(isOfRevision(label)).length];
+  const revision = `${set.metadata.name}-${Object.values(label)[0]}`;
+  component.setStatus(collections.statefulSets, set, {
+    ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, currentReplicas: updated, updatedReplicas: updated },
+    ...{ observedGeneration: set.metadata.generation, currentRevision: revision, updateRevision: revision, collisionCount: 0 },
+  });
+  return undefined;
+}
+
+/** One pod at a time, as OrderedReady has it: the next one waits until the ones before it are ready. */
+function stepStatefulSet(component: Component, set: StatefulSet, label: Record<string, string>): void {
+  const all = component.owned<Pod>(collections.pods, set);
+  const pods = activePods(component, set).sort((a, b) => ordinalOf(a) - ordinalOf(b));
+  const extra = pods.filter((pod) => ordinalOf(pod) >= set.spec.replicas).at(-1);
+  if (extra !== undefined) removePod(component, set, extra);
+  const outdated = nextOutdated(all, label);
+  if (extra !== undefined || (!isSettled(all) && outdated === undefined)) return;
+  const missing = Array.from({ length: Math.min(set.spec.replicas, pods.length + 1) }, (_, index) => index).find(
+    (ordinal) => !all.some((pod) => ordinalOf(pod) === ordinal),
+  );
+  if (missing !== undefined && isSettled(all) && roomFor(component, set, 1) === 1) {
+    const name = `${set.metadata.name}-${missing}`;
+    const labels = { ...label, 'statefulset.kubernetes.io/pod-name': name, 'apps.kubernetes.io/pod-index': String(missing) };
+    createPod(component, set, set.spec.template, { name, labels });
+  } else if (outdated !== undefined) removePod(component, set, outdated);
+}
+
+export function reconcileDaemonSet(component: Component, key: string): undefined {
+  const set = component.get<DaemonSet>(collections.daemonSets, key);
+  if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
+  const label = revisionLabel(set.spec.template);
+  const { nodeSelector = {} } = set.spec.template.spec;
+  const nodes = component
+    .list<Node>(collections.nodes)
+    .filter(({ metadata }) => Object.entries(nodeSelector).every(([name, value]) => metadata.labels?.[name] === value));
+  stepDaemonSet(component, set, { label, nodes: nodes.map(({ metadata }) => metadata.name) });
+  const pods = activePods(component, set);
+  const ready = pods.filter(isReady).length;
+  component.setStatus(collections.daemonSets, set, {
+    ...{ desiredNumberScheduled: nodes.length, currentNumberScheduled: pods.length, numberMisscheduled: 0, numberReady: ready },
+    ...{ updatedNumberScheduled: pods.filter(isOfRevision(label)).length, observedGeneration: set.metadata.generation },
+    ...(ready > 0 && { numberAvailable: ready }),
+    ...(ready < nodes.length && { numberUnavailable: nodes.length - ready }),
+  });
+  return undefined;
+}
+
+interface Wanted {
+  label: Record<string, string>;
+  nodes: readonly string[];
+}
+
+function stepDaemonSet(component: Component, set: DaemonSet, { label, nodes }: Wanted): void {
+  const nodeOf = (pod: Pod) => pinnedNode(pod) ?? pod.spec.nodeName ?? '';
+  const all = component.owned<Pod>(collections.pods, set);
+  const bare = nodes.filter((node) => !all.some((pod) => nodeOf(pod) === node));
+  const tolerations = [...((set.spec.template.spec.tolerations as object[] | undefined) ?? []), ...daemonTolerations];
+  const template = { ...set.spec.template, spec: { ...set.spec.template.spec, tolerations } };
+  for (const nodeName of bare.slice(0, roomFor(component, set, bare.length)))
+    createPod(component, set, template, { labels: label, nodeName });
+  for (const pod of activePods(component, set)) if (!nodes.includes(nodeOf(pod))) removePod(component, set, pod);
+  const outdated = nextOutdated(all, label);
+  if (outdated !== undefined && bare.length === 0) removePod(component, set, outdated);
+}
+
+/** Cordoned nodes run pods of DaemonSets, too. */
+const daemonTolerations = [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' }];
