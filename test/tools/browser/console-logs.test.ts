@@ -229,3 +229,44 @@ describe('the logs of a workload in the console', () => {
     expect(sockets.get('cart-1')?.filter((one) => one.url().includes('previous=true')) ?? []).to.deep.equal([]);
   });
 });
+
+describe('the logs and the terminal of the living demo in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const rows = () => page.locator('.log-row');
+  const podNames = async () => [...new Set((await rows().allTextContents()).map((line) => line.split(' ', 1)[0] ?? ''))];
+  const hasPods = (count: number) =>
+    eventually(
+      () => podNames(),
+      (names) => names.length >= count,
+    );
+
+  it('shows lines of all pods of a Deployment, and of the new pods of a rollout', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/logs`);
+    const before = await hasPods(3);
+    expect(before).to.have.lengthOf(3);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Restart' }).click();
+
+    const after = await hasPods(6);
+    expect(after.filter((name) => before.includes(name))).to.have.lengthOf(3);
+    for (const name of before) await page.locator('select.log-choice option', { hasText: `${name} (gone)` }).waitFor({ state: 'attached' });
+  });
+
+  it('runs a command in the shell of a pod', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
+    await page
+      .getByRole('table', { name: 'Pods' })
+      .getByRole('link', { name: /^storefront-/ })
+      .first()
+      .click();
+    await page.getByRole('link', { name: 'Terminal' }).click();
+    await page.getByRole('button', { name: /^Open sh in / }).click();
+    const screen = page.locator('.terminal-host');
+    await screen.getByText('/ #').first().waitFor();
+    await page.keyboard.type('echo "seen by" $HOSTNAME\n');
+    await screen.getByText(/seen by storefront-/).waitFor();
+    await page.keyboard.type('exit 3\n');
+
+    await page.getByText('It ended with exit status 3.').waitFor();
+  });
+});
