@@ -1,9 +1,19 @@
 /** Pages of the console that know their kind. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { loggedIn, press } from './demo.ts';
+import { type Demo, loggedIn, press } from './demo.ts';
+
+/** Creates an object of the demo as its administrator. */
+async function create(demo: Demo, path: string, object: object): Promise<void> {
+  const response = await fetch(`${demo.url}/api/kubernetes/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(object),
+  });
+  expect(response.status, await response.text()).to.equal(201);
+}
 
 /** Elements wider than their parent, at widths from a phone to a small desktop. */
 async function tooWide(page: Page): Promise<unknown[]> {
@@ -86,5 +96,60 @@ describe('the page of a role', () => {
     await look(page, 'role');
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);
+  });
+});
+
+describe('the pages of a ConfigMap and a Secret', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const entry = (name: string) => page.getByRole('article', { name, exact: true });
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  it('show text, format JSON and download binary data', async () => {
+    await create(demo, 'api/v1/namespaces/shop/configmaps', {
+      metadata: { name: 'settings' },
+      data: { 'app.json': '{"retries":3}', greeting: 'hello\nworld', nothing: '' },
+      binaryData: { 'logo.bin': Buffer.from([0, 255, 254]).toString('base64') },
+    });
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/shop/settings`);
+    await entry('greeting').getByText('hello').waitFor();
+    await entry('app.json').getByRole('button', { name: 'Format JSON' }).click();
+    expect(await entry('app.json').locator('pre').innerText()).to.equal('{\n  "retries": 3\n}');
+    expect(await entry('nothing').innerText()).to.contain('Empty value');
+    expect(await entry('logo.bin').innerText()).to.match(/3B.*Binary data/s);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      entry('logo.bin').getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect([...(await readFile(await download.path()))]).to.deep.equal([0, 255, 254]);
+    await look(page, 'configmap');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('hide the values of a Secret and reveal them key by key, for this Secret alone', async () => {
+    for (const name of ['first', 'second'])
+      await create(demo, 'api/v1/namespaces/shop/secrets', {
+        metadata: { name },
+        type: 'Opaque',
+        data: { password: base64(`${name}-hidden`), user: base64(`${name}-reader`) },
+      });
+    await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/first`);
+    await entry('password').waitFor();
+    expect(await page.content()).not.to.match(/first-(hidden|reader)/);
+    await entry('password').getByRole('button', { name: 'Reveal' }).click();
+    await entry('password').getByText('first-hidden').waitFor();
+    expect(await page.content()).not.to.contain('first-reader');
+    await look(page, 'secret');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+    await entry('password').getByRole('button', { name: 'Hide' }).click();
+    await entry('password').getByText('••••').waitFor();
+    await entry('password').getByRole('button', { name: 'Reveal' }).click();
+    await page.evaluate(
+      `history.pushState({}, '', '${new URL(demo.url).pathname.replace(/\/$/, '')}/r/core/v1/secrets/ns/shop/second'); dispatchEvent(new PopStateEvent('popstate'))`,
+    );
+    await page.getByRole('heading', { name: /second/ }).waitFor();
+    await entry('password').waitFor();
+    expect(await page.content()).not.to.match(/first-hidden|second-(hidden|reader)/);
   });
 });

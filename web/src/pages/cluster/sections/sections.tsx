@@ -26,11 +26,14 @@ type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section
 
 const workload: Family = () => import('./workload');
 const rbac: Family = () => import('./rbac');
+const data: Family = () => import('./data');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
+  configmaps: data,
+  secrets: data,
   'roles.rbac.authorization.k8s.io': rbac,
   'clusterroles.rbac.authorization.k8s.io': rbac,
   'deployments.apps': workload,
@@ -39,11 +42,11 @@ const families: Readonly<Record<string, Family>> = {
   'daemonsets.apps': workload,
 };
 
-export const hasSections = (kind: Kind): boolean => kindId(kind) in families;
+export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));
 
 export function Sections(props: SectionProps) {
   const id = kindId(props.kind);
-  const family = families[id];
+  const family = Object.hasOwn(families, id) ? families[id] : undefined;
   return family === undefined ? null : <FamilySections {...props} id={id} family={family} />;
 }
 
