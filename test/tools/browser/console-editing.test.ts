@@ -98,7 +98,7 @@ describe('a list whose continue token expires', () => {
     return JSON.stringify({ ...table, metadata: { ...table.metadata, ...(next && { continue: next }) } });
   };
 
-  it('is read anew to the same length, without lost or doubled rows', async () => {
+  it('is read again to the same length, without lost or doubled rows', async () => {
     const expired = { status: 410, body: '{"kind":"Status","code":410,"reason":"Expired","message":"the continue token is too old"}' };
     let reads = 0;
     await addKind(
