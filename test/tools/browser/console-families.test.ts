@@ -153,3 +153,58 @@ describe('the pages of a ConfigMap and a Secret', () => {
     expect(await page.content()).not.to.match(/first-hidden|second-(hidden|reader)/);
   });
 });
+
+describe('the pages of Services, Ingresses and claims', () => {
+  const { demo, page } = loggedIn('admin', '/');
+
+  it('show ports and pods of a Service, also those that start later', async () => {
+    const labels = { app: 'listed' };
+    const ports = [{ name: 'web', port: 80, targetPort: 8080 }];
+    await create(demo, 'api/v1/namespaces/shop/services', { metadata: { name: 'listed' }, spec: { selector: labels, ports } });
+    await page.goto(`${demo.url}/r/core/v1/services/ns/shop/listed`);
+    await page.getByText('There are no Pods here.').waitFor();
+    expect(await page.getByRole('table', { name: 'Ports' }).innerText()).to.match(/web\s+80\/TCP\s+8080/);
+    await create(demo, 'api/v1/namespaces/shop/pods', {
+      metadata: { name: 'listed-pod', labels },
+      spec: { containers: [{ name: 'app', image: 'nginx' }] },
+    });
+    await page.getByRole('link', { name: 'listed-pod' }).waitFor();
+    await look(page, 'service');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('link the targets of an Ingress', async () => {
+    const backend = { service: { name: 'listed', port: { number: 80 } } };
+    await create(demo, 'apis/networking.k8s.io/v1/namespaces/shop/ingresses', {
+      metadata: { name: 'front' },
+      spec: {
+        rules: [{ host: 'shop.example', http: { paths: [{ path: '/cart', pathType: 'Prefix', backend }] } }],
+        tls: [{ hosts: ['shop.example'], secretName: 'certificate' }],
+      },
+    });
+    await page.goto(`${demo.url}/r/networking.k8s.io/v1/ingresses/ns/shop/front`);
+    const row = page.getByRole('row', { name: /shop\.example/ });
+    await row.waitFor();
+    await look(page, 'ingress');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(await row.innerText()).to.match(/\/cart\s+Prefix\s+listed:80/);
+    await row.getByRole('link', { name: 'listed' }).click();
+    await page.getByRole('heading', { name: 'listed' }).waitFor();
+  });
+
+  it('tell the request of a claim from its capacity', async () => {
+    await create(demo, 'api/v1/namespaces/shop/persistentvolumeclaims', {
+      metadata: { name: 'disk' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } },
+    });
+    await page.goto(`${demo.url}/r/core/v1/persistentvolumeclaims/ns/shop/disk`);
+    await page.getByText('5Gi').waitFor();
+    await page.getByText('ReadWriteOnce').waitFor();
+    await page.getByText('None before it is bound').waitFor();
+    await look(page, 'claim');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+});

@@ -26,12 +26,16 @@ type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section
 
 const workload: Family = () => import('./workload');
 const rbac: Family = () => import('./rbac');
+const network: Family = () => import('./network');
 const data: Family = () => import('./data');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
+  services: network,
+  'ingresses.networking.k8s.io': network,
+  persistentvolumeclaims: () => import('./storage'),
   configmaps: data,
   secrets: data,
   'roles.rbac.authorization.k8s.io': rbac,

@@ -3,10 +3,9 @@ import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import { History } from './history';
-import { RelatedTable } from './related-table';
 import { type Rollout, rolloutOf } from './rollout';
 import type { Section, SectionProps } from './sections';
-import { selectedLabels } from './selector';
+import { selectedPods } from './selected-pods';
 
 const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
 
@@ -71,23 +70,7 @@ function factsOf({ spec = {} }: ClusterObject) {
   ] as const;
 }
 
-function Pods({ kinds, object }: SectionProps) {
-  const pods = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
-  if (pods === undefined) return null;
-  return (
-    <RelatedTable
-      kind={pods}
-      namespace={object.metadata.namespace}
-      selection={{ labelSelector: selectedLabels(object) }}
-      label={t('object.pods')}
-    />
-  );
-}
-
-const common: readonly Section[] = [
-  { title: 'object.rollout', View: RolloutView },
-  { title: 'object.pods', isShown: (object) => selectedLabels(object) !== '', View: Pods },
-];
+const common: readonly Section[] = [{ title: 'object.rollout', View: RolloutView }, selectedPods];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   'deployments.apps': [...common, { title: 'object.history', View: History }],

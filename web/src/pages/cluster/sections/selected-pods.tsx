@@ -1,0 +1,20 @@
+import { t } from '../../../text/text';
+import { RelatedTable } from './related-table';
+import type { Section, SectionProps } from './sections';
+import { selectedLabels } from './selector';
+
+function Pods({ kinds, object }: SectionProps) {
+  const pods = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+  if (pods === undefined) return null;
+  return (
+    <RelatedTable
+      kind={pods}
+      namespace={object.metadata.namespace}
+      selection={{ labelSelector: selectedLabels(object) }}
+      label={t('object.pods')}
+    />
+  );
+}
+
+/** The pods that the selector of an object finds. */
+export const selectedPods: Section = { title: 'object.pods', isShown: (object) => selectedLabels(object) !== '', View: Pods };
