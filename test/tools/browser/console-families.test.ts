@@ -208,3 +208,45 @@ describe('the pages of Services, Ingresses and claims', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 });
+
+describe('the pages of bindings and ServiceAccounts', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const api = 'rbac.authorization.k8s.io';
+
+  it('link the role and the subjects of a binding', async () => {
+    await create(demo, `apis/${api}/v1/namespaces/shop/rolebindings`, {
+      metadata: { name: 'readers' },
+      roleRef: { apiGroup: api, kind: 'ClusterRole', name: 'view' },
+      subjects: [
+        { apiGroup: api, kind: 'User', name: 'reader@example.com' },
+        { apiGroup: api, kind: 'Group', name: 'local:readers' },
+        { apiGroup: api, kind: 'Group', name: 'system:authenticated' },
+        { kind: 'ServiceAccount', name: 'robot', namespace: 'shop' },
+      ],
+    });
+    await page.goto(`${demo.url}/r/${api}/v1/rolebindings/ns/shop/readers`);
+    const links = page.getByRole('table', { name: 'Subjects' }).getByRole('link');
+    await links.first().waitFor();
+    const targets = await Promise.all((await links.all()).map((link) => link.getAttribute('href')));
+    expect(targets.join(' ')).to.match(/\/users\?q=reader%40example\.com \S*\/groups\/readers \S*\/serviceaccounts\/ns\/shop\/robot$/);
+    await look(page, 'binding');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.getByRole('link', { name: 'view', exact: true }).click();
+    await page.getByRole('region', { name: 'Rules' }).waitFor();
+  });
+
+  it('list the pods of a ServiceAccount', async () => {
+    await create(demo, 'api/v1/namespaces/shop/serviceaccounts', { metadata: { name: 'robot' }, automountServiceAccountToken: false });
+    const containers = [{ name: 'app', image: 'nginx' }];
+    for (const [name, serviceAccountName] of Object.entries({ working: 'robot', other: 'default' }))
+      await create(demo, 'api/v1/namespaces/shop/pods', { metadata: { name }, spec: { serviceAccountName, containers } });
+    await page.goto(`${demo.url}/r/core/v1/serviceaccounts/ns/shop/robot`);
+    const pods = page.getByRole('table', { name: 'Pods of this account' });
+    await pods.getByRole('link', { name: 'working' }).waitFor();
+    expect(await pods.getByRole('link', { name: 'other' }).count()).to.equal(0);
+    await look(page, 'account');
+    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+});
