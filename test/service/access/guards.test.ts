@@ -56,6 +56,7 @@ const guarded = [
   { method: 'POST', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
   { method: 'GET', path: '/auth/v2/userbindings', stranger: 403 },
+  { method: 'GET', path: '/auth/v2/bindableroles', stranger: 403 },
   {
     method: 'POST',
     path: '/auth/v2/userbindings?dryRun=All',
