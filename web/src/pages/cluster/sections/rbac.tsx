@@ -29,7 +29,7 @@ function BoundRole({ kinds, object }: SectionProps) {
       of={[
         [t('roles.role'), <ObjectLink key="role" {...{ kinds, group, kind, name, namespace }} />],
         [t('subjects.roleKind'), kind],
-        [t('roles.where'), namespace ?? t('roles.everywhere')],
+        [t('roles.where'), namespace === undefined && t('roles.everywhere')],
       ]}
     />
   );

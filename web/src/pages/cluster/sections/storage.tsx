@@ -1,6 +1,5 @@
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
-import { StateWord } from '../cells';
 import { ObjectLink } from './object-link';
 import type { Section, SectionProps } from './sections';
 
@@ -13,18 +12,16 @@ interface ClaimSpec {
 }
 
 interface ClaimStatus {
-  phase?: string;
   accessModes?: readonly string[];
   capacity?: { storage?: string };
 }
 
 function Claim({ kinds, object }: SectionProps) {
   const { accessModes, resources, storageClassName, volumeName, volumeMode } = (object.spec ?? {}) as ClaimSpec;
-  const { phase = '', capacity, accessModes: bound } = (object.status ?? {}) as ClaimStatus;
+  const { capacity, accessModes: bound } = (object.status ?? {}) as ClaimStatus;
   return (
     <Facts
       of={[
-        [t('storage.phase'), phase && <StateWord key="phase" word={phase} />],
         [t('storage.requested'), resources?.requests?.storage],
         [t('storage.capacity'), capacity?.storage ?? t('storage.unbound')],
         [t('storage.modes'), (bound ?? accessModes)?.join(', ')],
