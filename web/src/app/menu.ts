@@ -1,9 +1,10 @@
-import { Boxes, type IconNode, Puzzle } from 'lucide';
+import { Bell, Boxes, type IconNode, Puzzle } from 'lucide';
 import { useFeatures } from '../api/version';
 import { t } from '../text/text';
 import { useClusterMenu } from './cluster-menu';
 import { entriesUnder, pluginEntries } from './extensions';
-import { menu } from './pages';
+import { namespace } from './namespace';
+import { eventsPage, menu } from './pages';
 import { useRights } from './rights';
 
 export interface ShownEntry {
@@ -21,7 +22,8 @@ export function useMenu() {
   useRights(pluginEntries.value.flatMap(({ rights }) => rights));
   const kinds = useClusterMenu();
   const isOn = useFeatures();
-  const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
+  const events = { to: eventsPage(namespace.value), within: eventsPage(), text: t('cluster.recentEvents'), icon: Bell };
+  const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, events, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
   return menu
     .map(({ place, label, entries }) => ({
       label: label && t(label),

@@ -3,6 +3,7 @@ import { fetchKinds, type Kind, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { t } from '../text/text';
 import { chooseNamespace, namespace, useNamespaces } from './namespace';
+import { eventsPage, isWithin } from './pages';
 import { match, navigate, path, query } from './router';
 
 /** On the pages of a kind whose objects are in namespaces: which one. */
@@ -16,7 +17,11 @@ export function NamespaceChoice() {
 }
 
 const placeOf = (at: string): Record<string, string> | undefined =>
-  match('/r/:group/:version/:resource/ns/:namespace/:name?/:tab?', at) ?? match('/r/:group/:version/:resource', at);
+  match('/r/:group/:version/:resource/ns/:namespace/:name?/:tab?', at) ??
+  match('/r/:group/:version/:resource', at) ??
+  eventsOf(match('/events/:namespace?', at));
+
+const eventsOf = (place: Record<string, string> | undefined) => place && { group: 'core', version: 'v1', resource: 'events', ...place };
 
 function Choice({ kind, current }: { kind: Kind; current: string }) {
   const load = useNamespaces(kind);
@@ -27,7 +32,8 @@ function Choice({ kind, current }: { kind: Kind; current: string }) {
   function choose(next: string): void {
     chooseNamespace(next);
     const kept = query.value.toString();
-    navigate(pageOf(kind, next ? { namespace: next } : {}) + (kept && `?${kept}`));
+    const page = isWithin(path.value, eventsPage()) ? eventsPage(next) : pageOf(kind, next ? { namespace: next } : {});
+    navigate(page + (kept && `?${kept}`));
   }
   return (
     <label class="namespace">

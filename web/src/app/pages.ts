@@ -41,6 +41,7 @@ const routes: readonly Route[] = [
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
   { pattern: '/kinds', title: 'cluster.kinds', load: () => import('../pages/cluster/kinds') },
+  { pattern: '/events/:namespace?', title: 'cluster.recentEvents', load: () => import('../pages/cluster/event-list') },
   { pattern: '/r/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
   { pattern: '/r/:group/:version/:resource/ns/:namespace', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
   {
@@ -114,3 +115,6 @@ export const menu: readonly MenuSection[] = [
 
 /** Whether a path is the page of an entry, or below it. */
 export const isWithin = (path: string, to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));
+
+/** The recent events of a namespace, or of all. */
+export const eventsPage = (namespace = ''): string => (namespace ? `/events/${encodeURIComponent(namespace)}` : '/events');

@@ -10,8 +10,9 @@ import { Empty } from '../../ui/state';
 import { Age } from './age';
 import { StateWord } from './cells';
 
-interface ClusterEvent {
-  metadata: { uid: string; creationTimestamp: string };
+export interface ClusterEvent {
+  metadata: { uid: string; creationTimestamp: string; namespace?: string };
+  involvedObject?: { apiVersion?: string; kind?: string; name?: string; namespace?: string };
   type?: string;
   reason?: string;
   message?: string;
@@ -22,8 +23,8 @@ interface ClusterEvent {
   series?: { count?: number; lastObservedTime?: string };
 }
 
-interface EventList {
-  metadata: { resourceVersion: string };
+export interface EventList {
+  metadata: { resourceVersion: string; continue?: string };
   items: ClusterEvent[];
 }
 
@@ -66,7 +67,7 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
               { title: t('cluster.type'), cell: ({ type = '' }) => <StateWord word={type} /> },
               { title: t('cluster.reason'), cell: ({ reason }) => reason },
               { title: t('cluster.message'), cell: ({ message }) => message },
-              { title: t('cluster.times'), cell: ({ count, series }) => series?.count ?? count ?? 1 },
+              { title: t('cluster.times'), cell: timesOf },
               { title: t('cluster.last'), cell: (event) => <Age since={lastOf(event)} /> },
             ]}
           />
@@ -76,5 +77,7 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
   );
 }
 
-const lastOf = ({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: ClusterEvent): string =>
+export const lastOf = ({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: ClusterEvent): string =>
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? metadata.creationTimestamp;
+
+export const timesOf = ({ count, series }: ClusterEvent): number => series?.count ?? count ?? 1;

@@ -11,10 +11,12 @@ interface MyNamespacesProps {
   kind: Kind;
   right: Right;
   namespace: string | undefined;
+  /** Path of the page of a namespace; by default the list of the kind. */
+  pageIn?: (namespace: string) => string;
 }
 
 /** Instead of a list that may not be seen: the namespaces in which it may. */
-export function MyNamespaces({ kind, right, namespace }: MyNamespacesProps) {
+export function MyNamespaces({ kind, right, namespace, pageIn = (name) => pageOf(kind, { namespace: name }) }: MyNamespacesProps) {
   const refusal = (
     <RefusedState>
       <p class="muted measure">
@@ -23,10 +25,14 @@ export function MyNamespaces({ kind, right, namespace }: MyNamespacesProps) {
     </RefusedState>
   );
   if (!kind.isNamespaced) return refusal;
-  return <Elsewhere kind={kind} namespace={namespace} refusal={refusal} />;
+  return <Elsewhere {...{ kind, namespace, pageIn, refusal }} />;
 }
 
-function Elsewhere({ kind, namespace, refusal }: Pick<MyNamespacesProps, 'kind' | 'namespace'> & { refusal: preact.ComponentChild }) {
+interface ElsewhereProps extends Required<Pick<MyNamespacesProps, 'kind' | 'namespace' | 'pageIn'>> {
+  refusal: preact.ComponentChild;
+}
+
+function Elsewhere({ kind, namespace, pageIn, refusal }: ElsewhereProps) {
   const load = useNamespaces(kind);
   return (
     <Loaded load={load}>
@@ -42,7 +48,7 @@ function Elsewhere({ kind, namespace, refusal }: Pick<MyNamespacesProps, 'kind' 
               <ul class="links">
                 {items.map(({ metadata: { name } }) => (
                   <li key={name}>
-                    <a href={href(pageOf(kind, { namespace: name }))}>{name}</a>
+                    <a href={href(pageIn(name))}>{name}</a>
                   </li>
                 ))}
               </ul>

@@ -1,0 +1,79 @@
+/** The list of recent events in the console: warnings first, grouped by object and reason, live. */
+import { expect } from 'chai';
+import { barriers } from './axe.ts';
+import { loggedIn } from './demo.ts';
+
+describe('recent events in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const rows = () => page.getByRole('table', { name: 'Recent events' }).locator('tbody tr');
+  const warn = async (name: string, message: string) => {
+    const body = {
+      ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: 'shop' }, type: 'Warning', reason: 'Tested', message, count: 2 },
+      involvedObject: { apiVersion: 'v1', kind: 'Service', name: 'storefront', namespace: 'shop' },
+      ...{ firstTimestamp: new Date().toISOString(), lastTimestamp: new Date().toISOString() },
+    };
+    const response = await fetch(`${demo.url}/api/kubernetes/api/v1/namespaces/shop/events`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(response.status, await response.text()).to.equal(201);
+  };
+
+  it('lists warnings of all namespaces before other events, with links to their objects', async () => {
+    await page.getByRole('link', { name: 'Recent events' }).click();
+    await rows().getByText('Normal').first().waitFor();
+    const types = await rows().locator('td:first-child').allTextContents();
+    const warnings = types.filter((type) => type === 'Warning').length;
+
+    expect(warnings).to.be.above(0);
+    expect(types.slice(0, warnings)).to.deep.equal(Array.from({ length: warnings }, () => 'Warning'));
+    expect(await barriers(page)).to.deep.equal([]);
+    for (const width of [390, 768, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(width);
+    }
+    const link = rows().getByRole('link').first();
+    const name = await link.textContent();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: name ?? '' }).waitFor();
+  });
+
+  it('adds events without a reload, as a row for each object and reason', async () => {
+    await page.goto(`${demo.url}/events/shop`);
+    await rows().first().waitFor();
+    await warn('first', 'the first message');
+    await rows().getByText('the first message').waitFor();
+    await warn('second', 'the second message');
+    await rows().getByText('the second message').waitFor();
+
+    const row = rows().filter({ hasText: 'Tested' });
+    expect(await row.count()).to.equal(1);
+    expect(await row.locator('[data-title="Times"]').textContent()).to.equal('4');
+    await page.getByPlaceholder('Find events').fill('service/storefront');
+    await rows().nth(1).waitFor({ state: 'detached' });
+    expect(await rows().allTextContents()).to.have.lengthOf(1);
+    await page.getByPlaceholder('Find events').fill('no such words');
+    await page.getByText('No event matches.').waitFor();
+  });
+
+  it('changes the namespace by the choice of the top bar', async () => {
+    await page.goto(`${demo.url}/events`);
+    await page.locator('label.namespace select').selectOption('payments');
+    await page.waitForURL('**/events/payments');
+    await rows().getByText('checkout').first().waitFor();
+
+    expect(await rows().getByText('cart-').count()).to.equal(0);
+  });
+});
+
+describe('recent events in the console of a caller without rights', () => {
+  const { demo, page } = loggedIn('nobody', '/');
+
+  it('says which right is missing and shows no table', async () => {
+    await page.goto(`${demo.url}/events`);
+    await page.getByText('list events').first().waitFor();
+
+    expect(await page.getByRole('table').count()).to.equal(0);
+  });
+});
