@@ -43,3 +43,37 @@ describe('actions of a workload in the console', () => {
     await page.getByText('All 3 replicas are updated and available.').waitFor();
   });
 });
+
+describe('Jobs in the console', () => {
+  const { demo, page } = loggedIn('admin', '/r/batch/v1/cronjobs/ns/shop/nightly-report');
+  const choose = async (action: string) => {
+    await press(page, 'More actions');
+    await page.getByRole('menuitem', { name: action, exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: action }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+
+  it('starts a Job of a CronJob by hand, suspends it and resumes it', async () => {
+    await page.getByText('Europe/Berlin').waitFor();
+    await choose('Run now');
+    const jobs = page.getByRole('table', { name: 'Jobs' });
+    await jobs.getByRole('link', { name: /^nightly-report-/ }).waitFor();
+    await jobs.getByText('Complete').waitFor();
+    await choose('Suspend');
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await choose('Resume');
+    await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('says why a Job has failed, and shows its pods', async () => {
+    await page.goto(`${demo.url}/r/batch/v1/jobs/ns/payments/migrate-orders`);
+    await page.getByRole('alert').getByText('BackoffLimitExceeded').waitFor();
+    const pods = page.getByRole('table', { name: 'Pods' });
+    await pods
+      .getByRole('link', { name: /^migrate-orders-/ })
+      .nth(1)
+      .waitFor();
+  });
+});

@@ -17,6 +17,8 @@ interface RelatedProps {
   kind: Kind;
   namespace?: string | undefined;
   selection: Selection;
+  /** The uid of the owner; unset: any. */
+  owner?: string | undefined;
   label: string;
 }
 
@@ -33,7 +35,7 @@ export function RelatedTable(props: RelatedProps) {
   );
 }
 
-function Rows({ kind, namespace, selection, label, mayWatch }: RelatedProps & { mayWatch: boolean }) {
+function Rows({ kind, namespace, selection, owner, label, mayWatch }: RelatedProps & { mayWatch: boolean }) {
   const { labelSelector = '', fieldSelector = '' } = selection;
   const list = useMemo(() => new TableList(kind, namespace, selection), [kind, namespace, labelSelector, fieldSelector]);
   useEffect(() => {
@@ -41,7 +43,9 @@ function Rows({ kind, namespace, selection, label, mayWatch }: RelatedProps & { 
     return () => list.stop();
   }, [list, mayWatch]);
   useEffect(() => list.show(), [list.waiting.value]);
-  const rows = list.shown({ search: '', sort: { by: 'Age', isDescending: false } });
+  const rows = list
+    .shown({ search: '', sort: { by: 'Age', isDescending: false } })
+    ?.filter(({ metadata }) => owner === undefined || metadata.ownerReferences?.some(({ uid }) => uid === owner));
   const problem = list.error.value;
   const retry = () => void list.refresh();
   if (rows === undefined) return problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={3} />;

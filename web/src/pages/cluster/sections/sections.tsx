@@ -28,6 +28,7 @@ const workload: Family = () => import('./workload');
 const rbac: Family = () => import('./rbac');
 const network: Family = () => import('./network');
 const data: Family = () => import('./data');
+const batch: Family = () => import('./batch');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
@@ -47,6 +48,8 @@ const families: Readonly<Record<string, Family>> = {
   'replicasets.apps': workload,
   'statefulsets.apps': workload,
   'daemonsets.apps': workload,
+  'jobs.batch': batch,
+  'cronjobs.batch': batch,
 };
 
 export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import type { ClusterObject } from '../../../web/src/api/object-types.ts';
+import { durationText, jobState } from '../../../web/src/pages/cluster/sections/job-state.ts';
+import { nextRun, parseSchedule } from '../../../web/src/pages/cluster/sections/schedule.ts';
+
+const next = (text: string, after: string, zone = 'UTC') => {
+  const schedule = parseSchedule(text);
+  return schedule && nextRun(schedule, new Date(after), zone)?.toISOString();
+};
+
+describe('the schedule of a CronJob in the console', () => {
+  const cases: [schedule: string, after: string, run: string | undefined, zone?: string][] = [
+    ['0 2 * * *', '2026-11-27T02:00:00Z', '2026-11-28T02:00:00.000Z'],
+    ['*/15 * * * *', '2026-11-27T02:14:59Z', '2026-11-27T02:15:00.000Z'],
+    ['@weekly', '2026-11-27T00:00:00Z', '2026-11-29T00:00:00.000Z'],
+    ['0 9 * * mon-fri', '2026-11-27T10:00:00Z', '2026-11-30T09:00:00.000Z'],
+    ['0 0 13 * 5', '2026-11-27T10:00:00Z', '2026-12-04T00:00:00.000Z'],
+    ['0 0 29 feb *', '2026-11-27T10:00:00Z', '2028-02-29T00:00:00.000Z'],
+    ['0 0 31 2 *', '2026-11-27T10:00:00Z', undefined],
+    ['30 2 * * *', '2026-11-27T10:00:00Z', '2026-11-28T01:30:00.000Z', 'Europe/Berlin'],
+    ['30 2 * * *', '2026-03-28T10:00:00Z', '2026-03-30T00:30:00.000Z', 'Europe/Berlin'],
+    ['0 0 * * *', '2026-11-27T10:00:00Z', '2026-11-27T18:30:00.000Z', 'Asia/Kolkata'],
+  ];
+  for (const [schedule, after, run, zone] of cases)
+    it(`runs ${schedule} after ${after} ${zone ?? ''} at ${run}`, () => expect(next(schedule, after, zone)).to.equal(run));
+
+  it('is unknown for text that cron refuses', () => {
+    for (const text of ['', '* * * *', '60 * * * *', '* * 0 * *', '*/0 * * * *', '5-1 * * * *', '@every 5m', 'a * * * *', '1/2/3 * * * *'])
+      expect(parseSchedule(text), text).to.equal(undefined);
+  });
+});
+
+const job = (spec: object, status: object): ClusterObject => ({
+  ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { ...spec }, status: { ...status } },
+  metadata: { name: 'report', resourceVersion: '7', creationTimestamp: '2026-01-01T00:00:00Z' },
+});
+
+describe('the state of a Job in the console', () => {
+  const now = new Date('2026-01-01T00:10:00Z');
+  const startTime = '2026-01-01T00:00:00Z';
+  const condition = (type: string) => ({
+    type,
+    status: 'True',
+    reason: 'BackoffLimitExceeded',
+    lastTransitionTime: '2026-01-01T00:02:00Z',
+  });
+
+  it('is the last word of its conditions, and its duration ends with it', () => {
+    expect(jobState(job({}, { startTime, completionTime: '2026-01-01T00:03:12Z', conditions: [condition('Complete')] }), now)).to.include({
+      ...{ word: 'Complete', seconds: 192, wanted: 1 },
+    });
+    expect(jobState(job({}, { startTime, failed: 7, conditions: [condition('Failed')] }), now)).to.include({
+      ...{ word: 'Failed', seconds: 120, failed: 7, reason: 'BackoffLimitExceeded' },
+    });
+  });
+
+  it('is that of its pods before its end', () => {
+    expect(jobState(job({ completions: 5 }, { startTime, active: 2, succeeded: 3 }), now)).to.include({
+      ...{ word: 'Running', seconds: 600, wanted: 5, succeeded: 3 },
+    });
+    expect(jobState(job({}, {}), now))
+      .to.include({ word: 'Pending' })
+      .and.not.to.have.property('seconds');
+    expect(jobState(job({ suspend: true }, {}), now)).to.include({ word: 'Suspended' });
+  });
+
+  it('has durations in two units', () =>
+    expect([0, 59, 192, 3600, 90_061].map(durationText)).to.deep.equal(['0s', '59s', '3m12s', '1h', '1d1h']));
+});

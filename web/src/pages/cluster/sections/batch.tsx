@@ -1,0 +1,75 @@
+import { dateTime, t } from '../../../text/text';
+import { Facts } from '../../../ui/facts';
+import { Notice } from '../../../ui/state';
+import { Age } from '../age';
+import { StateWord } from '../cells';
+import { durationText, jobState } from './job-state';
+import { RelatedTable } from './related-table';
+import { nextRun, parseSchedule } from './schedule';
+import type { Section, SectionProps } from './sections';
+import { selectedPods } from './selected-pods';
+
+function JobView({ object }: SectionProps) {
+  const { word, reason, message, wanted, active, succeeded, failed, seconds } = jobState(object, new Date());
+  return (
+    <>
+      {word === 'Failed' && (
+        <Notice>
+          <strong>{reason}</strong> {message}
+        </Notice>
+      )}
+      <Facts
+        of={[
+          [t('cluster.state'), <StateWord key="state" word={word} />],
+          [t('job.completions'), t('rollout.of', { count: succeeded, wanted })],
+          [t('job.active'), String(active)],
+          [t('job.failed'), String(failed)],
+          [t('job.duration'), seconds !== undefined && durationText(seconds)],
+        ]}
+      />
+    </>
+  );
+}
+
+function CronJobView({ object }: SectionProps) {
+  const { spec = {}, status = {} } = object;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const zone = text(spec.timeZone);
+  return (
+    <Facts
+      of={[
+        [t('job.schedule'), <code key="schedule">{text(spec.schedule)}</code>],
+        [t('job.timeZone'), zone ?? t('job.controllerZone')],
+        [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone)],
+        [t('job.lastRun'), <Age key="last" since={text(status.lastScheduleTime)} />],
+        [t('job.lastSuccess'), <Age key="success" since={text(status.lastSuccessfulTime)} />],
+        [t('job.concurrency'), text(spec.concurrencyPolicy)],
+      ]}
+    />
+  );
+}
+
+/** Without a time zone the clock of kube-controller-manager counts, which the API does not tell. */
+function nextText(text: string, zone: string | undefined): string {
+  const schedule = parseSchedule(text);
+  if (schedule === undefined || zone === undefined) return t('job.unknownRun');
+  try {
+    const next = nextRun(schedule, new Date(), zone);
+    return next ? dateTime(next.toISOString()) : t('job.noRun');
+  } catch {
+    return t('job.unknownRun');
+  }
+}
+
+function Jobs({ kinds, object }: SectionProps) {
+  const jobs = kinds.find(({ group, resource }) => group === 'batch' && resource === 'jobs');
+  if (jobs === undefined) return null;
+  return (
+    <RelatedTable kind={jobs} namespace={object.metadata.namespace} selection={{}} owner={object.metadata.uid} label={t('object.jobs')} />
+  );
+}
+
+export const sections: Readonly<Record<string, readonly Section[]>> = {
+  'jobs.batch': [{ View: JobView }, selectedPods],
+  'cronjobs.batch': [{ View: CronJobView }, { title: 'object.jobs', View: Jobs }],
+};
