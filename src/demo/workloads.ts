@@ -51,7 +51,7 @@ interface App {
   namespace: string;
   name: string;
   replicas: number;
-  /** By the names of the containers. */
+  /** Images by the name of their container. */
   images: Readonly<Record<string, string>>;
   port?: number;
   cause?: string;

@@ -6,7 +6,7 @@ export class WebSocketFrames {
   readonly #isRemoved: (frame: Buffer) => boolean;
   readonly #removedLength: number;
   #held: Buffer = Buffer.alloc(0);
-  /** Of the current frame. */
+  /** Bytes left of the current frame. */
   #missing = 0;
   #isClosing = false;
 

@@ -132,7 +132,7 @@ function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObje
   return marked;
 }
 
-/** Nothing runs of a pod without a node, so that it goes at once. */
+/** A pod without a node has no process to wait for. */
 function graceOf({ spec }: StoredObject, { graceSeconds }: DeleteOptions): number {
   const wanted = graceSeconds ?? valueAt(spec, ['terminationGracePeriodSeconds']);
   return valueAt(spec, ['nodeName']) === undefined || typeof wanted !== 'number' ? 0 : wanted;

@@ -55,7 +55,7 @@ export interface Term {
   expiresAt: string;
 }
 
-/** Where a role applies. The scope is empty until it is chosen. */
+/** The scope of a role, empty until it is chosen. */
 export interface Place {
   scope: '' | 'namespace' | 'platform';
   namespaces: readonly string[];

@@ -11,7 +11,7 @@ export interface Run {
   line(index: number): string;
 }
 
-/** How long a pull takes. */
+/** The duration of a pull. */
 export const pullMs = 700;
 
 const paths = ['/', '/products', '/products/42', '/cart', '/assets/app.css', '/search?q=lamp', '/checkout', '/healthz'];

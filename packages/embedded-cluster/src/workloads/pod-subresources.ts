@@ -1,4 +1,4 @@
-/** What a node answers for a pod (`log`), and the API server for one that has to go (`eviction`). */
+/** Subresources of pods: logs, evictions and commands. */
 
 import { once } from 'node:events';
 import { badRequest, notImplemented } from '../../../../src/api/status.ts';
@@ -13,7 +13,7 @@ import type { ContainerStatus, Pod } from './shapes.ts';
 
 const core = { group: '', version: 'v1' };
 
-/** What needs a WebSocket: other requests are refused. */
+/** A subresource that streams over a WebSocket and refuses other requests. */
 const streamed = (name: string, kind: string, stream?: SubresourceAnswer['stream']): SubresourceAnswer => ({
   ...{ ...core, kind, verbs: ['create', 'get'], ...(stream && { stream }) },
   async answer() {

@@ -29,7 +29,7 @@ export function reconcileStatefulSet(component: Component, key: string): undefin
   return undefined;
 }
 
-/** One pod at a time, as OrderedReady has it: the next one waits until the ones before it are ready. */
+/** Steps by one pod, as OrderedReady demands: the next pod waits until those before it are ready. */
 function stepStatefulSet(component: Component, set: StatefulSet, label: Record<string, string>): void {
   const all = component.owned<Pod>(collections.pods, set);
   const pods = activePods(component, set).sort((a, b) => ordinalOf(a) - ordinalOf(b));

@@ -14,7 +14,7 @@ import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, type Pod } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** By the kind of the owner that a controller reference names. */
+/** Collections by the kind that a controller reference names. */
 const collectionByKind: Readonly<Record<string, Collection>> = {
   ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
   ...{ DaemonSet: collections.daemonSets, Job: collections.jobs, CronJob: collections.cronJobs },

@@ -25,7 +25,7 @@ const shownGroups = 200;
 /** Busy clusters write events all the time. */
 const rereadMs = 1000;
 
-/** What happens in the cluster: warnings first, a row for each object and reason. */
+/** Events of the cluster: warnings first, a row for each object and reason. */
 export function Page({ params: { namespace } }: PageProps) {
   return (
     <OfKind group="core" version="v1" resource="events">

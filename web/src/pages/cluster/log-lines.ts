@@ -23,7 +23,7 @@ export interface LogLook {
   sources: ReadonlySet<number> | undefined;
 }
 
-/** One container of one pod. */
+/** A container of a pod. */
 export class LogSource {
   readonly #text = new LogText();
   readonly #onLines: (lines: readonly LogLine[]) => void;

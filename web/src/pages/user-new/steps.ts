@@ -44,7 +44,7 @@ export function stepsOf(wish: NewUser, onMade: (user: Schemas['User']) => void):
   ];
 }
 
-/** How long the page waits for the controller, and how often it asks. */
+/** The timeout and the interval of the wait for the controller. */
 const waits = { everyMs: 400, times: 50 };
 
 /** Binds the role once, and waits until the binding is in effect. A repeated step waits for the same binding. */

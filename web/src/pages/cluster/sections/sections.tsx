@@ -1,4 +1,4 @@
-/** What the page of an object shows of its kind. A kind is one entry here, and a list of sections in a file of its family. */
+/** Sections of the page of an object by its kind. A kind is one entry here, and a list of sections in the file of its family. */
 
 import './sections.css';
 import type { ComponentType } from 'preact';
