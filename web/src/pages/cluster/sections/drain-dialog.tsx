@@ -187,7 +187,8 @@ function DrainTable({ plan, progress }: { plan: readonly DrainedPod[]; progress:
     return [t('node.goes'), ...loses.map((loss) => t(`node.${loss}`))].join(' · ');
   };
   return (
-    <div class="drain-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs keyboard access (WCAG 2.1.1)
+    <section class="drain-table" tabIndex={0} aria-label={t('node.pods')}>
       <PlainTable
         label={t('node.pods')}
         rows={plan}
@@ -198,6 +199,6 @@ function DrainTable({ plan, progress }: { plan: readonly DrainedPod[]; progress:
           { title: t('cluster.state'), cell: fate },
         ]}
       />
-    </div>
+    </section>
   );
 }
