@@ -246,6 +246,7 @@ describe('the logs and the terminal of the living demo in the console', () => {
     expect(before).to.have.lengthOf(3);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Restart' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
 
     const after = await hasPods(6);
     expect(after.filter((name) => before.includes(name))).to.have.lengthOf(3);
