@@ -83,12 +83,12 @@ describe('lists of the cluster on the console', () => {
     await page.getByText('501 objects').waitFor();
   });
 
-  it('leads from a workload to the pods that it selects', async () => {
+  it('shows the pods that a workload selects on its page, and in the list by its selector', async () => {
     const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
-    await page.getByRole('link', { name: 'The pods that it selects' }).click();
+    await page.getByRole('table', { name: 'Pods' }).getByRole('link', { name: 'web-0', exact: true }).waitFor();
+    await page.goto(`${suite.url}/r/core/v1/pods/ns/shop?selector=app%3Dweb`);
     await page.getByRole('link', { name: 'web-0' }).waitFor();
 
-    expect(new URL(page.url()).search).to.equal('?selector=app%3Dweb');
     const { admin } = suite.login;
     const spec = { containers: [{ name: 'main', image: 'none' }] };
     await admin.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'other', namespace: 'shop', labels: { app: 'cart' } }, spec });

@@ -113,6 +113,7 @@ describe('an object of the cluster on the console', () => {
     await dialog(page).getByRole('button', { name: 'Scale to 5' }).click();
     await page.getByText('web is to have 5 replicas.').waitFor();
     await choose(page, 'Restart');
+    await dialog(page).getByRole('button', { name: 'Restart' }).click();
     await page.getByText('Deployment web restarts its pods.').waitFor();
 
     const { spec } = (await read(web)).body;
