@@ -68,7 +68,7 @@ async function preparedObjects(): Promise<Manifest[]> {
         { apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
         { apiGroups: ['auth.platform.io'], resources: ['groups', 'userbindings'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
         { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['view'] },
-        { apiGroups: [rbac], resources: ['roles'], verbs: ['list'] },
+        { apiGroups: [rbac], resources: ['roles', 'clusterroles'], verbs: ['list'] },
         { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'], resourceNames: ['local:dev', 'local:empty'] },
         { apiGroups: ['auth.platform.io'], resources: ['users/sync', 'users/roles', 'users/password'], verbs: ['get', 'update'] },
         { apiGroups: ['auth.platform.io'], resources: ['users/authorize'], verbs: ['create'] },

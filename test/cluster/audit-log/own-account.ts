@@ -39,6 +39,7 @@ export const byItself: readonly string[] = [
 ];
 /** What is not the caller's to read or write where they change users (docs/contract/conventions.md). */
 export const forUsers: readonly string[] = [
+  'create selfsubjectrulesreviews',
   'get users',
   'get groups',
   'create accesstokens',
