@@ -26,6 +26,7 @@ import { type JsonObject, type KubernetesObject, type StoredObject, valueAt } fr
 import { prepareBinding, validateBinding } from './rbac-kinds.ts';
 import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
+import { serviceAccountToken } from './virtual-resources.ts';
 
 /** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
 export function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
@@ -69,7 +70,7 @@ const coreTypes = [
   }),
   builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
   builtin('/secrets', 'Secret', secretSchema, { selectableFields: ['type'], prepare: prepareSecret, validate: validateSecret }),
-  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, { shortNames: ['sa'] }),
+  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, { shortNames: ['sa'], answers: { token: serviceAccountToken } }),
   builtin('/events', 'Event', eventSchema, {
     shortNames: ['ev'],
     allowsCreateOnUpdate: true,

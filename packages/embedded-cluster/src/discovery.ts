@@ -26,9 +26,6 @@ function describedResources(registry: ResourceRegistry): Described[] {
     const subresources: Described['subresources'] = [];
     for (const name of [...(type.hasStatus ? ['status'] : []), ...type.subresources])
       subresources.push({ name, group: type.group, version: type.version, kind: type.kind, verbs: ['get', 'patch', 'update'] });
-    if (type.resource === 'serviceaccounts' && type.group === '') {
-      subresources.push({ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] });
-    }
     for (const [name, answer] of Object.entries(type.answers ?? {})) subresources.push({ ...answer, name });
     return { ...type, subresources };
   });

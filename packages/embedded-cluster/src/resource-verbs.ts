@@ -14,7 +14,7 @@ import { methodRefused, pathUnknown, verbRefused } from './refusals.ts';
 import { negotiateView, renderList, renderObject } from './representation.ts';
 import { collectionOf, type ResourceType, type Upgrade } from './resources.ts';
 import { matcherOf } from './selection.ts';
-import { createServiceAccountToken, virtualResources } from './virtual-resources.ts';
+import { virtualResources } from './virtual-resources.ts';
 import { watchObjects } from './watch.ts';
 import { createObject, updateObject } from './write.ts';
 
@@ -47,7 +47,6 @@ export async function answerResource(exchange: Exchange): Promise<void> {
 async function answerObject(exchange: Exchange, target: Target, subresource: string | undefined): Promise<void> {
   const { verb } = exchange.info;
   const { type } = target;
-  if (subresource === 'token' && type.resource === 'serviceaccounts') return createToken(exchange, target);
   if (subresource === 'finalize' && type.resource === 'namespaces') throw notImplemented('namespaces/finalize');
   const own = subresource === undefined ? undefined : type.answers?.[subresource];
   if (own) {
@@ -87,12 +86,6 @@ async function answerVirtual(exchange: Exchange, virtual: (typeof virtualResourc
   if (info.verb !== 'create') throw methodRefused();
   const body = await requiredObject(exchange, virtual.kind);
   sendJson(exchange, 201, await virtual.create({ backend, user }, body));
-}
-
-async function createToken(exchange: Exchange, { namespace = '', name }: Target): Promise<void> {
-  if (exchange.info.verb !== 'create') throw methodRefused();
-  const body = await requiredObject(exchange, 'TokenRequest');
-  sendJson(exchange, 201, await createServiceAccountToken(exchange.backend, { namespace, name }, body));
 }
 
 export function writeContext(exchange: Exchange, optionsKind: string): WriteContext {

@@ -3,7 +3,9 @@
 import { invalidValue } from '../../../src/api/field-error.ts';
 import { invalid, notImplemented } from '../../../src/api/status.ts';
 import { type Backend, getObject } from './backend.ts';
+import { requiredObject, sendJson } from './exchange.ts';
 import { timestamp, valueAt } from './objects.ts';
+import type { SubresourceAnswer } from './resources.ts';
 import { type AccessReviewResource, createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
 import type { UserInfo } from './tokens.ts';
 
@@ -37,12 +39,17 @@ export const virtualResources: readonly VirtualResource[] = [
 const minimumTokenSeconds = 600;
 const defaultTokenSeconds = 3600;
 
-/** `serviceaccounts/token`. @throws StatusError 404, 422 or 501 */
-export async function createServiceAccountToken(
-  backend: Backend,
-  target: { namespace: string; name: string },
-  body: unknown,
-): Promise<object> {
+/** `serviceaccounts/token`. */
+export const serviceAccountToken: SubresourceAnswer = {
+  ...{ kind: 'TokenRequest', group: 'authentication.k8s.io', version: 'v1', verbs: ['create'] },
+  async answer(exchange, { namespace = '', name }) {
+    const body = await requiredObject(exchange, 'TokenRequest');
+    sendJson(exchange, 201, await createServiceAccountToken(exchange.backend, { namespace, name }, body));
+  },
+};
+
+/** @throws StatusError 404, 422 or 501 */
+async function createServiceAccountToken(backend: Backend, target: { namespace: string; name: string }, body: unknown): Promise<object> {
   const { namespace, name } = target;
   const type = backend.registry.get({ group: '', resource: 'serviceaccounts' });
   if (!type) throw notImplemented('service accounts');

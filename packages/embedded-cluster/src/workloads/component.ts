@@ -5,7 +5,7 @@ import { findObject } from '../backend.ts';
 import { deleteObject } from '../delete.ts';
 import { type JsonObject, objectKey, type StoredObject, timestamp } from '../objects.ts';
 import { createObject, updateObject } from '../write.ts';
-import type { Collection } from './shapes.ts';
+import { type Collection, controllerOf } from './shapes.ts';
 
 const maxMessage = 1024;
 
@@ -88,8 +88,6 @@ export class Component {
     return { type: this.#typeOf(collection), namespace: metadata.namespace, name: metadata.name };
   }
 }
-
-export const controllerOf = ({ metadata }: StoredObject) => metadata.ownerReferences?.find(({ controller }) => controller === true);
 
 /** Returns the reference by which `owner` controls another object. */
 export const ownerReference = ({ apiVersion, kind, metadata }: StoredObject) => ({

@@ -4,6 +4,7 @@ import { ageColumn, column, nameColumn, since } from '../columns.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Column } from '../resources.ts';
 import { at, containerColumns, count, field, labelText, listAt, orNone, selectorColumn, templateColumns } from './cells.ts';
+import { controllerOf } from './shapes.ts';
 
 const statefulSetColumns = [
   nameColumn,
@@ -24,8 +25,8 @@ const daemonSetColumns = [
   ...templateColumns,
 ];
 
-function controllerName({ metadata }: KubernetesObject): string {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+function controllerName(object: KubernetesObject): string {
+  const owner = controllerOf(object);
   if (owner === undefined) return '<none>';
   const [group] = owner.apiVersion.includes('/') ? owner.apiVersion.split('/') : [''];
   return `${owner.kind.toLowerCase()}${group ? `.${group}` : ''}/${owner.name}`;

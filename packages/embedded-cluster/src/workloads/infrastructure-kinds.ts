@@ -22,7 +22,7 @@ const storageTypes = (): ResourceType[] => [
   stored(
     'storage.k8s.io/storageclasses',
     'StorageClass',
-    'How volumes are made.',
+    'A class of volumes and their provisioner.',
     {
       ...{ ...clusterWide, ...plain, shortNames: ['sc'] },
       prepare: (object) => fill(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }),
@@ -74,12 +74,19 @@ const limitTypes = (): ResourceType[] => [
   stored(
     'scheduling.k8s.io/priorityclasses',
     'PriorityClass',
-    'How important pods are.',
+    'A priority of pods.',
     { ...clusterWide, ...plain, hasGeneration: true, shortNames: ['pc'], prepare: preparePriority },
     ['value', 'globalDefault', 'description', 'preemptionPolicy'].map(any),
   ),
-  stored('/resourcequotas', 'ResourceQuota', 'What a namespace may use.', { shortNames: ['quota'], prepare: withSpec({}, () => ({})) }),
-  stored('/limitranges', 'LimitRange', 'What a container may use.', { ...plain, shortNames: ['limits'], prepare: prepareLimits }),
+  stored('/resourcequotas', 'ResourceQuota', 'Limits on the resources of a namespace.', {
+    shortNames: ['quota'],
+    prepare: withSpec({}, () => ({})),
+  }),
+  stored('/limitranges', 'LimitRange', 'Limits on the resources of a container.', {
+    ...plain,
+    shortNames: ['limits'],
+    prepare: prepareLimits,
+  }),
 ];
 
 export const infrastructureTypes = (): ResourceType[] => [...storageTypes(), ...networkTypes(), ...limitTypes()];

@@ -1,6 +1,6 @@
 /** The parts of workload objects that the controllers read and write. Kubernetes API: core/v1, apps/v1, batch/v1. */
 
-import type { ObjectMeta, StoredObject } from '../objects.ts';
+import type { KubernetesObject, ObjectMeta, StoredObject } from '../objects.ts';
 
 export interface ContainerSpec {
   name: string;
@@ -156,3 +156,5 @@ export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditio
 /** Returns whether a pod still counts for its controller. */
 export const isActive = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined && status.phase !== 'Succeeded' && status.phase !== 'Failed';
+
+export const controllerOf = ({ metadata }: KubernetesObject) => metadata.ownerReferences?.find(({ controller }) => controller === true);

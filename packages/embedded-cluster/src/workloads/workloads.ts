@@ -3,7 +3,7 @@
 import type { Backend } from '../backend.ts';
 import { keyOf, objectKey, type StoredObject } from '../objects.ts';
 import type { Change } from '../store.ts';
-import { Component, controllerOf } from './component.ts';
+import { Component } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { reconcileBudget } from './disruption.ts';
 import { reconcileCronJob, reconcileJob } from './jobs.ts';
@@ -11,7 +11,7 @@ import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
-import { type Collection, collections, type Pod } from './shapes.ts';
+import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** Collections by the kind that a controller reference names. */
