@@ -99,6 +99,7 @@ describe('a forgotten password', () => {
       (lines) => lines.length === 1,
     );
     expect(service.lines.filter((line) => line.includes(mail.link.slice(-40)))).to.deep.equal([]);
+    expect((await server.mail(1)).headers).to.contain('Subject: Your login at Atrium has changed');
   });
 
   it('REC2-03 is mended by a mail to the address of the login alone', async () => {
