@@ -79,6 +79,12 @@ export class BrowserSessions {
     return row && this.open(row);
   }
 
+  /** Reads the session from the API server. @throws StatusError 503, 504 */
+  async latest({ row }: Session, signal: AbortSignal): Promise<Session | undefined> {
+    const latest = await this.#store.read(row.name, signal);
+    return latest && this.open(latest);
+  }
+
   /** Undefined if what is sealed in it was not sealed by us, for it. @throws StatusError 503 while there are no keys */
   async open(row: SessionRow): Promise<Session | undefined> {
     const known = this.#open.get(row.name);

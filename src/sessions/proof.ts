@@ -53,22 +53,30 @@ export async function proofOf(
 }
 
 /**
- * The session of a request that renews or ends it: its own page has made the request, and knows the handle.
+ * Finds the session of the request's cookie and checks that the caller knows its handle. A handle that this replica does not know may come
+ * from a renewal at another replica, so the session is read from the API server before the handle is refused; such requests count in
+ * `login.perMinute`.
  *
- * @throws StatusError 401 without such a session, 400 for a handle that is not its, which ends nothing; 403, 429, 503
+ * @throws StatusError 401 without such a session, 400 for a handle of another session, which ends nothing; 403, 429, 503, 504
  */
 async function provenSession(context: SessionContext, ctx: Context, secret: string, handle: string): Promise<ProvenSession> {
   const { sessions, crossSite, limit } = context;
   const { source, signal } = stateOf(ctx);
   crossSite.checkProven(ctx);
   const session = await sessions.find(secret, source, signal, true);
-  if (session === undefined) {
-    limit.require(source);
-    throw sessionEnded();
-  }
+  const proven = session && provenBy(handle, session, context);
+  if (proven !== undefined) return proven;
+  limit.require(source);
+  const latest = session && (await sessions.latest(session, signal));
+  if (latest === undefined) throw sessionEnded();
+  const provenLater = provenBy(handle, latest, context);
+  if (provenLater === undefined) throw badParameter('refresh_token', 'is not that of this session');
+  return provenLater;
+}
+
+function provenBy(handle: string, session: Session, context: SessionContext): ProvenSession | undefined {
   if (isEqual(handle, session.secrets.handle)) return { session, isCurrent: true };
-  if (isPrevious(handle, session, context)) return { session, isCurrent: false };
-  throw badParameter('refresh_token', 'is not that of this session');
+  return isPrevious(handle, session, context) ? { session, isCurrent: false } : undefined;
 }
 
 /** In a time that tells nothing. */

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { FaultProxy, holdAnswer } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { cookieName, expiresCookie, refresh, session } from '../sessions/support.ts';
+import { cookieName, expiresCookie, handleOf, logout, refresh, session } from '../sessions/support.ts';
 import { Browser } from './provider/browser.ts';
 import { TestProvider } from './provider/provider.ts';
 import { LoginCluster } from './support.ts';
 
-describe('a replica whose watch of users is behind', () => {
+describe('a replica whose watches are behind', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   const first = forSuite(() => cluster.service({ provider }));
@@ -22,17 +22,19 @@ describe('a replica whose watch of users is behind', () => {
     }),
   );
   let goOn: () => void = () => undefined;
-  beforeEach(() => {
-    provider.become();
-    cluster.clock.freeze();
-    const isOfUsers = ({ path, isWatch }: { path: string; isWatch: boolean }) => isWatch && path.endsWith('/users');
+  const holdBack = (plural: 'users' | 'sessions') => {
+    const isFollowing = ({ path, isWatch }: { path: string; isWatch: boolean }) => isWatch && path.endsWith(`/${plural}`);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const letGo = faults.hold(isOfUsers);
-    faults.inject(holdAnswer(promise), isOfUsers);
+    const letGo = faults.hold(isFollowing);
+    faults.inject(holdAnswer(promise), isFollowing);
     goOn = () => {
       letGo();
       resolve();
     };
+  };
+  beforeEach(() => {
+    provider.become();
+    cluster.clock.freeze();
   });
   afterEach(() => {
     goOn();
@@ -44,7 +46,29 @@ describe('a replica whose watch of users is behind', () => {
     return browser;
   };
 
+  for (const [what, use] of [
+    ['renews', refresh],
+    ['ends', logout],
+  ] as const)
+    it(`FLT-11 ${what} a session that another replica has just renewed`, async () => {
+      const { browser, secret, handle } = await session(first);
+      const there = sameBrowser(secret);
+      await eventually(
+        () => there.info('v2'),
+        ({ status }) => status === 200,
+      );
+      holdBack('sessions');
+      const renewed = await refresh(browser, handle);
+      expect(renewed.status, renewed.text).to.equal(200);
+
+      const wrong = await use(there, 'x'.repeat(43));
+      expect([wrong.status, wrong.body]).to.deep.include(400).and.to.have.nested.property('[1].details.causes[0].field', 'refresh_token');
+      const reply = await use(there, handleOf(renewed));
+      expect(reply.status, reply.text).to.equal(200);
+    });
+
   it('lets a browser whose user it has not heard of try again, with its session', async () => {
+    holdBack('users');
     const { secret, handle } = await session(first);
     const browser = sameBrowser(secret);
 
@@ -64,6 +88,7 @@ describe('a replica whose watch of users is behind', () => {
   });
 
   it('refuses the session of a user who was deleted since', async () => {
+    holdBack('users');
     const { secret, user } = await session(first);
     await cluster.kubernetes.remove(`/apis/auth.platform.io/v1/users/${user}`);
 
