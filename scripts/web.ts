@@ -26,9 +26,9 @@ const stampName = '.stamp';
 const firstLoadBudget = 70;
 /** The same for what is loaded when it is opened, beside what is there by then. */
 const heavyBudgets = [
-  { what: 'editor', sources: ['src/heavy/editor.ts'], budget: 150 },
-  { what: 'comparison', sources: ['src/heavy/diff.ts'], budget: 10, after: ['src/heavy/editor.ts'] },
-  { what: 'terminal', sources: ['src/heavy/terminal.ts'], budget: 80 },
+  { what: 'editor', sources: ['src/editors/editor.ts'], budget: 150 },
+  { what: 'comparison', sources: ['src/editors/diff.ts'], budget: 10, after: ['src/editors/editor.ts'] },
+  { what: 'terminal', sources: ['src/editors/terminal.ts'], budget: 80 },
 ];
 
 const { values: options } = parseArgs({

@@ -1,13 +1,13 @@
 import { render } from 'preact';
-import { App } from './app/app';
 import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
 import { startRouter } from './app/router';
 import { followLogin, forget, person, startSession } from './app/session';
-import { startStepUp } from './app/step-up';
 import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
+import { App } from './shell/app';
+import { startStepUp } from './shell/step-up';
 import { startLanguage } from './text/text';
 import './ui/base.css';
 import './ui/shell.css';

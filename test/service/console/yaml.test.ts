@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { parseJson, stringifyJson } from '../../../web/src/api/json.ts';
-import { mistakesIn, parse, stringify, YamlError } from '../../../web/src/heavy/yaml.ts';
+import { mistakesIn, parse, stringify, YamlError } from '../../../web/src/editors/yaml.ts';
 import { yamlCases, yamlObject, yamlTexts } from '../../support/kubectl-yaml.ts';
 
 /** kubectl takes the last of two members of one name. The console refuses, because one of them was meant otherwise. */

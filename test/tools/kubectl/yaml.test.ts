@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parseJson, stringifyJson } from '../../../web/src/api/json.ts';
-import { stringify } from '../../../web/src/heavy/yaml.ts';
+import { stringify } from '../../../web/src/editors/yaml.ts';
 import { casesFile, type YamlCase, yamlCases, yamlObject, yamlTexts } from '../../support/kubectl-yaml.ts';
 
 /** A command that reads a file and asks no server. @returns undefined if it refuses the file */

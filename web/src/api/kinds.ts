@@ -118,3 +118,6 @@ export function pageOf(
   const { namespace, name } = place;
   return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
 }
+
+/** The page of the events of a namespace, or of all namespaces. */
+export const eventsPage = (namespace = ''): string => (namespace ? `/events/${encodeURIComponent(namespace)}` : '/events');

@@ -6,7 +6,7 @@ import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
 import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
-import type { PageProps } from '../../app/pages';
+import type { PageProps } from '../../app/page-props';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';

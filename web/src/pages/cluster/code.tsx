@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../../api/problem';
-import type { Editor } from '../../heavy/editor';
+import type { Editor } from '../../editors/editor';
 import { Failure, Skeleton } from '../../ui/state';
 
 interface CodeProps {
@@ -13,7 +13,7 @@ interface CodeProps {
 /** A text in the editor, which is loaded when it is first needed. Without `onChange` it is only read. */
 export function Code({ label, text, onChange }: CodeProps) {
   const { host, problem, isThere } = useHeavy(async (place) => {
-    const { startEditor } = await import('../../heavy/editor');
+    const { startEditor } = await import('../../editors/editor');
     const started = startEditor(place, { label, text, isReadOnly: onChange === undefined, ...(onChange && { onChange }) });
     editor.current = started;
     return started;
@@ -34,7 +34,7 @@ interface ChangesProps {
 /** What differs between two texts. */
 export function Changes({ label, before, after }: ChangesProps) {
   const { host, problem, isThere } = useHeavy(async (place) => {
-    const { startDiff } = await import('../../heavy/diff');
+    const { startDiff } = await import('../../editors/diff');
     return startDiff(place, { label, before, after });
   });
   return <Frame host={host} problem={problem} isThere={isThere} />;

@@ -1,13 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
-import { deleteOptions, keyOf, write } from '../../api/objects';
+import { deleteOptions, keyOf, type Metadata, write } from '../../api/objects';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { Notice } from '../../ui/state';
 import { each, type Outcome } from '../users/writes';
-import type { Listed } from './list-frame';
+
+/** Identifies a row that is selected. */
+export type Listed = Pick<Metadata, 'name' | 'namespace' | 'uid'>;
 
 const shownNames = 8;
 

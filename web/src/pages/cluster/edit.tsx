@@ -5,7 +5,7 @@ import { apiPath, type Kind } from '../../api/kinds';
 import { type ClusterObject, getJson, write } from '../../api/objects';
 import { asProblem, Problem } from '../../api/problem';
 import { setGuard } from '../../app/router';
-import type { parse, stringify } from '../../heavy/editor';
+import type { parse, stringify } from '../../editors/editor';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Causes, Notice } from '../../ui/state';

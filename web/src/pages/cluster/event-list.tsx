@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { apiPath, type Kind } from '../../api/kinds';
+import { apiPath, eventsPage, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
 import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
-import { eventsPage, type PageProps } from '../../app/pages';
+import type { PageProps } from '../../app/page-props';
 import { may, type Right, useRights } from '../../app/rights';
 import { query } from '../../app/router';
 import { t } from '../../text/text';

@@ -2,14 +2,14 @@ import { type Signal, useSignal } from '@preact/signals';
 import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../api/kinds';
-import { keyOf, type Metadata } from '../../api/objects';
+import { keyOf } from '../../api/objects';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, type Right } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Notice } from '../../ui/state';
-import { DeleteSelected } from './delete-selected';
+import { DeleteSelected, type Listed } from './delete-selected';
 
 export interface ListProps {
   kind: Kind;
@@ -17,9 +17,6 @@ export interface ListProps {
 }
 
 export type ListRights = Readonly<Record<'list' | 'watch' | 'create' | 'remove', Right>>;
-
-/** What a list is told of a row that it selects and deletes. */
-export type Listed = Pick<Metadata, 'name' | 'namespace' | 'uid'>;
 
 /** Rows that are selected, and how they are. */
 export interface Selected {

@@ -3,7 +3,7 @@ import { api, bodyOf } from '../../api/client';
 import { isListable, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { setTitle } from '../../app/brand';
-import type { PageProps } from '../../app/pages';
+import type { PageProps } from '../../app/page-props';
 import { may, type Right, useRights } from '../../app/rights';
 import { Skeleton } from '../../ui/state';
 import type { ListProps, ListRights } from './list-frame';

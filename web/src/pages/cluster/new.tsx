@@ -2,7 +2,7 @@ import { type Kind, pageOf } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
 import { Guarded } from '../../app/guarded';
-import type { PageProps } from '../../app/pages';
+import type { PageProps } from '../../app/page-props';
 import { type Right, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
 import { t } from '../../text/text';
@@ -38,7 +38,7 @@ function New({ kind, kinds, namespace }: NewProps) {
 }
 
 function NewObject({ kind, kinds, namespace }: NewProps) {
-  const yaml = useLoad('heavy/editor', () => import('../../heavy/editor')).data.value;
+  const yaml = useLoad('editors/editor', () => import('../../editors/editor')).data.value;
   const list = pageOf(kind, { namespace });
   const required = useRequired(kind);
   return (

@@ -8,7 +8,7 @@ import { asProblem } from '../../api/problem';
 import { Guarded } from '../../app/guarded';
 import { type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
-import type { TerminalView } from '../../heavy/terminal';
+import type { TerminalView } from '../../editors/terminal';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { ContainerChoice, chosenContainer, waitingReason } from './containers';
@@ -75,7 +75,7 @@ function Shell({ kind, pod }: TerminalProps) {
     state.value = 'opening';
     ending.value = '';
     try {
-      const { startTerminal } = await import('../../heavy/terminal');
+      const { startTerminal } = await import('../../editors/terminal');
       const view = startTerminal(host, {
         onInput: (text) => running.current?.exec.send(text),
         onResize: (size) => running.current?.exec.resize(size),

@@ -23,7 +23,7 @@ interface YamlTabProps {
 
 /** The object as it is stored. What a Secret holds is shown when it is asked for. */
 export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
-  const heavy = useLoad('heavy/editor', () => import('../../heavy/editor'));
+  const heavy = useLoad('editors/editor', () => import('../../editors/editor'));
   const [isWhole, isOpen, editing] = [useSignal(false), useSignal(false), useSignal<ClusterObject | undefined>(undefined)];
   const isSecret = kind.group === '' && kind.resource === 'secrets';
   const isMasked = isSecret && !isOpen.value;

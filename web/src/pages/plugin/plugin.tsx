@@ -1,6 +1,6 @@
 import { pluginPage, pluginStates } from '../../app/extensions';
 import { NoPage } from '../../app/no-page';
-import type { PageProps } from '../../app/pages';
+import type { PageProps } from '../../app/page-props';
 import { Mounted, PluginFailure } from '../../plugins/mounted';
 import { t } from '../../text/text';
 import { Skeleton } from '../../ui/state';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CircleSlash, LockOpen, Puzzle, Trash2, X } from 'lucide';
-import { usePluginActions } from '../../app/plugin-actions';
+import { usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';

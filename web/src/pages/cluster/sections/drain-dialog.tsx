@@ -14,9 +14,9 @@ import { Icon } from '../../../ui/icon';
 import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { toast } from '../../../ui/toast';
+import { cordon } from './cordon';
 import { Drain, type Progress } from './drain';
 import { type DrainedPod, drainCommand, drainPlan } from './drain-plan';
-import { cordon } from './node-actions';
 import { useNodePods } from './node-pods';
 import type { Pod } from './pod-shape';
 

@@ -117,7 +117,7 @@ interface RollBackProps extends Pick<SectionProps, 'kind' | 'object'> {
 /** Shows what a rollback changes, and does it after a dry run. */
 function RollBack({ kind, object, revision, onClose }: RollBackProps) {
   const { name } = object.metadata;
-  const heavy = useLoad('heavy/editor', () => import('../../../heavy/editor'));
+  const heavy = useLoad('editors/editor', () => import('../../../editors/editor'));
   async function rollBack(): Promise<void> {
     const path = apiPath(kind, object.metadata);
     const patch = { method: 'PATCH', body: rollbackPatch(object, revision), contentType: 'application/json-patch+json' } as const;

@@ -1,23 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { Ban, CircleCheck, Waves } from 'lucide';
 import { refetch } from '../../../api/load';
-import { type ClusterObject, write } from '../../../api/objects';
+import type { ClusterObject } from '../../../api/objects';
 import { asProblem } from '../../../api/problem';
 import { may, type Right, useRights } from '../../../app/rights';
 import { askWhy } from '../../../app/why';
 import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { toast } from '../../../ui/toast';
+import { cordon } from './cordon';
 import { DrainDialog } from './drain-dialog';
 import { podsRight } from './node-pods';
-
-/** Marks a node for the scheduler. Resolves once the API server has stored it. */
-export const cordon = (name: string, unschedulable: boolean): Promise<ClusterObject> =>
-  write(`api/kubernetes/api/v1/nodes/${encodeURIComponent(name)}`, {
-    method: 'PATCH',
-    body: { spec: { unschedulable } },
-    contentType: 'application/merge-patch+json',
-  });
 
 export function NodeActions({ object }: { object: ClusterObject }) {
   const { name } = object.metadata;

@@ -1,7 +1,7 @@
+import { question } from '../app/extensions';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
-import { question } from './extensions';
 
 /** What a plugin asks. */
 export function Asked() {

@@ -5,14 +5,14 @@ import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
 import { useFeatures } from '../api/version';
+import { overlay } from '../app/keys';
+import { may, useRights } from '../app/rights';
+import { navigate } from '../app/router';
+import { logOut } from '../app/session';
+import { densities, density, theme } from '../app/theme';
 import { language, languages, setLanguage, t } from '../text/text';
 import { toast } from '../ui/toast';
-import { overlay } from './keys';
 import { useMenu } from './menu';
-import { may, useRights } from './rights';
-import { navigate } from './router';
-import { logOut } from './session';
-import { densities, density, theme } from './theme';
 
 export interface Command {
   id: string;

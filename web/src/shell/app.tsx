@@ -2,22 +2,23 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
+import { setTitle } from '../app/brand';
+import { NoPage } from '../app/no-page';
+import type { PageProps } from '../app/page-props';
+import { path } from '../app/router';
+import { isPasswordDue, person } from '../app/session';
+import { Why } from '../app/why';
 import { t } from '../text/text';
 import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { Asked } from './asked';
-import { setTitle } from './brand';
 import { Ended } from './ended';
-import { NoPage } from './no-page';
 import { Overlays } from './overlays';
-import { type PageProps, routeOf } from './pages';
+import { routeOf } from './pages';
 import { PasswordDue } from './password-due';
-import { path } from './router';
-import { isPasswordDue, person } from './session';
 import { Shell } from './shell';
 import { Start } from './start';
 import { StepUpAsked } from './step-up';
-import { Why } from './why';
 
 export function App() {
   useSignalEffect(() => {

@@ -1,7 +1,7 @@
+import { OwnPassword } from '../app/own-password';
+import { logOut, readPerson } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
-import { OwnPassword } from './own-password';
-import { logOut, readPerson } from './session';
 
 /** The form alone: nothing else is allowed until it is done. */
 export function PasswordDue() {

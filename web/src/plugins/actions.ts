@@ -1,10 +1,10 @@
 import type { Ref } from '../../template/atrium-console';
 import { refetch } from '../api/load';
 import { asProblem } from '../api/problem';
+import { nameOf, type PluginAction, pluginActions } from '../app/extensions';
+import { may, useRights } from '../app/rights';
 import { t } from '../text/text';
 import { toast } from '../ui/toast';
-import { nameOf, type PluginAction, pluginActions } from './extensions';
-import { may, useRights } from './rights';
 
 interface OfferedAction {
   label: string;

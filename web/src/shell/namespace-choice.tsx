@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks';
-import { fetchKinds, type Kind, pageOf } from '../api/kinds';
+import { eventsPage, fetchKinds, type Kind, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
+import { chooseNamespace, namespace, useNamespaces } from '../app/namespace';
+import { match, navigate, path, query } from '../app/router';
 import { t } from '../text/text';
-import { chooseNamespace, namespace, useNamespaces } from './namespace';
-import { eventsPage, isWithin } from './pages';
-import { match, navigate, path, query } from './router';
+import { isWithin } from './pages';
 
 /** On the pages of a kind whose objects are in namespaces: which one. */
 export function NamespaceChoice() {

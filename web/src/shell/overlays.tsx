@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { overlay } from './keys';
+import { overlay } from '../app/keys';
 
 interface OverlayProps {
   onClose: () => void;

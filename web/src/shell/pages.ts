@@ -12,11 +12,11 @@ import {
   UsersRound,
 } from 'lucide';
 import type { ComponentType } from 'preact';
+import type { MenuPlace } from '../app/extensions';
+import type { PageProps } from '../app/page-props';
+import { match } from '../app/router';
 import type { Key } from '../text/text';
-import type { MenuPlace } from './extensions';
-import { match } from './router';
 
-export type PageProps = { params: Readonly<Record<string, string>> };
 type Page = ComponentType<PageProps>;
 
 interface Route {
@@ -115,6 +115,3 @@ export const menu: readonly MenuSection[] = [
 
 /** Whether a path is the page of an entry, or below it. */
 export const isWithin = (path: string, to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));
-
-/** The recent events of a namespace, or of all. */
-export const eventsPage = (namespace = ''): string => (namespace ? `/events/${encodeURIComponent(namespace)}` : '/events');

@@ -3,12 +3,12 @@ import { signal } from '@preact/signals';
 import { LogIn } from 'lucide';
 import { setStepUp } from '../api/client';
 import type { StepUp } from '../api/problem';
+import { logInAgain, problemAside, takeUndone } from '../app/session';
+import { onTabMessage } from '../app/tabs';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import { toast } from '../ui/toast';
-import { logInAgain, problemAside, takeUndone } from './session';
-import { onTabMessage } from './tabs';
 
 const wanted = signal<StepUp>();
 let waiting: ((isThere: boolean) => void)[] = [];

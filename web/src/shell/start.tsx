@@ -3,11 +3,11 @@ import { LogIn } from 'lucide';
 import { api, bodyOf, type Schemas } from '../api/client';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
+import { brandLogo, brandTitle } from '../app/brand';
+import { logIn, loginProblem, wasCancelled } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Causes, Notice } from '../ui/state';
-import { brandLogo, brandTitle } from './brand';
-import { logIn, loginProblem, wasCancelled } from './session';
 
 /** What a visitor sees who is not logged in. */
 export function Start() {

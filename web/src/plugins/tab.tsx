@@ -2,16 +2,16 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Ref } from '../../template/atrium-console';
-import type { Mounted } from '../plugins/mounted';
+import { pluginTabs } from '../app/extensions';
 import { Skeleton } from '../ui/state';
-import { pluginTabs } from './extensions';
+import type { Mounted } from './mounted';
 
 /** The part of an object's page that a plugin has added; nothing where there is none of that id. */
 export function PluginTab({ id, of: ref }: { id: string; of: Ref }) {
   const Place = useSignal<ComponentType<Parameters<typeof Mounted>[0]> | undefined>(undefined);
   const tab = pluginTabs(ref.group, ref.resource).find((one) => one.id === id);
   useEffect(() => {
-    void import('../plugins/mounted').then((module) => {
+    void import('./mounted').then((module) => {
       Place.value = module.Mounted;
     });
   }, []);

@@ -1,8 +1,8 @@
 import { LogIn } from 'lucide';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { forget, hasEnded, logInAgain } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
-import { forget, hasEnded, logInAgain } from './session';
 
 /** The session is over. It stands above the page, whose forms stay as they are. */
 export function Ended() {

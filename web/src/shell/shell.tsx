@@ -3,19 +3,19 @@ import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Sea
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { asProblem } from '../api/problem';
+import { brandLogo, brandTitle } from '../app/brand';
+import { overlay } from '../app/keys';
+import { href, navigate, path } from '../app/router';
+import { logOut, person } from '../app/session';
+import { densities, density, type Theme, theme, themes } from '../app/theme';
 import { language, languages, setLanguage, t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
-import { brandLogo, brandTitle } from './brand';
-import { overlay } from './keys';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
 import { isWithin } from './pages';
-import { href, navigate, path } from './router';
-import { logOut, person } from './session';
-import { densities, density, type Theme, theme, themes } from './theme';
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const sections = useMenu();

@@ -1,11 +1,12 @@
 import { Bell, Boxes, type IconNode, Puzzle } from 'lucide';
+import { eventsPage } from '../api/kinds';
 import { useFeatures } from '../api/version';
+import { useClusterMenu } from '../app/cluster-menu';
+import { entriesUnder, pluginEntries } from '../app/extensions';
+import { namespace } from '../app/namespace';
+import { useRights } from '../app/rights';
 import { t } from '../text/text';
-import { useClusterMenu } from './cluster-menu';
-import { entriesUnder, pluginEntries } from './extensions';
-import { namespace } from './namespace';
-import { eventsPage, menu } from './pages';
-import { useRights } from './rights';
+import { menu } from './pages';
 
 export interface ShownEntry {
   to: string;

@@ -1,8 +1,8 @@
+import { hasSingleKeys, singleKeys } from '../app/keys';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import { CheckField } from '../ui/form';
-import { hasSingleKeys, singleKeys } from './keys';
 
 const meanings = { '/': 'keys.find', j: 'keys.next', k: 'keys.previous', Enter: 'keys.open', x: 'keys.select', '?': 'keys.help' } as const;
 
