@@ -1,0 +1,56 @@
+import { globSync } from 'node:fs';
+import { expect } from 'chai';
+import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
+
+/**
+ * Rooms are the folders of `web/src`. `app` is two: the state of the console (`.ts`), which elements of `ui` read, and the parts
+ * of pages that are made of those elements (`.tsx`). The template of plugins declares the types that a plugin is given.
+ */
+const allowed: ImportTable = {
+  'main.tsx': { values: ['shell', 'ui', 'app', 'text'] },
+  shell: { values: ['app parts', 'ui', 'app', 'text', 'api'] },
+  pages: { values: ['plugins', 'editors', 'app parts', 'ui', 'app', 'text', 'api'], types: ['template'] },
+  plugins: { values: ['ui', 'app', 'text', 'api'], types: ['template'] },
+  editors: { values: ['text', 'api'] },
+  'app parts': { values: ['ui', 'app', 'text', 'api'] },
+  ui: { values: ['app', 'text', 'api'] },
+  app: { values: ['text', 'api'], types: ['template'] },
+  text: { values: ['api'] },
+  api: { values: [] },
+  template: { values: [] },
+};
+
+/** Modules of the service that the console shares with it. They import nothing. */
+const shared = ['src/console/brand', 'src/kubernetes/resource-version'];
+
+function room(path: string): string {
+  const [, top = path, folder = ''] = /^web\/(?:src\/)?([^/]+)(?:\/(.+))?/.exec(path) ?? [];
+  return top === 'app' && folder.endsWith('.tsx') ? 'app parts' : top;
+}
+
+const files = globSync('web/src/**/*.{ts,tsx}');
+const modules = new Map(files.map((file) => [file.replace(/\.tsx?$/, ''), file]));
+/** Imports name a module without its extension. */
+const roomOf = (path: string): string => room(modules.get(path) ?? path);
+
+describe('the import table of the console', () => {
+  it('knows every room', () => {
+    expect([...new Set(files.map(room))].filter((name) => !(name in allowed))).to.deep.equal([]);
+  });
+
+  it('holds for every import', () => {
+    const forbidden = (file: string) =>
+      forbiddenImports(file, allowed, roomOf)
+        .filter(({ path }) => !shared.includes(path))
+        .map(({ target }) => `${file} imports ${target}`);
+    expect(files.flatMap(forbidden)).to.deep.equal([]);
+  });
+
+  it('shares modules with the service that import nothing', () => {
+    expect(shared.flatMap((module) => importsOf(`${module}.ts`))).to.deep.equal([]);
+  });
+
+  it('points down only', () => {
+    expect(upwardImports(allowed)).to.deep.equal([]);
+  });
+});

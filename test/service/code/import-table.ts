@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The rooms that a room may import, beside itself. `types` are imported as types alone. Rooms are in the order of their floors, top first. */
+export type ImportTable = Readonly<Record<string, { values: readonly string[]; types?: readonly string[] }>>;
+
+interface Import {
+  target: string;
+  /** From the root of the repository. */
+  path: string;
+  isType: boolean;
+}
+
+/** By a path, or by the name of one of our packages. `import()` is not among them: it is not run when the module is. */
+const importLine = /^(?:import|export)(?:(\s+type)?\s[^;'"]*?\sfrom)?\s+'((?:\.|@atrium\/|kubectl-atrium\/)[^']+)'/gm;
+
+const pathOf = (file: string, target: string): string =>
+  target.startsWith('.') ? join(dirname(file), target) : `packages/${target.replace('@atrium/', '')}`;
+
+export const importsOf = (file: string): Import[] =>
+  [...readFileSync(file, 'utf8').matchAll(importLine)].map(([, type, target = '']) => ({
+    target,
+    path: pathOf(file, target),
+    isType: type !== undefined,
+  }));
+
+/** The imports of a file that the table does not allow. */
+export function forbiddenImports(file: string, table: ImportTable, room: (path: string) => string): Import[] {
+  const from = room(file);
+  const rule = table[from];
+  return importsOf(file).filter(({ path, isType }) => {
+    const to = room(path);
+    return !(to === from || rule?.values.includes(to) || (isType && rule?.types?.includes(to)));
+  });
+}
+
+export const upwardImports = (table: ImportTable): string[] => {
+  const floors = Object.keys(table);
+  return Object.entries(table).flatMap(([room, { values, types = [] }]) =>
+    [...values, ...types].filter((to) => floors.indexOf(to) <= floors.indexOf(room)).map((to) => `${room}: ${to}`),
+  );
+};
