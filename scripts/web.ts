@@ -15,6 +15,7 @@ import { parseArgs, promisify } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, createServer, type InlineConfig, type Plugin } from 'vite';
 import { z } from 'zod';
+import { textPacks } from './text-packs.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const web = join(root, 'web');
@@ -104,6 +105,7 @@ const config = {
   plugins: [
     licences,
     xterm,
+    textPacks(join(web, 'src')),
     {
       name: 'base path of the development server',
       apply: 'serve',
@@ -141,7 +143,7 @@ async function stampOfSources(): Promise<string> {
       'web/template/{*,{src,public}/**/*}',
       'src/console/brand.ts',
       'package-lock.json',
-      'scripts/web.ts',
+      'scripts/{text-packs,web}.ts',
     ],
     { cwd: root },
   )

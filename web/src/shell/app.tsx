@@ -14,7 +14,7 @@ import { Toasts } from '../ui/toast';
 import { Asked } from './asked';
 import { Ended } from './ended';
 import { Overlays } from './overlays';
-import { routeOf } from './pages';
+import { loadPage, routeOf } from './pages';
 import { PasswordDue } from './password-due';
 import { Shell } from './shell';
 import { Start } from './start';
@@ -80,8 +80,8 @@ function CurrentPage() {
     if (found === undefined) return;
     const { route, params } = found;
     let isOld = false;
-    route.load().then(
-      ({ Page }) => {
+    loadPage(route).then(
+      (Page) => {
         if (isOld) return;
         problem.value = undefined;
         loaded.value = { Page, pattern: route.pattern, params };

@@ -1,3 +1,4 @@
+import type { Pack } from 'virtual:texts';
 import {
   House,
   type IconNode,
@@ -15,7 +16,7 @@ import type { ComponentType } from 'preact';
 import type { MenuPlace } from '../app/extensions';
 import type { PageProps } from '../app/page-props';
 import { match } from '../app/router';
-import type { Key } from '../text/text';
+import { type Key, loadTexts } from '../text/text';
 
 type Page = ComponentType<PageProps>;
 
@@ -23,6 +24,8 @@ interface Route {
   pattern: string;
   title: Key;
   load: () => Promise<{ Page: Page }>;
+  /** The texts that it shows. */
+  texts?: Pack;
 }
 
 /** Each page is loaded when it is first gone to. */
@@ -40,23 +43,45 @@ const routes: readonly Route[] = [
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
-  { pattern: '/kinds', title: 'cluster.kinds', load: () => import('../pages/cluster/kinds') },
-  { pattern: '/events/:namespace?', title: 'cluster.recentEvents', load: () => import('../pages/cluster/event-list') },
-  { pattern: '/r/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
-  { pattern: '/r/:group/:version/:resource/ns/:namespace', title: 'menu.cluster', load: () => import('../pages/cluster/list') },
+  { pattern: '/kinds', title: 'cluster.kinds', load: () => import('../pages/cluster/kinds'), texts: 'cluster' },
+  { pattern: '/events/:namespace?', title: 'cluster.recentEvents', load: () => import('../pages/cluster/event-list'), texts: 'cluster' },
+  { pattern: '/r/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/list'), texts: 'cluster' },
+  {
+    pattern: '/r/:group/:version/:resource/ns/:namespace',
+    title: 'menu.cluster',
+    load: () => import('../pages/cluster/list'),
+    texts: 'cluster',
+  },
   {
     pattern: '/r/:group/:version/:resource/ns/:namespace/:name/:tab?',
     title: 'menu.cluster',
     load: () => import('../pages/cluster/object'),
+    texts: 'object',
   },
-  { pattern: '/r/:group/:version/:resource/:name/:tab?', title: 'menu.cluster', load: () => import('../pages/cluster/object') },
-  { pattern: '/new/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/new') },
-  { pattern: '/new/:group/:version/:resource/ns/:namespace', title: 'menu.cluster', load: () => import('../pages/cluster/new') },
+  {
+    pattern: '/r/:group/:version/:resource/:name/:tab?',
+    title: 'menu.cluster',
+    load: () => import('../pages/cluster/object'),
+    texts: 'object',
+  },
+  { pattern: '/new/:group/:version/:resource', title: 'menu.cluster', load: () => import('../pages/cluster/new'), texts: 'cluster' },
+  {
+    pattern: '/new/:group/:version/:resource/ns/:namespace',
+    title: 'menu.cluster',
+    load: () => import('../pages/cluster/new'),
+    texts: 'cluster',
+  },
   // What is below /plugins belongs to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/x/:plugin/:path*', title: 'plugins.title', load: () => import('../pages/plugin/plugin') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },
 ];
+
+/** Loads a page with its texts. */
+export async function loadPage({ load, texts = 'people' }: Route): Promise<Page> {
+  const [{ Page }] = await Promise.all([load(), loadTexts(texts)]);
+  return Page;
+}
 
 export function routeOf(path: string): { route: Route; params: Record<string, string> } | undefined {
   for (const route of routes) {

@@ -14,7 +14,7 @@ export async function findLanguages(): Promise<void> {
   for (const { id, name } of named) {
     const words = items.filter((file) => file.path === `/plugins/${file.plugin}/locales/${id}.json`).map(wordsOf);
     // The first in the order of the plugins counts.
-    addLanguage(id, name, Object.assign({}, ...words.toReversed()));
+    await addLanguage(id, name, Object.assign({}, ...words.toReversed()));
   }
 }
 

@@ -1,30 +1,29 @@
-/** Words and formats. English comes with the shell, other languages when they are chosen. */
+/** Words and formats. English words of the shell come with it; those of pages and other languages when they are needed. */
+
+import { first, type Pack, packs } from 'virtual:texts';
 import { signal } from '@preact/signals';
 import { createInstance } from 'i18next';
-import en from './en.json';
+import type en from './en.json';
 
 type Words = keyof typeof en;
 /** A key, or what stands before `_one` and `_other` of a plural. */
 export type Key = Words | (Words extends infer Word ? (Word extends `${infer Base}_other` ? Base : never) : never);
 
 const languageKey = 'atrium-language';
-const others: Readonly<Record<string, () => Promise<{ default: Record<string, string> }>>> = {
-  de: () => import('./de.json'),
-  zh: () => import('./zh.json'),
-};
-const own: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch', zh: '中文' };
+const own = { en: 'English', de: 'Deutsch', zh: '中文' } as const satisfies Record<string, string>;
+type Own = keyof typeof own;
 
 /** What may be chosen, by tag, as each calls itself. */
-export const languages = signal(own);
+export const languages = signal<Readonly<Record<string, string>>>(own);
 
 /** What is in the console itself, and never comes from elsewhere. */
-export const isOwn = (tag: string): boolean => tag in own;
+export const isOwn = (tag: string): tag is Own => tag in own;
 
 const texts = createInstance();
 void texts.init({
   lng: 'en',
   fallbackLng: 'en',
-  resources: { en: { translation: en } },
+  resources: { en: { translation: first } },
   keySeparator: false,
   nsSeparator: false,
   initAsync: false,
@@ -61,11 +60,11 @@ export const tIn = (owner: string, key: string, values: Record<string, string | 
   return texts.t(key, { ...values, ns: owner, fallbackLng: ['en'] });
 };
 
-const plural = /_(?:zero|one|two|few|many|other)$/;
-const known = new Set(Object.keys(en).map((key) => key.replace(plural, '')));
-
 /** Offers a language with the words that it has for the console: those of plugins are theirs. English stands in for what it lacks. */
-export function addLanguage(tag: string, name: string, words: Readonly<Record<string, string>>): void {
+export async function addLanguage(tag: string, name: string, words: Readonly<Record<string, string>>): Promise<void> {
+  // A key of the console is one that English has.
+  await Promise.all((Object.keys(packs.en) as Pack[]).map((pack) => addPack('en', pack)));
+  const known = new Set(Object.keys(texts.getResourceBundle('en', 'translation') as object).map((key) => key.replace(plural, '')));
   const bundle = Object.fromEntries(Object.entries(words).filter(([key]) => known.has(key.replace(plural, ''))));
   if (isOwn(tag) || Object.keys(bundle).length === 0) return;
   texts.addResourceBundle(tag, 'translation', bundle);
@@ -73,10 +72,44 @@ export function addLanguage(tag: string, name: string, words: Readonly<Record<st
   if (localStorage.getItem(languageKey) === tag) void setLanguage(tag);
 }
 
+const plural = /_(?:zero|one|two|few|many|other)$/;
+
+const added = new Map<string, Promise<void>>([['en/first', Promise.resolve()]]);
+/** Packs of pages that were opened: another language needs them, too. */
+const opened = new Set<Pack>(['first']);
+
+function addPack(tag: Own, pack: Pack): Promise<void> {
+  const key = `${tag}/${pack}`;
+  const adding =
+    added.get(key) ??
+    packs[tag][pack]().then(
+      ({ default: words }) => void texts.addResourceBundle(tag, 'translation', words),
+      (error: unknown) => {
+        added.delete(key);
+        throw error;
+      },
+    );
+  added.set(key, adding);
+  return adding;
+}
+
+/** An added language has English for what it lacks. */
+const spoken = (tag: string): Own => (isOwn(tag) ? tag : 'en');
+
+/** Loads what a page says. The language may change meanwhile. */
+export async function loadTexts(pack: Pack): Promise<void> {
+  opened.add(pack);
+  for (let tag: Own | undefined; tag !== spoken(language.value); ) {
+    tag = spoken(language.value);
+    await addPack(tag, pack);
+  }
+}
+
 export async function setLanguage(next: string, { keep = true } = {}): Promise<void> {
-  const load = others[next];
-  if (load !== undefined && !texts.hasResourceBundle(next, 'translation'))
-    texts.addResourceBundle(next, 'translation', (await load()).default);
+  for (let size = 0; size !== opened.size; ) {
+    size = opened.size;
+    await Promise.all([...opened].map((pack) => addPack(spoken(next), pack)));
+  }
   await texts.changeLanguage(next);
   if (keep) localStorage.setItem(languageKey, next);
   document.documentElement.lang = next;

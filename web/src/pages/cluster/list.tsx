@@ -5,10 +5,11 @@ import { useLoad } from '../../api/load';
 import { setTitle } from '../../app/brand';
 import type { PageProps } from '../../app/page-props';
 import { may, type Right, useRights } from '../../app/rights';
+import { loadTexts } from '../../text/text';
+import { Loaded } from '../../ui/loaded';
 import { Skeleton } from '../../ui/state';
 import type { ListProps, ListRights } from './list-frame';
 import { MyNamespaces } from './my-namespaces';
-import { ObjectPage } from './object';
 import { OfferedRows } from './offered-rows';
 import { TableRows } from './table-rows';
 import { OfKind } from './use-kind';
@@ -20,13 +21,18 @@ export function Page({ params }: PageProps) {
       {(kind, kinds) =>
         // An object without a namespace may itself be called `ns`.
         namespace !== undefined && !kind.isNamespaced ? (
-          <ObjectPage kind={kind} kinds={kinds} name="ns" tab={namespace} />
+          <ObjectCalledNs kind={kind} kinds={kinds} tab={namespace} />
         ) : (
           <List key={`${resource}.${group}/${namespace ?? ''}`} kind={kind} namespace={namespace} />
         )
       }
     </OfKind>
   );
+}
+
+function ObjectCalledNs(props: { kind: Kind; kinds: readonly Kind[]; tab: string }) {
+  const load = useLoad('page/object', async () => (await Promise.all([import('./object'), loadTexts('object')]))[0]);
+  return <Loaded load={load}>{({ ObjectPage }) => <ObjectPage {...props} name="ns" />}</Loaded>;
 }
 
 const rightsOf = ({ group, resource }: Kind, namespace: string | undefined): ListRights => {

@@ -1,0 +1,105 @@
+/**
+ * Splits the texts of the console by the pages that show them. The sources stay one file a language; a page loads its pack.
+ *
+ * A key belongs to each pack whose modules name it, and to the first page alone if its modules do.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Plugin } from 'vite';
+
+/** Modules that a pack begins with. What they import belongs to it, up to where another pack begins. */
+const entries = {
+  first: ['main.tsx'],
+  people: ['pages/!(cluster)/*.tsx'],
+  cluster: ['pages/cluster/{event-list,kinds,list,new}.tsx'],
+  object: ['pages/cluster/{object,sections/*}.tsx'],
+} as const;
+
+type Pack = keyof typeof entries;
+type Words = Readonly<Record<string, string>>;
+
+const names = Object.keys(entries) as Pack[];
+const moduleId = 'virtual:texts';
+const resolved = `\0${moduleId}`;
+const plural = /_(?:zero|one|two|few|many|other)$/;
+
+/** @param source the folder `src` of the console */
+export function textPacks(source: string): Plugin {
+  const folder = join(source, 'text');
+  const languages = globSync('*.json', { cwd: folder })
+    .map((file) => file.replace('.json', ''))
+    .sort();
+  let keys = new Map<Pack, Set<string>>();
+  const wordsOf = (language: string) => JSON.parse(readFileSync(join(folder, `${language}.json`), 'utf8')) as Words;
+  return {
+    name: 'texts by page',
+    buildStart() {
+      // English has each key; Chinese lacks plurals.
+      keys = keysByPack(source, Object.keys(wordsOf('en')));
+    },
+    resolveId: (id) => (id.startsWith(moduleId) ? `\0${id}` : undefined),
+    load(id) {
+      if (!id.startsWith(resolved)) return undefined;
+      for (const language of languages) this.addWatchFile(join(folder, `${language}.json`));
+      const [, language, pack] = id.split('/');
+      if (language === undefined || pack === undefined) return index(languages);
+      const words = Object.entries(wordsOf(language)).filter(([key]) => keys.get(pack as Pack)?.has(key));
+      return `export default ${JSON.stringify(Object.fromEntries(words))};`;
+    },
+  };
+}
+
+const index = (languages: readonly string[]): string => `
+export { default as first } from '${moduleId}/en/first';
+export const packs = {${languages.map(
+  (language) => `${language}: {${names.map((name) => `${name}: () => import('${moduleId}/${language}/${name}')`)}}`,
+)}};`;
+
+function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<string>> {
+  const files = new Map(names.map((name) => [name, globSync([...entries[name]], { cwd: source }).map((file) => join(source, file))]));
+  const begins = new Map([...files].flatMap(([name, list]) => list.map((file) => [file, name] as const)));
+  const found = new Map(
+    names.map((name) => [
+      name,
+      keysOf(
+        modulesOf(files.get(name) ?? [], (file) => (begins.get(file) ?? name) === name),
+        keys,
+      ),
+    ]),
+  );
+  const first = found.get('first') ?? new Set();
+  const named = new Set([...found.values()].flatMap((set) => [...set]));
+  // The first page has a text that no module names in full.
+  for (const key of keys) if (!named.has(key)) first.add(key);
+  for (const [name, set] of found) if (name !== 'first') for (const key of first) set.delete(key);
+  return found;
+}
+
+function modulesOf(begin: readonly string[], isWithin: (file: string) => boolean): Set<string> {
+  const modules = new Set<string>();
+  const add = (file: string): void => {
+    if (modules.has(file) || !isWithin(file)) return;
+    modules.add(file);
+    for (const [, path = ''] of codeOf(file).matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)) {
+      const [next] = globSync(`${join(dirname(file), path)}{.ts,.tsx}`);
+      if (next !== undefined) add(next);
+    }
+  };
+  for (const file of begin) add(file);
+  return modules;
+}
+
+const codeOf = (file: string): string => readFileSync(file, 'utf8').replaceAll(/^import type [^;]*;/gm, '');
+
+/** Finds the keys that modules write out, and those that begin as a template or the first argument of `tOf` does. */
+function keysOf(modules: ReadonlySet<string>, keys: readonly string[]): Set<string> {
+  const code = [...modules].map(codeOf).join('\n');
+  const whole = new Set([...code.matchAll(/['"`]([\w.]+)['"`]/g)].map(([, text]) => text));
+  const beginnings = [
+    ...[...code.matchAll(/`((?:\w+\.)+\w*)\$\{/g)].map(([, text = '']) => text),
+    ...[...code.matchAll(/\btOf\('(\w+)'/g)].map(([, text]) => `${text}.`),
+  ];
+  return new Set(
+    keys.filter((key) => whole.has(key) || whole.has(key.replace(plural, '')) || beginnings.some((beginning) => key.startsWith(beginning))),
+  );
+}
