@@ -39,6 +39,24 @@ describe('new objects in the console', () => {
     }
   });
 
+  it('N25 compares objects whatever the order of their keys', async () => {
+    const labelled = (labels: string, value: string) => map('ordered', value).replace('  name:', `  labels: ${labels}\n  name:`);
+    await open('core/v1/configmaps/ns/default');
+    await write(labelled('{tier: web, app: shop}', 'before'));
+    await press(page, 'Create this ConfigMap');
+    await page.getByRole('heading', { name: 'ordered' }).waitFor();
+
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/default/ordered/yaml`);
+    await press(page, 'Edit');
+    await write(labelled('{app: shop, tier: web}', 'after'));
+    await page.locator('.cm-changedLine').first().waitFor();
+    expect(await page.locator('.cm-deletedLine').allTextContents()).to.deep.equal(['  key: before']);
+    expect(await page.locator('.cm-changedLine').allTextContents()).to.deep.equal(['  key: after']);
+    await press(page, 'Save this ConfigMap');
+    await page.getByText('ConfigMap ordered is saved.').waitFor();
+    expect(await stored('ordered')).to.deep.equal({ key: 'after' });
+  });
+
   it('applies several documents in order, with a result for each', async () => {
     await open('core/v1/configmaps/ns/default');
     await write([map('first', 'a'), map('second', 'b')].join('---\n'));

@@ -13,6 +13,7 @@ import { runSteps, type Step, stepsOf } from './apply';
 import { Changes, Code } from './code';
 import { LoneMask, mask, masked, unmasked } from './masks';
 import { Several } from './several';
+import { sortKeys } from './unchanged';
 
 type Yaml = { parse: typeof parse; stringify: typeof stringify };
 
@@ -78,7 +79,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
 
   /** @param read what of it is hidden; all of it without one */
   const textOf = (shown: ClusterObject, read?: ClusterObject, changed?: () => string): string =>
-    yaml.stringify(bare(isMasked ? masked(shown, read, changed) : shown));
+    yaml.stringify(sortKeys(bare(isMasked ? masked(shown, read, changed) : shown)));
 
   async function compare(): Promise<void> {
     const values = yaml.parse(typed.value);

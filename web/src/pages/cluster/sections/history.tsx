@@ -18,6 +18,7 @@ import { Age } from '../age';
 import { AsKubectl } from '../as-kubectl';
 import { Changes } from '../code';
 import { kubectlFor } from '../kubectl';
+import { sortKeys } from '../unchanged';
 import { ObjectLink } from './object-link';
 import { type Revision, revisionsOf, rollbackPatch } from './revisions';
 import type { SectionProps } from './sections';
@@ -134,7 +135,11 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
         <Loaded load={heavy}>
           {({ stringify }) => (
             <div class="review">
-              <Changes label={t('cluster.changes')} before={stringify(object.spec?.template)} after={stringify(revision.template)} />
+              <Changes
+                label={t('cluster.changes')}
+                before={stringify(sortKeys(object.spec?.template))}
+                after={stringify(sortKeys(revision.template))}
+              />
             </div>
           )}
         </Loaded>
