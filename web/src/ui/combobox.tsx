@@ -86,8 +86,12 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
     else if (key === 'ArrowDown') move(1);
     else if (key === 'ArrowUp') move(-1);
     else if (key === 'Enter' && chosen) choose(chosen);
-    else if (key === 'Escape' && isShown) hide();
-    else return false;
+    else if (key === 'Escape') {
+      // Suggestions that come later stay closed, too.
+      const wasShown = isShown;
+      hide();
+      return wasShown;
+    } else return false;
     return true;
   }
   function onKeyDown(event: KeyboardEvent): void {

@@ -26,10 +26,12 @@ interface FormProps {
   onSubmit: () => Promise<void>;
   onCancel?: () => void;
   isDisabled?: boolean;
+  /** The form is the page and no dialog: its action comes before Cancel, to the eye and to the keyboard. */
+  isPage?: boolean;
   children?: ComponentChildren;
 }
 
-export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = false, children }: FormProps) {
+export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = false, isPage = false, children }: FormProps) {
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
   const names = useMemo(() => new Set<string>(), []);
@@ -49,6 +51,16 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
       isBusy.value = false;
     }
   }
+  const buttons = [
+    onCancel && (
+      <Button key="cancel" kind="quiet" onClick={onCancel}>
+        {t('action.cancel')}
+      </Button>
+    ),
+    <Button key="action" kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>
+      {action}
+    </Button>,
+  ];
   return (
     <Current.Provider value={{ problem: problem.value, names, focusWrong }}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
@@ -59,16 +71,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
             <Causes of={problem.value} />
           </Notice>
         )}
-        <div class="buttons">
-          {onCancel && (
-            <Button kind="quiet" onClick={onCancel}>
-              {t('action.cancel')}
-            </Button>
-          )}
-          <Button kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>
-            {action}
-          </Button>
-        </div>
+        <div class="buttons">{isPage ? buttons.toReversed() : buttons}</div>
       </form>
     </Current.Provider>
   );

@@ -49,7 +49,7 @@ function NewBinding() {
       <header class="page-head">
         <h1 tabIndex={-1}>{t('bindings.new')}</h1>
       </header>
-      <Form action={t('bindings.create')} onSubmit={create} onCancel={() => navigate('/bindings')}>
+      <Form isPage action={t('bindings.create')} onSubmit={create} onCancel={() => navigate('/bindings')}>
         <fieldset>
           <legend>{t('bindings.who')}</legend>
           <div class="row">

@@ -110,7 +110,7 @@ function NewUser() {
         </h1>
       </header>
       {left.value === undefined ? (
-        <Form action={t('users.create')} onSubmit={create} onCancel={() => navigate('/users')}>
+        <Form isPage action={t('users.create')} onSubmit={create} onCancel={() => navigate('/users')}>
           <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
           <Field label={t('users.name')} name="spec.username" value={username} />
           <Field

@@ -1,0 +1,65 @@
+/** The pages about people and access are measured at each width, also after what their buttons do. */
+import { expect } from 'chai';
+import { loggedIn, press } from './demo.ts';
+import { cutCells, misplaced } from './layout.ts';
+
+const widths = [390, 768, 1280];
+
+describe('the layout of the console', () => {
+  const { demo, page } = loggedIn('admin', '/users');
+  const atEachWidth = async (measure: (width: number) => Promise<void>) => {
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 800 });
+      await measure(width);
+    }
+  };
+  const hasItsPlace = () =>
+    atEachWidth(async (width) => {
+      expect(await misplaced(page), `at ${width}`).to.deep.equal([]);
+    });
+
+  it('N20 keeps the kubeconfig of a new certificate inside its card', async () => {
+    await page.goto(`${demo.url}/kubeconfig`);
+    await press(page, 'Make a certificate');
+    await page.getByText('The key is shown once.').waitFor();
+    await hasItsPlace();
+  });
+
+  it('N21 keeps rows of members with their buttons inside the page', async () => {
+    await page.goto(`${demo.url}/groups/dev`);
+    await page.getByRole('button', { name: 'Remove' }).first().waitFor();
+    await hasItsPlace();
+  });
+
+  it('N22 cuts no cell of the users at 1280 pixels', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${demo.url}/users`);
+    await page.getByText('Corporate directory').first().waitFor();
+    expect(await cutCells(page)).to.deep.equal([]);
+  });
+
+  it('N23 puts the action of a form before Cancel, to the eye and to the keyboard', async () => {
+    for (const [path, action] of [
+      ['/users/new', 'Create the user'],
+      ['/bindings/new', 'Create the binding'],
+    ] as const) {
+      await page.goto(`${demo.url}${path}`);
+      await page.getByRole('button', { name: action }).focus();
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.textContent'), path).to.equal('Cancel');
+      await hasItsPlace();
+    }
+  });
+
+  it('N24 aligns the chips of a card', async () => {
+    await page.goto(`${demo.url}/access`);
+    await page.locator('.card .chip').nth(1).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const tops = (await page.evaluate(
+      `[...document.querySelectorAll('.card .chips')].map(({ children: [one, other] }) => other && other.offsetTop - one.offsetTop).filter((top) => top !== undefined)`,
+    )) as number[];
+    expect(tops).to.not.be.empty;
+    expect(new Set(tops)).to.deep.equal(new Set([0]));
+    await hasItsPlace();
+  });
+});

@@ -1,0 +1,51 @@
+/** Measures pages: elements that stick out of their parents, and controls whose order is another one to the eye than to the keyboard. */
+import type { Page } from 'playwright-core';
+import { z } from 'zod';
+
+/** Elements out of the flow and the inside of the editor have a place of their own. */
+const script = `(() => {
+  const ofEditors = 'svg, .cm-editor, .xterm, .hidden, .skip, dialog:not([open]), [popover]:not(:popover-open)';
+  const style = (element) => getComputedStyle(element);
+  const named = (element) => element.tagName.toLowerCase() + '.' + element.className + ' “' + (element.textContent || '').trim().slice(0, 40) + '”';
+  const isPlaced = (element) => {
+    const { position, display } = style(element);
+    return !['fixed', 'absolute'].includes(position) && display !== 'contents' && element.closest(ofEditors) === null;
+  };
+  const isScrolled = (element) => /auto|scroll|hidden|clip/.test(style(element).overflowX);
+  const wider = [...document.body.querySelectorAll('*')].filter((element) => {
+    const parent = element.parentElement;
+    if (!isPlaced(element) || !isPlaced(parent) || isScrolled(parent)) return false;
+    const [own, around] = [element.getBoundingClientRect(), parent.getBoundingClientRect()];
+    return own.width > 0 && around.width > 0 && (own.right > around.right + 1 || own.left < around.left - 1);
+  });
+  const pushed = [...document.querySelectorAll('main, .page, .card, dialog[open]')].filter((element) => element.scrollWidth > element.clientWidth + 1);
+  const isFocusable = (element) => element.matches('a[href], button, input, select, textarea, [tabindex="0"]') && element.getClientRects().length > 0;
+  const isBefore = (one, other) => {
+    const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+    const isOneLine = a.top < b.bottom && b.top < a.bottom;
+    return isOneLine ? a.left <= b.left : a.top < b.top;
+  };
+  const swapped = [...document.body.querySelectorAll('*')].filter(isPlaced).flatMap((parent) => {
+    const children = [...parent.children].filter((child) => isFocusable(child) && isPlaced(child));
+    return children.filter((child, index) => index > 0 && !isBefore(children[index - 1], child));
+  });
+  return [
+    ...wider.map((element) => 'wider than its parent: ' + named(element)),
+    ...pushed.map((element) => 'scrolls sideways: ' + named(element)),
+    ...swapped.map((element) => 'before its neighbour on the screen, after it by Tab: ' + named(element)),
+    ...(document.documentElement.scrollWidth > innerWidth ? ['the page is wider than the screen'] : []),
+  ];
+})()`;
+
+/** @returns a line for each element that stands in the wrong place; for texts that are read from the left */
+export const misplaced = async (page: Page): Promise<string[]> => z.array(z.string()).parse(await page.evaluate(script));
+
+/** @returns the texts of cells that are cut short */
+export const cutCells = async (page: Page): Promise<string[]> =>
+  z
+    .array(z.string())
+    .parse(
+      await page.evaluate(
+        `[...document.querySelectorAll('.table :is(td, th)')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
+      ),
+    );
