@@ -1,8 +1,9 @@
-/** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets, and each page has two such requests at most. */
+/** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets for them. */
 import { call } from './client';
 import { parseJson } from './json';
 import { isFinal } from './lost';
 import { asProblem, isAbort, type Problem } from './problem';
+import { inTurn } from './turns';
 
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -85,7 +86,7 @@ export function watchObjects<T extends Versioned>({
     const mine = new AbortController();
     current = mine;
     try {
-      if (!(await read(mine.signal))) return onEnd();
+      if (!(await inTurn(mine.signal, read))) return onEnd();
     } catch (error) {
       if (mine.signal.aborted || isAbort(error)) return;
       const problem = asProblem(error);
