@@ -121,6 +121,39 @@ const budget = (place: string, name: string): KubernetesObject => ({
   spec: { minAvailable: 2, selector: { matchLabels: { app: name } } },
 });
 
+/** The upper bound of what the namespace may hold. */
+const quota = (place: string, hard: Readonly<Record<string, string>>): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'team', namespace: place } },
+  spec: { hard },
+});
+
+/** Accepts traffic for an app from another one alone. */
+const networkPolicy = (place: string, name: string, from: string, port: number): KubernetesObject => ({
+  ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: place } },
+  spec: {
+    podSelector: { matchLabels: { app: name } },
+    policyTypes: ['Ingress'],
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: from } } }], ports: [{ protocol: 'TCP', port }] }],
+  },
+});
+
+const storageClass: KubernetesObject = {
+  ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' },
+  metadata: { name: 'fast', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+  ...{ provisioner: 'disks.example.com', reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer', allowVolumeExpansion: true },
+};
+
+const volume = (name: string, size: string, claim: { namespace: string; name: string }): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name } },
+  spec: {
+    ...{ capacity: { storage: size }, accessModes: ['ReadWriteOnce'], storageClassName: 'fast', persistentVolumeReclaimPolicy: 'Delete' },
+    ...{
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...claim },
+      csi: { driver: 'disks.example.com', volumeHandle: name },
+    },
+  },
+});
+
 const ingress = (place: string, name: string, host: string): KubernetesObject => ({
   ...{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name, namespace: place } },
   spec: {
@@ -165,6 +198,10 @@ export const demoWorkloads = (): KubernetesObject[] => [
   deployment({ namespace: 'monitoring', name: 'metrics-api', replicas: 1, images: { api: 'api:0.7.1' } }),
   ingress('shop', 'storefront', 'shop.example.com'),
   budget('shop', 'storefront'),
+  quota('shop', { pods: '40', services: '10', persistentvolumeclaims: '5', 'requests.storage': '50Gi' }),
+  networkPolicy('shop', 'cart', 'storefront', 8080),
+  storageClass,
+  volume('disk-7f3a', '20Gi', { namespace: 'payments', name: 'backup' }),
   workload('StatefulSet', { namespace: 'payments', name: 'orders-db', replicas: 2, images: { postgres: 'postgres:17.2' }, port: 5432 }),
   service('payments', 'orders-db', 5432),
   workload('DaemonSet', {

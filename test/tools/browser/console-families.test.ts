@@ -1,54 +1,9 @@
 /** Pages of the console that know their kind. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
 import { barriers } from './axe.ts';
-import { type Demo, loggedIn, press } from './demo.ts';
-
-/** Creates an object of the demo as its administrator. */
-async function create(demo: Demo, path: string, object: object): Promise<void> {
-  const response = await fetch(`${demo.url}/api/kubernetes/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(object),
-  });
-  expect(response.status, await response.text()).to.equal(201);
-}
-
-/** Elements wider than their parent, at widths from a phone to a small desktop. */
-async function tooWide(page: Page): Promise<unknown[]> {
-  const found: unknown[] = [];
-  for (const width of [390, 768, 1280]) {
-    await page.setViewportSize({ width, height: 900 });
-    found.push(
-      ...(await page.evaluate<string[]>(
-        `[...document.querySelectorAll('.kind-section *, .dialog *')]
-          .filter((it) => it.getBoundingClientRect().right > it.parentElement.getBoundingClientRect().right + 1)
-          .filter((it) => getComputedStyle(it.parentElement).overflowX === 'visible' && !['inline', 'contents'].includes(getComputedStyle(it.parentElement).display))
-          .map((it) => ${width} + ' ' + it.outerHTML.slice(0, 160))`,
-      )),
-    );
-  }
-  return found;
-}
-
-/** Takes pictures for a review in the directory that PAGES_SEEN names. */
-async function look(page: Page, name: string): Promise<void> {
-  const directory = process.env.PAGES_SEEN;
-  if (directory === undefined) return;
-  await mkdir(directory, { recursive: true });
-  for (const [scheme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.setViewportSize({ width, height: 900 });
-    await page.screenshot({ path: `${directory}/${name}-${scheme}-${width}.png`, fullPage: true });
-  }
-  await page.emulateMedia({ colorScheme: null });
-  await page.setViewportSize({ width: 1280, height: 900 });
-}
+import { loggedIn, press } from './demo.ts';
+import { create, look, tooWide } from './kind-pages.ts';
 
 describe('the page of a node', () => {
   const { demo, page } = loggedIn('admin', '/');

@@ -121,7 +121,7 @@ interface GroupTableProps {
   hasNamespace: boolean;
 }
 
-function GroupTable({ groups, kinds, hasNamespace }: GroupTableProps) {
+export function GroupTable({ groups, kinds, hasNamespace }: GroupTableProps) {
   return (
     <PlainTable
       label={t('cluster.recentEvents')}

@@ -41,7 +41,9 @@ interface ObjectProps {
 
 export function ObjectPage(props: ObjectProps) {
   const { kind, namespace, name } = props;
-  const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, name, ...(namespace && { namespace }) });
+  // The API server judges a Namespace as one of its own objects: a RoleBinding in it counts.
+  const place = kind.group === '' && kind.resource === 'namespaces' ? name : namespace;
+  const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, name, ...(place && { namespace: place }) });
   const rights = { get: right('get'), watch: right('watch'), update: right('update') };
   useRights(Object.values(rights));
   useEffect(() => {

@@ -35,7 +35,7 @@ function BoundRole({ kinds, object }: SectionProps) {
   );
 }
 
-function SubjectName({ kinds, subject: { kind, name, namespace } }: { kinds: SectionProps['kinds']; subject: Subject }) {
+export function SubjectName({ kinds, subject: { kind, name, namespace } }: { kinds: SectionProps['kinds']; subject: Subject }) {
   // Users and groups of the control plane itself are none of Atrium.
   if (name.startsWith('system:')) return <code>{name}</code>;
   const query = new URLSearchParams({ q: name });

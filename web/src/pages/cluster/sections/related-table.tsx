@@ -1,7 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { type Kind, pageOf } from '../../../api/kinds';
 import { keyOf } from '../../../api/objects';
-import { Guarded } from '../../../app/guarded';
 import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
@@ -9,6 +8,7 @@ import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Failure, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
 import { type Row, type Selection, TableList } from '../table-list';
+import { GuardedPart } from './guarded-part';
 
 /** A longer list has a page of its own. */
 const shownRows = 25;
@@ -29,9 +29,9 @@ export function RelatedTable(props: RelatedProps) {
   const [list, watch] = [right('list'), right('watch')];
   useRights([list, watch]);
   return (
-    <Guarded right={list}>
+    <GuardedPart right={list}>
       <Rows {...props} mayWatch={may(watch) === true} />
-    </Guarded>
+    </GuardedPart>
   );
 }
 

@@ -34,6 +34,7 @@ const batch: Family = () => import('./batch');
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
+  namespaces: () => import('./namespace'),
   services: network,
   'ingresses.networking.k8s.io': network,
   persistentvolumeclaims: () => import('./storage'),

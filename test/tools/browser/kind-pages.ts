@@ -1,0 +1,55 @@
+/** Pages of objects of the demo: made, measured, and looked at. */
+import { mkdir } from 'node:fs/promises';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import type { Demo } from './demo.ts';
+
+async function send(demo: Demo, path: string, { method, type, body }: { method: string; type: string; body: object }): Promise<void> {
+  const response = await fetch(`${demo.url}/api/kubernetes/${path}`, {
+    ...{ method, body: JSON.stringify(body) },
+    headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': type },
+  });
+  expect(response.ok, await response.text()).to.equal(true);
+}
+
+/** Creates an object of the demo as its administrator. */
+export const create = (demo: Demo, path: string, body: object) => send(demo, path, { method: 'POST', type: 'application/json', body });
+
+/** Merges into an object of the demo, or into its status, as its administrator. */
+export const merge = (demo: Demo, path: string, body: object) =>
+  send(demo, path, { method: 'PATCH', type: 'application/merge-patch+json', body });
+
+/** Elements wider than their parent, at widths from a phone to a small desktop. */
+export async function tooWide(page: Page): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const width of [390, 768, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    found.push(
+      ...(await page.evaluate<string[]>(
+        `[...document.querySelectorAll('.kind-section *, .dialog *')]
+          .filter((it) => it.getBoundingClientRect().right > it.parentElement.getBoundingClientRect().right + 1)
+          .filter((it) => getComputedStyle(it.parentElement).overflowX === 'visible' && !['inline', 'contents'].includes(getComputedStyle(it.parentElement).display))
+          .map((it) => ${width} + ' ' + it.outerHTML.slice(0, 160))`,
+      )),
+    );
+  }
+  return found;
+}
+
+/** Takes pictures for a review in the directory that PAGES_SEEN names. */
+export async function look(page: Page, name: string): Promise<void> {
+  const directory = process.env.PAGES_SEEN;
+  if (directory === undefined) return;
+  await mkdir(directory, { recursive: true });
+  for (const [scheme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 1800 });
+    await page.screenshot({ path: `${directory}/${name}-${scheme}-${width}.png`, fullPage: true });
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
