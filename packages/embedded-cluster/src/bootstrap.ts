@@ -6,15 +6,15 @@
 
 import type { JsonObject, KubernetesObject } from './objects.ts';
 
-const read = ['get', 'list', 'watch'];
-const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
+export const read = ['get', 'list', 'watch'];
+export const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 const rbacGroup = 'rbac.authorization.k8s.io';
 
-const rule = (apiGroups: string[], resources: string[], verbs: string[]) => ({ apiGroups, resources, verbs });
+export const rule = (apiGroups: string[], resources: string[], verbs: string[]) => ({ apiGroups, resources, verbs });
 const paths = (...nonResourceURLs: string[]) => ({ nonResourceURLs, verbs: ['get'] });
 const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 
-const clusterRole = (name: string, rest: JsonObject, aggregateTo?: string): KubernetesObject => ({
+export const clusterRole = (name: string, rest: JsonObject, aggregateTo?: string): KubernetesObject => ({
   apiVersion: `${rbacGroup}/v1`,
   kind: 'ClusterRole',
   metadata: {

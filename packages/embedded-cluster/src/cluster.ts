@@ -86,8 +86,10 @@ export class Cluster {
     const isNew = store.revision === 1;
     const backend = createBackend(store, tokens, now);
     for (const issuer of issuers) backend.authenticator.trust(issuer);
-    for (const object of bootstrapObjects) applyObject(backend, object, { user: administrator, replaces: false });
-    const workloads = hasWorkloads ? (await import('./workloads/workloads.ts')).Workloads.start(backend, log) : undefined;
+    const room = hasWorkloads ? await import('./workloads/workloads.ts') : undefined;
+    for (const object of [...bootstrapObjects, ...(room?.workloadRoles ?? [])])
+      applyObject(backend, object, { user: administrator, replaces: false });
+    const workloads = room?.Workloads.start(backend, log);
     const lifecycle = new Lifecycle(backend);
     const signer = new CertificateSigner(backend, authority);
     // No watch was open while this was made; version 1 is then as old as in any other cluster.

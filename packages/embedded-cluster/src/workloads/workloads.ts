@@ -14,6 +14,8 @@ import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
 
+export { workloadRoles } from './roles.ts';
+
 /** Collections by the kind that a controller reference names. */
 const collectionByKind: Readonly<Record<string, Collection>> = {
   ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
