@@ -34,8 +34,10 @@ export interface WriteContext {
   warn(text: string): void;
 }
 
-export const findObject = ({ store }: Backend, { type, namespace, name }: Target): StoredObject | undefined =>
-  store.get(collectionOf(type), objectKey(namespace, name));
+export const findObject = (backend: Backend, { type, namespace, name }: Target): StoredObject | undefined =>
+  type.computed
+    ? type.computed(backend, namespace).find(({ metadata }) => metadata.name === name)
+    : backend.store.get(collectionOf(type), objectKey(namespace, name));
 
 /** @throws StatusError 404 */
 export function getObject(backend: Backend, target: Target): StoredObject {

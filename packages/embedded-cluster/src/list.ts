@@ -14,7 +14,7 @@ import type { Store, View } from './store.ts';
 
 export interface ListResult {
   items: StoredObject[];
-  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+  metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
 }
 
 /** How long a list waits for a version that is not there yet, as upstream does. */
@@ -46,10 +46,12 @@ interface ContinueToken {
 }
 
 /** @throws StatusError 400, 410, 422 or 504 */
-export async function listObjects({ store }: Backend, selection: Selection): Promise<ListResult> {
+export async function listObjects(backend: Backend, selection: Selection): Promise<ListResult> {
   const { type, namespace, query } = selection;
+  const { store } = backend;
   checkOptions(query, { isWatch: false });
   const matcher = matcherOf(selection);
+  if (type.computed) return { items: type.computed(backend, namespace).filter(matcher.matches), metadata: {} };
   const limit = limitOf(query);
   const token = continueToken(query);
   const revision = revisionOf(query);

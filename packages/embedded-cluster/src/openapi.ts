@@ -97,17 +97,23 @@ function pathItem(type: ResourceType) {
     schema: { type: 'string', uniqueItems: true },
   }));
   const patchTypes = ['application/json-patch+json', 'application/merge-patch+json'];
+  const operations: Readonly<Record<string, [verb: string, operation: object]>> = {
+    get: ['get', {}],
+    put: ['update', { parameters, requestBody: { content } }],
+    patch: [
+      'patch',
+      {
+        parameters,
+        requestBody: { content: Object.fromEntries(patchTypes.map((mediaType) => [mediaType, { schema: { type: 'object' } }])) },
+      },
+    ],
+    delete: ['delete', {}],
+  };
+  const served = Object.entries(operations).filter(([, [verb]]) => type.verbs.includes(verb));
   return {
-    get: { 'x-kubernetes-action': 'get', ...extension, responses },
-    put: { 'x-kubernetes-action': 'put', ...extension, parameters, requestBody: { content }, responses },
-    patch: {
-      'x-kubernetes-action': 'patch',
-      ...extension,
-      parameters,
-      requestBody: { content: Object.fromEntries(patchTypes.map((mediaType) => [mediaType, { schema: { type: 'object' } }])) },
-      responses,
-    },
-    delete: { 'x-kubernetes-action': 'delete', ...extension, responses },
+    ...Object.fromEntries(
+      served.map(([action, [, rest]]) => [action, { 'x-kubernetes-action': action, ...extension, ...rest, responses }]),
+    ),
     parameters: [
       { name: 'name', in: 'path', required: true, schema: { type: 'string' } },
       ...(type.namespaced ? [{ name: 'namespace', in: 'path', required: true, schema: { type: 'string' } }] : []),

@@ -3,7 +3,7 @@
 import type { WebSocket } from 'ws';
 import type { FieldError } from '../../../src/api/field-error.ts';
 import type { GroupResource } from '../../../src/api/status.ts';
-import type { Target } from './backend.ts';
+import type { Backend, Target } from './backend.ts';
 import type { Exchange } from './exchange.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';
@@ -60,6 +60,8 @@ export interface ResourceType extends GroupResource {
   /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
   subresources: readonly string[];
   answers?: Readonly<Record<string, SubresourceAnswer>>;
+  /** Returns the objects of a resource that is not stored, of one namespace or all. Such objects are read and never written. */
+  computed?(backend: Backend, namespace?: string): StoredObject[];
   /** A deletion waits for its grace period, and for the one that ends the object. */
   isGraceful?: boolean;
   /** Counts changes of what is neither metadata nor status in `metadata.generation`. */

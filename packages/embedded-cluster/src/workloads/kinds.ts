@@ -9,6 +9,7 @@ import type { ResourceType } from '../resources.ts';
 import { controllerTypes } from './controller-kinds.ts';
 import { infrastructureTypes } from './infrastructure-kinds.ts';
 import { containerErrors, containersIn, fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
+import { metricsTypes } from './metrics.ts';
 import { podSubresources } from './pod-subresources.ts';
 import { scale } from './scale.ts';
 
@@ -52,6 +53,7 @@ export const workloadTypes = (): ResourceType[] => [
   }),
   ...controllerTypes(),
   ...infrastructureTypes(),
+  ...metricsTypes(),
 ];
 
 function preparePod(object: KubernetesObject, old: StoredObject | undefined): void {

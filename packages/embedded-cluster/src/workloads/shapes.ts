@@ -150,6 +150,9 @@ export type Collection = (typeof collections)[keyof typeof collections];
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
+/** Returns the statuses of the containers of a pod, of init containers too. */
+export const statusesOf = ({ status }: Pod): ContainerStatus[] => status.containerStatuses ?? [];
+
 /** Returns whether a pod counts as ready. */
 export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditions, 'Ready')?.status === 'True';
 
