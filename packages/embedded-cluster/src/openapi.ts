@@ -5,67 +5,70 @@
  * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { kubernetesApi, schemaNameOf } from './kubernetes-api.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import type { ResourceRegistry, ResourceType } from './resources.ts';
 
+const prefix = '#/components/schemas/';
 const metaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
-const text = (description: string) => ({ type: 'string', description });
-const texts = (description: string) => ({ type: 'object', additionalProperties: { type: 'string' }, description });
-
-const objectMetaSchema = {
-  type: 'object',
-  description: 'What all stored objects have in common.',
-  properties: {
-    name: text('Unique within its namespace and kind; cannot be changed.'),
-    generateName: text('A prefix; the server appends a random part if name is left out.'),
-    namespace: text('The scope of the name; cannot be changed.'),
-    uid: text('Identity of this object in time and space. Set by the server.'),
-    resourceVersion: text('Changes with every write; opaque. Set by the server.'),
-    generation: { type: 'integer', format: 'int64', description: 'Counts the changes of the desired state. Set by the server.' },
-    creationTimestamp: { ...text('When it was made. Set by the server.'), format: 'date-time' },
-    deletionTimestamp: { ...text('When its deletion was asked for. Set by the server.'), format: 'date-time' },
-    labels: texts('Keys and values to select by.'),
-    annotations: texts('Keys and values that are not selected by.'),
-    finalizers: { type: 'array', items: { type: 'string' }, description: 'Must be empty before the object goes.' },
-    ownerReferences: { type: 'array', items: { type: 'object' }, description: 'Objects with which this one goes.' },
-  },
-};
 
 const pathOf = ({ group, version }: { group: string; version: string }) => (group ? `apis/${group}/${version}` : `api/${version}`);
 
-/** The documents by group and version. */
+/** Returns the documents by group and version. */
 export function openAPIIndex(registry: ResourceRegistry) {
   const paths = [...new Set(registry.all().map(pathOf))].sort();
   return {
     paths: Object.fromEntries(
       paths.map((path) => {
-        const hash = createHash('sha256')
-          .update(JSON.stringify(openAPIDocument(registry, path)))
-          .digest('hex')
-          .slice(0, 32);
-        return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }];
+        // Schemas of built-in kinds never change, so that their names tell as much.
+        const shapes = typesAt(registry, path).map((type) => [schemaName(type), builtInName(type) ?? type.openAPISchema]);
+        return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash('sha256', JSON.stringify(shapes)).slice(0, 32)}` }];
       }),
     ),
   };
 }
 
+const typesAt = (registry: ResourceRegistry, path: string) => registry.all().filter((type) => pathOf(type) === path);
+
 /** Undefined if there is no such group and version; `path` as in the index. */
 export function openAPIDocument(registry: ResourceRegistry, path: string) {
-  const types = registry.all().filter((type) => pathOf(type) === path);
+  const types = typesAt(registry, path);
   if (types.length === 0) return undefined;
+  const own = types.filter((type) => builtInName(type) === undefined).map((type) => [schemaName(type), kindSchema(type)] as const);
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: 'v1.36.0' },
     paths: Object.fromEntries(types.map((type) => [objectPath(type), pathItem(type)])),
-    components: {
-      schemas: Object.fromEntries([...types.map((type) => [schemaName(type), kindSchema(type)] as const), [metaName, objectMetaSchema]]),
-    },
+    components: { schemas: { ...builtInSchemas([metaName, ...types.map(schemaName)]), ...Object.fromEntries(own) } },
   };
 }
 
-const schemaName = ({ group, version, kind }: ResourceType) =>
-  [...(group || 'core.api.k8s.io').split('.').reverse(), version, kind].join('.');
+/** Returns schemas of built-in kinds and of all that they refer to. */
+function builtInSchemas(wanted: readonly string[]): Record<string, JsonObject> {
+  const { schemas } = kubernetesApi();
+  const found = new Map<string, JsonObject>();
+  const names = [...wanted];
+  for (let name = names.pop(); name !== undefined; name = names.pop()) {
+    const schema = schemas[name];
+    if (schema === undefined || found.has(name)) continue;
+    found.set(name, schema);
+    names.push(...referencesIn(schema));
+  }
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function referencesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isJsonObject(value)) return [];
+  const { $ref } = value;
+  return [...(typeof $ref === 'string' ? [$ref.slice(prefix.length)] : []), ...Object.values(value).flatMap(referencesIn)];
+}
+
+const builtInName = (type: ResourceType): string | undefined => (type.isCustom ? undefined : schemaNameOf(type));
+
+const schemaName = (type: ResourceType): string =>
+  builtInName(type) ?? [...(type.group || 'core.api.k8s.io').split('.').reverse(), type.version, type.kind].join('.');
 
 const objectPath = (type: ResourceType) => `/${pathOf(type)}/${type.namespaced ? 'namespaces/{namespace}/' : ''}${type.resource}/{name}`;
 
@@ -78,16 +81,16 @@ function kindSchema(type: ResourceType): JsonObject {
     ...openAPISchema,
     properties: {
       ...properties,
-      apiVersion: text('The version of the shape of this object.'),
-      kind: text('The kind of this object.'),
-      metadata: { description: 'Name, labels and the like.', allOf: [{ $ref: `#/components/schemas/${metaName}` }], default: {} },
+      apiVersion: { type: 'string', description: 'The version of the shape of this object.' },
+      kind: { type: 'string', description: 'The kind of this object.' },
+      metadata: { description: 'Name, labels and the like.', allOf: [{ $ref: `${prefix}${metaName}` }], default: {} },
     },
     'x-kubernetes-group-version-kind': [gvk(type)],
   };
 }
 
 function pathItem(type: ResourceType) {
-  const schema = { $ref: `#/components/schemas/${schemaName(type)}` };
+  const schema = { $ref: `${prefix}${schemaName(type)}` };
   const extension = { 'x-kubernetes-group-version-kind': gvk(type) };
   const content = { 'application/json': { schema } };
   const responses = { 200: { description: 'OK', content } };
@@ -96,7 +99,9 @@ function pathItem(type: ResourceType) {
     in: 'query',
     schema: { type: 'string', uniqueItems: true },
   }));
-  const patchTypes = ['application/json-patch+json', 'application/merge-patch+json'];
+  const patchTypes = ['json-patch', 'merge-patch', ...(type.isCustom ? [] : ['strategic-merge-patch'])].map(
+    (name) => `application/${name}+json`,
+  );
   const operations: Readonly<Record<string, [verb: string, operation: object]>> = {
     get: ['get', {}],
     put: ['update', { parameters, requestBody: { content } }],

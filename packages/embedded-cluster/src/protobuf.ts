@@ -1,79 +1,29 @@
 /**
- * Bodies in Kubernetes' protobuf encoding, which kubectl prefers for the kinds it knows: turned into the JSON that it would have sent
- * instead. Answers are always JSON, which those clients accept as well. The messages are those of `kubectl create` and `kubectl auth`;
- * left out of them is what an API server takes from no client: times, `managedFields`, `status`.
+ * Bodies in Kubernetes' protobuf encoding, which kubectl sends for the built-in kinds: turned into the JSON that Go would have written
+ * instead. Answers are always JSON, which those clients accept as well.
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#kubernetes-protobuf-encoding
  * @see https://github.com/kubernetes/api generated.proto of each group
  */
 
-import protobuf from 'protobufjs';
+import { Reader } from 'protobufjs/minimal.js';
 import { badRequest } from '../../../src/api/status.ts';
+import { kubernetesApi, type MessageField, schemaNameOf } from './kubernetes-api.ts';
 import type { JsonObject } from './objects.ts';
 
-const { root } = protobuf.parse(
-  `syntax = "proto2";
-message TypeMeta { optional string apiVersion = 1; optional string kind = 2; }
-message Unknown { optional TypeMeta typeMeta = 1; optional bytes raw = 2; }
-message ObjectMeta {
-  optional string name = 1; optional string generateName = 2; optional string namespace = 3; optional string uid = 5;
-  optional string resourceVersion = 6; map<string, string> labels = 11; map<string, string> annotations = 12; repeated string finalizers = 14;
-}
-message ConfigMap {
-  optional ObjectMeta metadata = 1; map<string, string> data = 2; map<string, bytes> binaryData = 3; optional bool immutable = 4;
-}
-message Secret {
-  optional ObjectMeta metadata = 1; map<string, bytes> data = 2; optional string type = 3; map<string, string> stringData = 4;
-  optional bool immutable = 5;
-}
-message Namespace { optional ObjectMeta metadata = 1; }
-message ServiceAccount { optional ObjectMeta metadata = 1; optional bool automountServiceAccountToken = 4; }
-message PolicyRule {
-  repeated string verbs = 1; repeated string apiGroups = 2; repeated string resources = 3; repeated string resourceNames = 4;
-  repeated string nonResourceURLs = 5;
-}
-message Requirement { optional string key = 1; optional string operator = 2; repeated string values = 3; }
-message LabelSelector { map<string, string> matchLabels = 1; repeated Requirement matchExpressions = 2; }
-message AggregationRule { repeated LabelSelector clusterRoleSelectors = 1; }
-message Role { optional ObjectMeta metadata = 1; repeated PolicyRule rules = 2; }
-message ClusterRole { optional ObjectMeta metadata = 1; repeated PolicyRule rules = 2; optional AggregationRule aggregationRule = 3; }
-message Subject { optional string kind = 1; optional string apiGroup = 2; optional string name = 3; optional string namespace = 4; }
-message RoleRef { optional string apiGroup = 1; optional string kind = 2; optional string name = 3; }
-message RoleBinding { optional ObjectMeta metadata = 1; repeated Subject subjects = 2; optional RoleRef roleRef = 3; }
-message ClusterRoleBinding { optional ObjectMeta metadata = 1; repeated Subject subjects = 2; optional RoleRef roleRef = 3; }
-message ResourceAttributes {
-  optional string namespace = 1; optional string verb = 2; optional string group = 3; optional string version = 4;
-  optional string resource = 5; optional string subresource = 6; optional string name = 7;
-}
-message NonResourceAttributes { optional string path = 1; optional string verb = 2; }
-message AccessSpec { optional ResourceAttributes resourceAttributes = 1; optional NonResourceAttributes nonResourceAttributes = 2; }
-message SelfSubjectAccessReview { optional ObjectMeta metadata = 1; optional AccessSpec spec = 2; }
-message RulesSpec { optional string namespace = 1; }
-message SelfSubjectRulesReview { optional ObjectMeta metadata = 1; optional RulesSpec spec = 2; }
-message SelfSubjectReview { optional ObjectMeta metadata = 1; }
-message BoundReference { optional string kind = 1; optional string name = 3; }
-message TokenSpec { repeated string audiences = 1; optional BoundReference boundObjectRef = 3; optional int64 expirationSeconds = 4; }
-message TokenRequest { optional ObjectMeta metadata = 1; optional TokenSpec spec = 2; }`,
-  { keepCase: true },
-);
-
-const core = ['ConfigMap', 'Namespace', 'Secret', 'ServiceAccount'];
-const known: ReadonlySet<string> = new Set([
-  ...core.map((kind) => `v1 ${kind}`),
-  ...['Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding'].map((kind) => `rbac.authorization.k8s.io/v1 ${kind}`),
-  ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview'].map((kind) => `authorization.k8s.io/v1 ${kind}`),
-  ...['SelfSubjectReview', 'TokenRequest'].map((kind) => `authentication.k8s.io/v1 ${kind}`),
-]);
 const magic = Buffer.from('k8s\0');
+const unknownMessage = 'k8s.io.apimachinery.pkg.runtime.Unknown';
+/** Messages within messages: kinds have no more than a dozen. */
+const maxDepth = 40;
 
-/** Undefined for a kind whose fields are not known here. @throws StatusError 400 */
+/** Undefined for a kind that is not built in. @throws StatusError 400 */
 export function decodeProtobuf(body: Buffer): JsonObject | undefined {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed();
   try {
-    const { typeMeta, raw } = read('Unknown', body.subarray(magic.length));
-    const { apiVersion, kind } = Object(typeMeta);
-    if (!known.has(`${apiVersion} ${kind}`)) return undefined;
-    return { apiVersion, kind, ...read(kind, Buffer.from(String(raw ?? ''), 'base64')) };
+    const { typeMeta, raw = '' } = message(unknownMessage, new Reader(body.subarray(magic.length)));
+    const { apiVersion, kind } = Object(typeMeta) as { apiVersion?: unknown; kind?: unknown };
+    const type = messageOf(String(apiVersion), String(kind));
+    return type === undefined ? undefined : { apiVersion, kind, ...message(type, new Reader(Buffer.from(String(raw), 'base64'))) };
   } catch {
     // The library fails with plain errors: bytes that are missing, or no number.
     throw malformed();
@@ -82,18 +32,90 @@ export function decodeProtobuf(body: Buffer): JsonObject | undefined {
 
 const malformed = () => badRequest('the body does not appear to be a protobuf message of Kubernetes');
 
-function read(kind: string, bytes: Uint8Array): JsonObject {
-  const type = root.lookupType(kind);
-  return plain(type, type.toObject(type.decode(bytes), { bytes: String, longs: Number }));
+function messageOf(apiVersion: string, kind: string): string | undefined {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const name = schemaNameOf({ group, version, kind })?.replace(/^io\.k8s\./, 'k8s.io.');
+  return name !== undefined && Object.hasOwn(kubernetesApi().messages, name) ? name : undefined;
 }
 
-/** Not told apart: a text or number that was left out, and one that is empty. In maps and lists it stays. */
-const plain = (type: protobuf.Type, message: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(message).flatMap(([name, value]) => {
-      const inner = type.fields[name]?.resolvedType;
-      if (value === '' || value === 0) return [];
-      if (!(inner instanceof protobuf.Type) || type.fields[name]?.map) return [[name, value]];
-      return [[name, Array.isArray(value) ? value.map((one) => plain(inner, one)) : plain(inner, Object(value))]];
-    }),
-  );
+function message(type: string, reader: Reader, depth = 0): JsonObject {
+  const fields = kubernetesApi().messages[type] ?? {};
+  if (depth > maxDepth) throw new Error('too deep');
+  const result: JsonObject = {};
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    const field = fields[tag >>> 3];
+    if (field === undefined) reader.skipType(tag & 7);
+    else add(result, field, reader, depth);
+  }
+  return result;
+}
+
+function add(result: JsonObject, field: MessageField, reader: Reader, depth: number): void {
+  if (field.repeats === 'map') {
+    const [key, value] = entry(field.type, part(reader), depth);
+    define(result, field.name, define(Object(result[field.name] ?? {}) as JsonObject, key, value));
+    return;
+  }
+  const value = jsonOf(field.type, reader, depth);
+  if (field.repeats === 'list') define(result, field.name, [...((result[field.name] as unknown[] | undefined) ?? []), value]);
+  else if (field.isInline) Object.assign(result, value);
+  else if (field.isPointer || !isLeftOut(value)) define(result, field.name, merged(result[field.name], value));
+}
+
+/** A key such as `__proto__` is a member, too. */
+const define = (target: JsonObject, key: string, value: unknown) =>
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+
+/** A message may come in parts. */
+const merged = (old: unknown, value: unknown) =>
+  typeof old === 'object' && typeof value === 'object' && !Array.isArray(old) ? { ...old, ...value } : value;
+
+/** Go leaves out zeros, unless the field is a pointer. */
+const isLeftOut = (value: unknown) => value === '' || value === 0 || value === false || value === undefined;
+
+const part = (reader: Reader) => new Reader(reader.bytes());
+
+function entry(type: string, reader: Reader, depth: number): [key: string, value: unknown] {
+  let [key, value]: [string, unknown] = ['', type === 'string' || type === 'bytes' ? '' : {}];
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag >>> 3 === 1) key = reader.string();
+    else if (tag >>> 3 === 2) value = jsonOf(type, reader, depth);
+    else reader.skipType(tag & 7);
+  }
+  return [key, value];
+}
+
+function jsonOf(type: string, reader: Reader, depth: number): unknown {
+  switch (type) {
+    case 'string':
+      return reader.string();
+    case 'bytes':
+      return Buffer.from(reader.bytes()).toString('base64');
+    case 'bool':
+      return reader.bool();
+    case 'int32':
+      return reader.int32();
+    case 'int64':
+      return Number(reader.int64());
+    case 'double':
+      return reader.double();
+  }
+  const value = message(type, part(reader), depth + 1);
+  const own = ownForm[type.slice(type.lastIndexOf('.') + 1)];
+  return own === undefined ? value : own(value);
+}
+
+const time = ({ seconds, nanos = 0 }: JsonObject): string | undefined =>
+  seconds === undefined ? undefined : new Date(Number(seconds) * 1000 + Number(nanos) / 1e6).toISOString();
+
+/** Messages that are no object in JSON. */
+const ownForm: Readonly<Record<string, (value: JsonObject) => unknown>> = {
+  Time: (value) => time(value)?.replace(/\.\d+Z$/, 'Z'),
+  MicroTime: (value) => time(value)?.replace(/Z$/, '000Z'),
+  Quantity: ({ string = '0' }) => string,
+  IntOrString: ({ type, intVal = 0, strVal = '' }) => (type === 1 ? strVal : intVal),
+  RawExtension: ({ raw = '' }) => JSON.parse(Buffer.from(String(raw), 'base64').toString() || 'null') as unknown,
+  ExtraValue: ({ items = [] }) => items,
+};

@@ -1,4 +1,4 @@
-/** Objects with every field that is read, and the protobuf, often with more fields, that Kubernetes' own Go library (k8s.io/api v0.36) makes of them. */
+/** Objects, and the protobuf that Kubernetes' own Go library (k8s.io/api v0.36) makes of them. */
 
 export interface Sample {
   object: { apiVersion: string; kind: string; [field: string]: unknown };
@@ -20,6 +20,11 @@ export const samples: readonly Sample[] = [
         labels: { l: '1', empty: '' },
         annotations: { a: 'ü' },
         finalizers: ['f/a', 'f/b'],
+        generation: 3,
+        creationTimestamp: '2026-01-02T03:04:05Z',
+        deletionTimestamp: '2026-01-02T03:04:06Z',
+        deletionGracePeriodSeconds: 0,
+        ownerReferences: [{ kind: 'Node', name: 'o', uid: 'u2', apiVersion: 'v1', controller: true, blockOwnerDeletion: false }],
       },
       data: { k: 'v', empty: '' },
       binaryData: { b: 'AAH/' },
@@ -45,6 +50,11 @@ export const samples: readonly Sample[] = [
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: { name: 'n' },
+      spec: { finalizers: ['kubernetes'] },
+      status: {
+        phase: 'Active',
+        conditions: [{ type: 'T', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z', reason: 'R', message: 'm' }],
+      },
     },
     protobuf:
       'azhzAAoPCgJ2MRIJTmFtZXNwYWNlEkYKEQoBbhIAGgAiACoAMgA4AEIAEgwKCmt1YmVybmV0ZXMaIwoGQWN0aXZlEhkKAVQSBFRydWUiCAil69zKBhAAKgFSMgFtGgAiAA==',
@@ -55,6 +65,8 @@ export const samples: readonly Sample[] = [
       kind: 'ServiceAccount',
       metadata: { name: 'a' },
       automountServiceAccountToken: false,
+      secrets: [{ kind: 'Secret', namespace: 'n', name: 's', uid: 'u', apiVersion: 'v1', resourceVersion: '1', fieldPath: 'p' }],
+      imagePullSecrets: [{ name: 'i' }],
     },
     protobuf: 'azhzAAoUCgJ2MRIOU2VydmljZUFjY291bnQSNwoRCgFhEgAaACIAKgAyADgAQgASGwoGU2VjcmV0EgFuGgFzIgF1KgJ2MTIBMToBcBoDCgFpIAAaACIA',
   },
@@ -112,16 +124,17 @@ export const samples: readonly Sample[] = [
       kind: 'SelfSubjectAccessReview',
       metadata: {},
       spec: { nonResourceAttributes: { path: '/p', verb: 'get' } },
+      status: {},
     },
     protobuf:
       'azhzAAoyChdhdXRob3JpemF0aW9uLms4cy5pby92MRIXU2VsZlN1YmplY3RBY2Nlc3NSZXZpZXcSKQoQCgASABoAIgAqADIAOABCABILEgkKAi9wEgNnZXQaCAgAEgAaACAAGgAiAA==',
   },
   {
-    object: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', metadata: {}, spec: { namespace: 'n' } },
+    object: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', metadata: {}, spec: { namespace: 'n' }, status: {} },
     protobuf: 'azhzAAoxChdhdXRob3JpemF0aW9uLms4cy5pby92MRIWU2VsZlN1YmplY3RSdWxlc1JldmlldxIdChAKABIAGgAiACoAMgA4AEIAEgMKAW4aBBgAIgAaACIA',
   },
   {
-    object: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {} },
+    object: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {}, status: { userInfo: {} } },
     protobuf: 'azhzAAotChhhdXRoZW50aWNhdGlvbi5rOHMuaW8vdjESEVNlbGZTdWJqZWN0UmV2aWV3EhoKEAoAEgAaACIAKgAyADgAQgASBgoECgASABoAIgA=',
   },
   {
@@ -129,7 +142,8 @@ export const samples: readonly Sample[] = [
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
       metadata: {},
-      spec: { audiences: ['a', 'b'], expirationSeconds: 1200, boundObjectRef: { kind: 'Pod', name: 'p' } },
+      spec: { audiences: ['a', 'b'], expirationSeconds: 1200, boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' } },
+      status: {},
     },
     protobuf:
       'azhzAAooChhhdXRoZW50aWNhdGlvbi5rOHMuaW8vdjESDFRva2VuUmVxdWVzdBI0ChAKABIAGgAiACoAMgA4AEIAEhoKAWEKAWIaDwoDUG9kEgJ2MRoBcCIBdSCwCRoECgASABoAIgA=',

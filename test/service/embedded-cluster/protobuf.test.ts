@@ -65,8 +65,8 @@ describe('the protobuf of a request', () => {
     });
   });
 
-  it('is not guessed at for another kind, or the same kind of another version', () => {
-    expect(decodeProtobuf(enveloped('Deployment', Writer.create(), 'apps/v1'))).to.equal(undefined);
+  it('is refused for a kind that is not built in, or the same kind of another version', () => {
+    expect(decodeProtobuf(enveloped('Widget', Writer.create(), 'example.com/v1'))).to.equal(undefined);
     expect(decodeProtobuf(enveloped('Event', Writer.create(), 'events.k8s.io/v1'))).to.equal(undefined);
     expect(decodeProtobuf(enveloped('constructor', Writer.create()))).to.equal(undefined);
     expect(decodeProtobuf(Buffer.from('k8s\0'))).to.equal(undefined);
