@@ -2,6 +2,8 @@
 import { type Signal, signal } from '@preact/signals';
 import { call } from './client';
 
+export { kindId } from './object-types.ts';
+
 export interface Kind {
   /** `''` for the core group. */
   group: string;
@@ -87,9 +89,6 @@ function titleOf(kind: string, resource: string): string {
 }
 
 export const isListable = ({ verbs }: Kind): boolean => verbs.includes('list');
-
-/** `deployments.apps`, as kubectl writes it. */
-export const kindId = ({ group, resource }: Pick<Kind, 'group' | 'resource'>): string => (group ? `${resource}.${group}` : resource);
 
 interface Place {
   namespace?: string | undefined;

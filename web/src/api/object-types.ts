@@ -24,3 +24,6 @@ export interface ClusterObject {
   status?: Record<string, unknown>;
   [member: string]: unknown;
 }
+
+/** `deployments.apps`, as kubectl writes it. */
+export const kindId = ({ group, resource }: { group: string; resource: string }): string => (group ? `${resource}.${group}` : resource);

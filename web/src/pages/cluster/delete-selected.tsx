@@ -7,6 +7,8 @@ import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { Notice } from '../../ui/state';
 import { each, type Outcome } from '../users/writes';
+import { AsKubectl } from './as-kubectl';
+import { deleteCommands } from './kubectl';
 
 /** Identifies a row that is selected. */
 export type Listed = Pick<Metadata, 'name' | 'namespace' | 'uid'>;
@@ -65,6 +67,7 @@ export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedPr
         {rows.length > shownNames && <li class="chip">{t('users.more', { count: rows.length - shownNames })}</li>}
       </ul>
       <p>{t('cluster.deleteWhat')}</p>
+      <AsKubectl command={deleteCommands(kind, rows)} />
     </Confirm>
   );
 }

@@ -10,7 +10,9 @@ import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Causes, Notice } from '../../ui/state';
 import { runSteps, type Step, stepsOf } from './apply';
+import { AsKubectl } from './as-kubectl';
 import { Changes, Code } from './code';
+import { kubectl, kubectlFor } from './kubectl';
 import { LoneMask, mask, masked, unmasked } from './masks';
 import { Several } from './several';
 import { sortKeys } from './unchanged';
@@ -171,6 +173,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
         <Button kind="quiet" onClick={onCancel}>
           {t('action.cancel')}
         </Button>
+        <AsKubectl command={object ? kubectlFor(['edit'], kind, object.metadata) : kubectl('create', '-f', 'FILE')} />
       </div>
     </div>
   );

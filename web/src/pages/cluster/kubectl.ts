@@ -1,7 +1,6 @@
 /** Commands of kubectl that do what a button does. */
 
-import { type Kind, kindId } from '../../api/kinds';
-import type { Metadata } from '../../api/objects';
+import { kindId, type Metadata } from '../../api/object-types.ts';
 
 const plain = /^[\w./:=,@%+-]+$/;
 
@@ -10,10 +9,79 @@ const quoted = (word: string): string => (plain.test(word) ? word : `'${word.rep
 
 export const kubectl = (...words: readonly string[]): string => ['kubectl', ...words].map(quoted).join(' ');
 
+interface Resource {
+  group: string;
+  resource: string;
+}
+
+type Named = Pick<Metadata, 'name' | 'namespace'>;
+
+const inNamespace = (namespace: string | undefined): readonly string[] => (namespace ? ['-n', namespace] : []);
+
 /** Returns a command about one object: `kubectl scale deployments.apps/web -n shop --replicas=3`. */
-export const kubectlFor = (
-  verb: readonly string[],
-  kind: Kind,
-  { name, namespace }: Pick<Metadata, 'name' | 'namespace'>,
-  ...options: readonly string[]
-): string => kubectl(...verb, `${kindId(kind)}/${name}`, ...(namespace ? ['-n', namespace] : []), ...options);
+export const kubectlFor = (verb: readonly string[], kind: Resource, { name, namespace }: Named, ...options: readonly string[]): string =>
+  kubectl(...verb, `${kindId(kind)}/${name}`, ...inNamespace(namespace), ...options);
+
+/** Returns a command for each namespace, because kubectl takes names of one namespace at a time. */
+export function deleteCommands(kind: Resource, objects: readonly Named[]): string {
+  const byNamespace = Map.groupBy(objects, ({ namespace }) => namespace);
+  return [...byNamespace]
+    .map(([namespace, some]) => kubectl('delete', kindId(kind), ...some.map(({ name }) => name), ...inNamespace(namespace)))
+    .join('\n');
+}
+
+const pods: Resource = { group: '', resource: 'pods' };
+const containerFlags = (container: string | undefined) => (container ? ['-c', container] : []);
+
+export const execCommand = (pod: Named, container: string, shell: string): string =>
+  kubectlFor(['exec', '-it'], pods, pod, ...containerFlags(container), '--', shell);
+
+export const attachCommand = (pod: Named, container: string): string =>
+  kubectlFor(['attach', '-it'], pods, pod, ...containerFlags(container));
+
+interface LogCommand {
+  namespace: string | undefined;
+  /** Unset: the pods that the selector finds. */
+  pod?: string | undefined;
+  selector?: string;
+  /** Unset: all containers. */
+  container?: string | undefined;
+  isPrevious: boolean;
+  hasTimes: boolean;
+  sinceSeconds?: number | undefined;
+  tailLines: number;
+  /** Streams that the page reads at most. */
+  streams: number;
+}
+
+/** Returns the command that follows what a page of logs shows. kubectl refuses to follow more than five streams unless it is told. */
+export function logCommand(asked: LogCommand): string {
+  const { namespace, pod, selector = '', container, isPrevious, hasTimes, sinceSeconds, tailLines, streams } = asked;
+  const several = pod ? [] : ['--prefix', ...(isPrevious ? [] : [`--max-log-requests=${streams}`])];
+  return kubectl(
+    'logs',
+    ...(pod ? [`pods/${pod}`] : ['-l', selector]),
+    ...inNamespace(namespace),
+    ...(container ? ['-c', container] : ['--all-containers']),
+    ...several,
+    isPrevious ? '--previous' : '--follow',
+    ...(hasTimes ? ['--timestamps'] : []),
+    sinceSeconds ? `--since=${sinceSeconds}s` : `--tail=${tailLines}`,
+  );
+}
+
+interface DebugCommand {
+  image: string;
+  container: string;
+  /** The container whose processes are seen. */
+  target: string;
+  profile: string;
+}
+
+export const debugCommand = (pod: Named, { image, container, target, profile }: DebugCommand): string =>
+  kubectlFor(
+    ['debug', '-it'],
+    pods,
+    pod,
+    ...[`--image=${image}`, `--container=${container}`, ...(target ? [`--target=${target}`] : []), `--profile=${profile}`],
+  );

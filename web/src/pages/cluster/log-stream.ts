@@ -8,12 +8,15 @@ import { t } from '../../text/text';
 /** The API server closes a log that is over. Any other code, such as 1006 of a proxy that waited too long, is a connection that is lost. */
 const normalClosure = 1000;
 const [firstPauseMs, longestPauseMs] = [1000, 30_000];
-const tailLines = '1000';
+/** Lines that a stream begins with where no age is chosen. */
+export const tailLines = 1000;
 
 interface LogStreamOptions {
   path: string;
   /** The container, and whether it is the one before its restart. */
   asked: Readonly<Record<string, string>>;
+  /** The age of the oldest line; unset: the newest lines of any age. */
+  sinceSeconds?: number | undefined;
   /** Continues a log that was read before; without it the stream begins with the newest lines. */
   since?: string | undefined;
   onData: (data: ArrayBuffer) => void;
@@ -25,9 +28,14 @@ interface LogStreamOptions {
 }
 
 /** @returns what stops it */
-export function followLog({ path, asked, since, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
+export function followLog({ path, asked, sinceSeconds, since, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
   let [isLeft, pauseMs] = [false, firstPauseMs];
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const from = (sinceTime: string | undefined): Record<string, string> => {
+    // The API server takes one of the two.
+    if (sinceTime !== undefined) return { sinceTime };
+    return sinceSeconds ? { sinceSeconds: String(sinceSeconds) } : { tailLines: String(tailLines) };
+  };
   let stopSocket = open(from(since));
 
   function open(start: Record<string, string>): () => void {
@@ -68,8 +76,6 @@ export function followLog({ path, asked, since, onData, onLost, onOpen, onEnd }:
     stopSocket();
   };
 }
-
-const from = (sinceTime: string | undefined): Record<string, string> => (sinceTime === undefined ? { tailLines } : { sinceTime });
 
 async function refusalOf(path: string, { follow: _, ...asked }: Readonly<Record<string, string>>): Promise<Problem | undefined> {
   try {

@@ -14,6 +14,13 @@ export interface LogTarget {
   run: string;
 }
 
+/** The part of the logs that is read. */
+export interface LogRange {
+  isPrevious: boolean;
+  /** Unset: the newest lines of any age. */
+  sinceSeconds: number | undefined;
+}
+
 type State = 'read' | 'lost' | 'over';
 
 interface Stream {
@@ -31,12 +38,14 @@ export class LogStreams {
   readonly indexes: Signal<ReadonlyMap<string, number>> = signal(new Map());
   readonly #lines: LogLines;
   readonly #isPrevious: boolean;
+  readonly #sinceSeconds: number | undefined;
   readonly #streams = new Map<string, Stream>();
   #active: ReadonlySet<string> = new Set();
 
-  constructor(lines: LogLines, isPrevious: boolean) {
+  constructor(lines: LogLines, { isPrevious, sinceSeconds }: LogRange) {
     this.#lines = lines;
     this.#isPrevious = isPrevious;
+    this.#sinceSeconds = sinceSeconds;
   }
 
   /** Follows these and no others. Lines of the others stay. */
@@ -74,6 +83,7 @@ export class LogStreams {
     stream.stop = followLog({
       path,
       asked: { ...(container && { container }), ...(this.#isPrevious ? { previous: 'true' } : { follow: 'true' }) },
+      sinceSeconds: this.#sinceSeconds,
       since: known && this.#lines.resume(index),
       onData: (data) => source.add(data),
       onOpen: () => tell('read'),

@@ -10,8 +10,10 @@ import { Button } from '../../ui/button';
 import { CheckField } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { Notice } from '../../ui/state';
+import { AsKubectl } from './as-kubectl';
 import { LogLines } from './log-lines';
-import { LogStreams, type LogTarget } from './log-streams';
+import { tailLines } from './log-stream';
+import { type LogRange, LogStreams, type LogTarget } from './log-streams';
 import { saveAs } from './save-as';
 
 interface LogViewProps {
@@ -24,14 +26,25 @@ interface LogViewProps {
   isShown?: ((id: string) => boolean) | undefined;
   hasPrevious: boolean;
   filters: ComponentChildren;
+  /** The command that follows the same. */
+  commandOf: (range: LogRange & { hasTimes: boolean }) => string;
 }
 
 const isOn = (name: string): boolean => query.value.get(name) === 'true';
+/** Ages of the oldest line that a user chooses from, in seconds. */
+const ages = { '5m': 300, '1h': 3600, '24h': 86_400 } as const;
+const isAge = (text: string): text is keyof typeof ages => Object.hasOwn(ages, text);
+
+function chosenRange(hasPrevious: boolean): LogRange {
+  const age = query.value.get('since') ?? '';
+  return { isPrevious: hasPrevious && isOn('previous'), sinceSeconds: isAge(age) ? ages[age] : undefined };
+}
+
 const toggled = (name: string) => (is: boolean) => setQuery({ [name]: is ? 'true' : '' });
 
 /** Lines of one container or of many, with search, looks and download. */
 export function LogView(props: LogViewProps) {
-  const { label, hasPrevious, filters } = props;
+  const { label, hasPrevious, filters, commandOf } = props;
   const isWrapped = query.value.get('wrap') !== 'no';
   const { place, lines, streams, problem, readAgain, download } = useLogs(props);
   const failure = problem.value ?? streams.value?.problem.value;
@@ -40,6 +53,7 @@ export function LogView(props: LogViewProps) {
       <search class="filters">
         {filters}
         <LogSearch />
+        <LogAge />
         {hasPrevious && <CheckField label={t('cluster.previous')} isChecked={isOn('previous')} onChange={toggled('previous')} />}
         <CheckField label={t('cluster.wrap')} isChecked={isWrapped} onChange={(is) => setQuery({ wrap: is ? '' : 'no' })} />
         <CheckField label={t('cluster.logTimes')} isChecked={isOn('times')} onChange={toggled('times')} />
@@ -57,12 +71,13 @@ export function LogView(props: LogViewProps) {
         aria-label={t('cluster.logOf', { name: label })}
       />
       <LogFooter lines={lines.value} state={streams.value?.state.value} onAgain={readAgain} />
+      <AsKubectl command={commandOf({ ...chosenRange(hasPrevious), hasTimes: isOn('times') })} />
     </>
   );
 }
 
 function useLogs({ targets, isMany = false, isShown, hasPrevious, fileName }: LogViewProps) {
-  const isPrevious = hasPrevious && isOn('previous');
+  const { isPrevious, sinceSeconds } = chosenRange(hasPrevious);
   const place = useRef<HTMLElement>(null);
   const [lines, streams] = [useSignal<LogLines | undefined>(undefined), useSignal<LogStreams | undefined>(undefined)];
   const [problem, attempt] = [useSignal<Problem | undefined>(undefined), useSignal(0)];
@@ -70,7 +85,7 @@ function useLogs({ targets, isMany = false, isShown, hasPrevious, fileName }: Lo
     const host = place.current;
     if (host === null) return;
     const shown = new LogLines(host, isMany);
-    const read = new LogStreams(shown, isPrevious);
+    const read = new LogStreams(shown, { isPrevious, sinceSeconds });
     lines.value = shown;
     streams.value = read;
     problem.value = undefined;
@@ -78,7 +93,7 @@ function useLogs({ targets, isMany = false, isShown, hasPrevious, fileName }: Lo
       read.stop();
       shown.stop();
     };
-  }, [isPrevious, attempt.value]);
+  }, [isPrevious, sinceSeconds, attempt.value]);
   useEffect(() => streams.value?.follow(targets), [streams.value, targets.map(({ id, run }) => `${id} ${run}`).join()]);
   const words = query.value.get('q') ?? '';
   const indexes = [...(streams.value?.indexes.value ?? [])];
@@ -94,6 +109,7 @@ function useLogs({ targets, isMany = false, isShown, hasPrevious, fileName }: Lo
       const asked = new URLSearchParams({
         ...(target.container && { container: target.container }),
         ...(isPrevious && { previous: 'true' }),
+        ...(sinceSeconds && { sinceSeconds: String(sinceSeconds) }),
       });
       saveAs(fileName, await (await call(`${target.path}?${asked}`)).blob());
     } catch (error) {
@@ -105,6 +121,20 @@ function useLogs({ targets, isMany = false, isShown, hasPrevious, fileName }: Lo
   };
   return { place, lines, streams, problem, readAgain, download };
 }
+
+const LogAge = () => (
+  <label>
+    <span class="hidden">{t('log.since')}</span>
+    <select value={query.value.get('since') ?? ''} onChange={({ currentTarget }) => setQuery({ since: currentTarget.value })}>
+      <option value="">{t('log.newest', { shown: count(tailLines) })}</option>
+      {(Object.keys(ages) as (keyof typeof ages)[]).map((age) => (
+        <option key={age} value={age}>
+          {t(`log.last${age}`)}
+        </option>
+      ))}
+    </select>
+  </label>
+);
 
 function LogSearch() {
   return (

@@ -3,6 +3,8 @@ import type { ClusterObject } from '../../api/objects';
 import { Guarded } from '../../app/guarded';
 import { type Right, useRights } from '../../app/rights';
 import { ContainerChoice, chosenContainer } from './containers';
+import { logCommand } from './kubectl';
+import { tailLines } from './log-stream';
 import { LogView } from './log-view';
 
 interface LogsProps {
@@ -38,6 +40,7 @@ function PodLog({ kind, pod }: LogsProps) {
       targets={[target]}
       hasPrevious={hasPrevious}
       filters={<ContainerChoice pod={pod} />}
+      commandOf={(range) => logCommand({ ...range, namespace, pod: name, container: container?.name, tailLines, streams: 1 })}
     />
   );
 }

@@ -9,6 +9,8 @@ import { CheckField } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { Causes, Notice } from '../../ui/state';
 import { type Outcome, runSteps, type Step } from './apply';
+import { AsKubectl } from './as-kubectl';
+import { kubectl } from './kubectl';
 
 interface SeveralProps {
   /** After the dry run. */
@@ -65,6 +67,7 @@ export function Several({ steps, onEdit, onLeave }: SeveralProps) {
             {t('action.done')}
           </Button>
         )}
+        <AsKubectl command={kubectl('apply', '-f', 'FILE')} />
       </div>
     </>
   );

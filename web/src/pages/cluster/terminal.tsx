@@ -11,8 +11,10 @@ import { query, setQuery } from '../../app/router';
 import type { TerminalView } from '../../editors/terminal';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
+import { AsKubectl } from './as-kubectl';
 import { ContainerChoice, chosenContainer, waitingReason } from './containers';
 import { type Exec, openExec } from './exec';
+import { execCommand } from './kubectl';
 
 const shells = ['sh', 'bash', 'ash', 'zsh'];
 
@@ -143,6 +145,7 @@ function Shell({ kind, pod }: TerminalProps) {
       <p class="muted" role="status">
         {ending.value}
       </p>
+      <AsKubectl command={execCommand(pod.metadata, container, shell)} />
     </>
   );
 }

@@ -10,6 +10,8 @@ import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Empty, Failure, Notice, Old, Skeleton } from '../../ui/state';
 import { containersOf } from './containers';
+import { logCommand } from './kubectl';
+import { tailLines } from './log-stream';
 import type { LogTarget } from './log-streams';
 import { LogView } from './log-view';
 import { selectedLabels } from './sections/selector';
@@ -147,6 +149,12 @@ function ManyLogs({ object, list: { items, metadata } }: ManyLogsProps) {
         targets={all.slice(0, shownStreams)}
         isShown={pod || container ? (id) => isOf(id, pod, container) : undefined}
         hasPrevious={hasPrevious}
+        commandOf={(range) =>
+          logCommand({
+            ...{ ...range, pod, container, tailLines, streams: shownStreams },
+            ...{ namespace: object.metadata.namespace, selector: selectedLabels(object) },
+          })
+        }
         filters={
           <>
             <Choice label={t('cluster.pod')} name="pod" all={t('cluster.allPods', { count: pods.length })} of={pods} />

@@ -1,4 +1,5 @@
 /** Sorts the pods of a node like `kubectl drain --ignore-daemonsets`. */
+import { kubectl } from '../kubectl.ts';
 import { isFinished, type Pod } from './pod-shape.ts';
 
 export interface DrainedPod {
@@ -28,5 +29,5 @@ const flags = { emptyDir: '--delete-emptydir-data', noController: '--force' } as
 
 export function drainCommand(node: string, plan: readonly DrainedPod[]): string {
   const losses = new Set(plan.flatMap(({ loses }) => loses));
-  return ['kubectl drain', node, '--ignore-daemonsets', ...[...losses].sort().map((loss) => flags[loss])].join(' ');
+  return kubectl('drain', node, '--ignore-daemonsets', ...[...losses].sort().map((loss) => flags[loss]));
 }

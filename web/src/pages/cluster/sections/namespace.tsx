@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { pageOf } from '../../../api/kinds';
+import { eventsPage, pageOf } from '../../../api/kinds';
 import type { ClusterObject } from '../../../api/objects';
-import { eventsPage } from '../../../app/pages';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';

@@ -8,6 +8,8 @@ import { askWhy } from '../../../app/why';
 import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { toast } from '../../../ui/toast';
+import { AsKubectl } from '../as-kubectl';
+import { kubectl } from '../kubectl';
 import { cordon } from './cordon';
 import { DrainDialog } from './drain-dialog';
 import { podsRight } from './node-pods';
@@ -50,6 +52,7 @@ export function NodeActions({ object }: { object: ClusterObject }) {
       >
         {t('node.drain')}
       </Button>
+      <AsKubectl command={kubectl(isCordoned ? 'uncordon' : 'cordon', name)} />
       {isDraining.value && (
         <DrainDialog
           node={name}
