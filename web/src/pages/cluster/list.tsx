@@ -23,7 +23,7 @@ export function Page({ params }: PageProps) {
         namespace !== undefined && !kind.isNamespaced ? (
           <ObjectCalledNs kind={kind} kinds={kinds} tab={namespace} />
         ) : (
-          <List key={`${resource}.${group}/${namespace ?? ''}`} kind={kind} namespace={namespace} />
+          <List key={`${resource}.${group}/${namespace ?? ''}`} kind={kind} kinds={kinds} namespace={namespace} />
         )
       }
     </OfKind>
@@ -40,7 +40,7 @@ const rightsOf = ({ group, resource }: Kind, namespace: string | undefined): Lis
   return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };
 };
 
-function List({ kind, namespace }: ListProps) {
+function List({ kind, kinds, namespace }: ListProps & { kinds: readonly Kind[] }) {
   const rights = rightsOf(kind, namespace);
   useRights(Object.values(rights));
   useEffect(() => {
@@ -48,13 +48,13 @@ function List({ kind, namespace }: ListProps) {
   });
   return (
     <section class="page fill">
-      <ListOf kind={kind} namespace={namespace} rights={rights} />
+      <ListOf kind={kind} kinds={kinds} namespace={namespace} rights={rights} />
     </section>
   );
 }
 
 /** By the list of the service where it has one: of all namespaces that the caller may see, too. Otherwise by the API server. */
-function ListOf({ kind, namespace, rights }: ListProps & { rights: ListRights }) {
+function ListOf({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
   const offered = useLoad('offered', (signal) => bodyOf(api.GET('/api/v2/resources', { signal })));
   const found = offered.data.value?.items.find(
     ({ group, version, resource }) => group === kind.group && version === kind.version && resource === kind.resource,
@@ -64,8 +64,8 @@ function ListOf({ kind, namespace, rights }: ListProps & { rights: ListRights })
   const none = <MyNamespaces kind={kind} right={rights.list} namespace={namespace} />;
   const isKnown = isAsked && mayList !== undefined;
   if (isKnown && found !== undefined && (mayList || namespace === undefined))
-    return <OfferedRows kind={kind} namespace={namespace} rights={rights} columns={found.columns} none={none} />;
-  if (isKnown && mayList) return <TableRows kind={kind} namespace={namespace} rights={rights} />;
+    return <OfferedRows kind={kind} kinds={kinds} namespace={namespace} rights={rights} columns={found.columns} none={none} />;
+  if (isKnown && mayList) return <TableRows kind={kind} kinds={kinds} namespace={namespace} rights={rights} />;
   return (
     <>
       <header class="page-head">

@@ -21,11 +21,13 @@ import { Age } from './age';
 import { StateWord } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
 import { namespaceColumn } from './table-rows';
+import { sortedByUsage, type Usages, usageColumns, usageSortIn, useUsages } from './usage';
 
 type Row = Schemas['ResourceRow'];
 type Offered = Schemas['OfferedResourceList']['items'][number]['columns'];
 
 interface OfferedRowsProps extends ListProps {
+  kinds: readonly Kind[];
   rights: ListRights;
   columns: Offered;
   /** In the place of a list that is refused. */
@@ -35,9 +37,10 @@ interface OfferedRowsProps extends ListProps {
 const isState = (name: string): boolean => /(?:^s|S)tat(?:e|us)$|(?:^p|P)hase$/.test(name);
 
 /** A kind that `lists.resources` names: filtered, sorted and counted by the service, all of it, and of all namespaces that one may see. */
-export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedRowsProps) {
+export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: OfferedRowsProps) {
   const state = columns.find(({ name, type }) => type === 'string' && isState(name))?.name;
   const sortable = ['name', 'namespace', 'creationTimestamp', ...columns.map(({ name }) => name)];
+  const usages = useUsages({ kinds, of: kind, namespace, labelSelector: query.value.get('selector') ?? '' });
   const sort = sortIn(query.value, sortable);
   const [search, labelSelector] = [query.value.get('q') ?? '', query.value.get('selector') ?? ''];
   const is = state === undefined ? '' : (query.value.get('is') ?? '');
@@ -96,23 +99,32 @@ export function OfferedRows({ kind, namespace, rights, columns, none }: OfferedR
         </Empty>
       );
     }
+    const byUsage = usageRows(list, total, usages);
     const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
     return (
       <Table
         label={kind.title}
         isOld={(lost ?? problem) !== undefined}
-        columns={columnsOf(kind, namespace, columns)}
+        columns={[...columnsOf(kind, namespace, columns), ...usageColumns<Row>(usages, total <= windowSize)]}
         total={total}
-        row={(index) => list.row(index)}
+        row={(index) => (byUsage ? byUsage.rows[index] : list.row(index))}
         idOf={({ metadata }) => keyOf(metadata)}
         nameOf={({ metadata }) => metadata.name}
         onRange={(first, last) => list.want(first, last)}
-        sort={sort}
+        sort={byUsage?.sort ?? sort}
         onSort={(next) => setQuery({ sort: sortText(next, sortable) })}
         {...(mayDelete && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
       />
     );
   }
+}
+
+/** The service does not know usage: the page sorts a list by it that it holds whole. */
+function usageRows(list: LiveWindows<Row>['list'], total: number, usages: Usages | undefined) {
+  const sort = usageSortIn(query.value);
+  if (sort === undefined || usages === undefined || total > windowSize) return undefined;
+  const rows = Array.from({ length: total }, (_, index) => list.row(index)).filter((row) => row !== undefined);
+  return rows.length < total ? undefined : { sort, rows: sortedByUsage(rows, usages, sort) };
 }
 
 /** Of the service, below the base path. */

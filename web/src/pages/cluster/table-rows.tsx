@@ -14,9 +14,10 @@ import { type Column, Table } from '../../ui/table';
 import { cellOf } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
 import { type Row, TableList } from './table-list';
+import { sortedByUsage, usageColumns, useUsages } from './usage';
 
 /** A kind in the columns that kubectl shows, by the API server itself. */
-export function TableRows({ kind, namespace, rights }: ListProps & { rights: ListRights }) {
+export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
   const selector = query.value.get('selector') ?? '';
   const list = useMemo(() => new TableList(kind, namespace, { labelSelector: selector }), [kind, namespace, selector]);
   const selected = useSelected();
@@ -33,14 +34,17 @@ export function TableRows({ kind, namespace, rights }: ListProps & { rights: Lis
   const [, descending, by = ''] = /^(-?)(.*)$/.exec(query.value.get('sort') ?? '') ?? [];
   const sort = { by: by || 'Name', isDescending: descending === '-' };
   const isWide = query.value.get('columns') === 'all';
-  const rows = list.shown({ search, sort });
+  const usages = useUsages({ kinds, of: kind, namespace, labelSelector: selector });
+  const found = list.shown({ search, sort });
+  const rows = found && sortedByUsage(found, usages, sort);
   const total = rows?.length;
-  const columns: Column<Row>[] = list.columns.value
+  const served: Column<Row>[] = list.columns.value
     .filter(({ priority, name }) => priority === 0 || isWide || name === 'Name')
     .flatMap((column, index) => {
       const shown = cellOf(kind, column, index);
       return index === 0 && kind.isNamespaced && namespace === undefined ? [shown, namespaceColumn(kind)] : [shown];
     });
+  const columns = [...served, ...usageColumns<Row>(usages)];
   const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
   const choice = list.columns.value.some(({ priority }) => priority > 0) && (
     <div class="columns-choice">

@@ -3,16 +3,22 @@ import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { Age } from '../age';
 import { StateWord } from '../cells';
+import { useUsages } from '../usage';
+import { type Amounts, usageKey } from '../usage-amounts';
+import { UsageOfContainer } from './container-usage';
 import { ObjectLink } from './object-link';
 import { type Container, type ContainerSpec, containersOf, containerWord } from './pod-state';
 import type { SectionProps } from './sections';
 
 /** The containers of a pod, those that do its work first. */
-export function Containers({ kinds, object }: SectionProps) {
+export function Containers({ kind, kinds, object }: SectionProps) {
+  const { name, namespace } = object.metadata;
+  const usages = useUsages({ kinds, of: kind, namespace, name });
+  const usage = usages?.get(usageKey(object.metadata));
   return (
     <div class="containers">
       {containersOf(object).map((container) => (
-        <OneContainer key={container.spec.name} {...{ container, kinds }} namespace={object.metadata.namespace} />
+        <OneContainer key={container.spec.name} {...{ container, kinds, namespace }} usage={usage?.containers.get(container.spec.name)} />
       ))}
     </div>
   );
@@ -22,9 +28,10 @@ interface OneProps {
   container: Container;
   kinds: readonly Kind[];
   namespace: string | undefined;
+  usage: Amounts | undefined;
 }
 
-function OneContainer({ container, kinds, namespace }: OneProps) {
+function OneContainer({ container, kinds, namespace, usage }: OneProps) {
   const { kind, spec, status } = container;
   const { running, terminated } = status?.state ?? {};
   const last = terminated ?? status?.lastState?.terminated;
@@ -36,6 +43,7 @@ function OneContainer({ container, kinds, namespace }: OneProps) {
         <StateWord word={containerWord(container)} />
         {running && <Age since={running.startedAt} />}
       </header>
+      {usage && <UsageOfContainer spec={spec} usage={usage} />}
       <Facts
         of={[
           [t('object.image'), <code key="image">{spec.image}</code>],
@@ -127,7 +135,7 @@ interface Variable {
   };
 }
 
-interface EnvironmentProps extends Omit<OneProps, 'container'> {
+interface EnvironmentProps extends Omit<OneProps, 'container' | 'usage'> {
   spec: ContainerSpec;
 }
 

@@ -1,8 +1,7 @@
-import { apiPath, pageOf } from '../../../api/kinds';
-import { useLoad } from '../../../api/load';
-import { type ClusterObject, getJson } from '../../../api/objects';
+import { pageOf } from '../../../api/kinds';
+import type { ClusterObject } from '../../../api/objects';
 import { Guarded } from '../../../app/guarded';
-import { may, type Right, useRights } from '../../../app/rights';
+import { useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
@@ -12,6 +11,8 @@ import { Empty, Notice } from '../../../ui/state';
 import { Age } from '../age';
 import { StateWord } from '../cells';
 import { quantityIn } from '../order';
+import { useUsages } from '../usage';
+import { isMeasured, usageKey } from '../usage-amounts';
 import { NodeActions } from './node-actions';
 import { podsRight, useNodePods } from './node-pods';
 import { quantityText, requestedBy } from './requests';
@@ -67,23 +68,12 @@ const chips = (texts: readonly string[]) =>
 
 const podsOf = ({ kinds }: SectionProps) => kinds.find(({ group, resource }) => group === '' && resource === 'pods');
 
-/** Reads usage where discovery has metrics; a refusal or a gap leaves the column out. */
-function useUsage({ kinds, object: { metadata } }: SectionProps): Texts | undefined {
-  const kind = kinds.find(({ group, resource }) => group === 'metrics.k8s.io' && resource === 'nodes');
-  const right: Right = { verb: 'get', group: 'metrics.k8s.io', resource: 'nodes', name: metadata.name };
-  useRights(kind ? [right] : []);
-  const isAsked = kind !== undefined && may(right) === true;
-  const load = useLoad(isAsked ? `nodeUsage/${metadata.name}/${metadata.resourceVersion}` : undefined, (signal) =>
-    getJson<ClusterObject & { usage?: Texts }>(apiPath(kind as NonNullable<typeof kind>, { name: metadata.name }), signal),
-  );
-  return load.data.value?.usage;
-}
-
 function NodeResources(props: SectionProps) {
   useRights([podsRight('list'), podsRight('watch')]);
   const { name } = props.object.metadata;
   const { capacity = {}, allocatable = {} } = (props.object.status ?? {}) as NodeStatus;
-  const usage = useUsage(props);
+  const usages = useUsages({ kinds: props.kinds, of: props.kind, name });
+  const usage = usages?.get(usageKey(props.object.metadata));
   const { load } = useNodePods(podsOf(props), name);
   const pods = load.data.value?.isPartial ? undefined : load.data.value?.pods;
   const requested = pods && requestedBy(pods.map(({ pod }) => pod));
@@ -110,7 +100,7 @@ function NodeResources(props: SectionProps) {
         { title: t('node.allocatable'), cell: (resource) => print(resource, allocatable[resource]) },
         { title: t('node.requested'), cell: (resource) => bar(resource, requested && (requested[resource] ?? 0)) },
         ...(usage
-          ? [{ title: t('node.used'), cell: (resource: string) => usage[resource] && bar(resource, quantityIn(usage[resource])) }]
+          ? [{ title: t('node.used'), cell: (resource: string) => (isMeasured(resource) ? bar(resource, usage[resource]) : '') }]
           : []),
       ]}
     />

@@ -4,12 +4,14 @@ interface UsageBarProps {
   value: number;
   /** The whole; 0 draws no bar. */
   of: number;
+  /** The whole is no bound: nothing is wrong beyond it. */
+  isSoft?: boolean;
 }
 
 /** Draws a share of a limit beside its figure. */
-export function UsageBar({ label, value, of }: UsageBarProps) {
+export function UsageBar({ label, value, of, isSoft = false }: UsageBarProps) {
   const share = of > 0 ? value / of : 0;
-  const level = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : '';
+  const level = isSoft ? '' : share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : '';
   return (
     <span class={`usage ${level}`}>
       <span>
