@@ -28,6 +28,7 @@ const firstLoadBudget = 70;
 /** The same for what is loaded when it is opened, beside what is there by then. */
 const heavyBudgets = [
   { what: 'editor', sources: ['src/editors/editor.ts'], budget: 150 },
+  { what: 'completion', sources: ['src/editors/completion.ts'], budget: 20, after: ['src/editors/editor.ts'] },
   { what: 'comparison', sources: ['src/editors/diff.ts'], budget: 10, after: ['src/editors/editor.ts'] },
   { what: 'terminal', sources: ['src/editors/terminal.ts'], budget: 80 },
 ];

@@ -1,6 +1,6 @@
 /** The editor for YAML: loaded when it is first opened. In a shadow root, where its styles are constructed sheets that the policy allows. */
 import { type Diagnostic, linter, lintGutter } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
+import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { Problem } from '../api/problem';
 import { t } from '../text/text';
@@ -26,6 +26,8 @@ export interface EditorOptions {
   label: string;
   text: string;
   isReadOnly: boolean;
+  /** Help with writing, which is loaded apart. */
+  extensions?: readonly Extension[];
   onChange?: (text: string) => void;
 }
 
@@ -44,13 +46,14 @@ const problems = linter(({ state: { doc } }): Diagnostic[] =>
   })),
 );
 
-export function startEditor(host: HTMLElement, { label, text, isReadOnly, onChange }: EditorOptions): Editor {
+export function startEditor(host: HTMLElement, { label, text, isReadOnly, extensions = [], onChange }: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const reading = [EditorState.readOnly.of(true), readingKeys()];
   const writing = [
     ...editing(),
     problems,
     lintGutter(),
+    ...extensions,
     EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange?.(state.doc.toString());
     }),

@@ -1,20 +1,25 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../../api/problem';
+import type { CompletionOptions } from '../../editors/completion';
 import type { Editor } from '../../editors/editor';
 import { Failure, Skeleton } from '../../ui/state';
 
 interface CodeProps {
   label: string;
   text: string;
+  /** Schemas by which fields are completed while the text is written. */
+  completion?: CompletionOptions;
   onChange?: (text: string) => void;
 }
 
+const helpBy = async (options: CompletionOptions) => (await import('../../editors/completion')).completing(options);
+
 /** A text in the editor, which is loaded when it is first needed. Without `onChange` it is only read. */
-export function Code({ label, text, onChange }: CodeProps) {
+export function Code({ label, text, completion, onChange }: CodeProps) {
   const { host, problem, isThere } = useHeavy(async (place) => {
-    const { startEditor } = await import('../../editors/editor');
-    const started = startEditor(place, { label, text, isReadOnly: onChange === undefined, ...(onChange && { onChange }) });
+    const [{ startEditor }, extensions] = await Promise.all([import('../../editors/editor'), completion ? helpBy(completion) : []]);
+    const started = startEditor(place, { label, text, isReadOnly: onChange === undefined, extensions, ...(onChange && { onChange }) });
     editor.current = started;
     return started;
   });

@@ -3,8 +3,10 @@ import { useEffect } from 'preact/hooks';
 import { InexactNumber } from '../../api/json';
 import { apiPath, type Kind } from '../../api/kinds';
 import { type ClusterObject, getJson, write } from '../../api/objects';
+import { fetchSchemas } from '../../api/openapi';
 import { asProblem, Problem } from '../../api/problem';
 import { setGuard } from '../../app/router';
+import type { CompletionOptions } from '../../editors/completion';
 import type { parse, stringify } from '../../editors/editor';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
@@ -33,6 +35,18 @@ interface EditProps {
   yaml: Yaml;
   onDone: (object: ClusterObject) => void;
   onCancel: () => void;
+}
+
+/** Asks for schemas of versions that the cluster has: a version that is being typed is none yet. */
+function completionFor(own: Kind, kinds: readonly Kind[] = [own]): CompletionOptions {
+  return {
+    type: { apiVersion: own.group ? `${own.group}/${own.version}` : own.version, kind: own.kind },
+    async find({ apiVersion, kind }) {
+      const [version = '', group = ''] = apiVersion.split('/').reverse();
+      const isKnown = kinds.some((one) => one.group === group && one.version === version && one.kind === kind);
+      return isKnown ? await fetchSchemas({ group, version, kind }).catch(() => undefined) : undefined;
+    },
+  };
 }
 
 interface Review {
@@ -137,6 +151,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
         <Code
           label={t('cluster.edit', { kind: kind.kind })}
           text={text}
+          completion={completionFor(kind, kinds)}
           onChange={(next) => {
             typed.value = next;
           }}

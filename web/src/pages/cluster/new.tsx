@@ -1,6 +1,6 @@
 import { type Kind, pageOf } from '../../api/kinds';
 import { useLoad } from '../../api/load';
-import { getJson } from '../../api/objects';
+import { fetchSchemas } from '../../api/openapi';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/page-props';
 import { type Right, useRights } from '../../app/rights';
@@ -9,7 +9,7 @@ import { t } from '../../text/text';
 import { Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 import { Edit } from './edit';
-import { hasSample, requiredOf, type Schema, sampleOf } from './samples';
+import { hasSample, requiredOf, sampleOf } from './samples';
 import { OfKind } from './use-kind';
 
 /** Makes an object from YAML. */
@@ -69,21 +69,12 @@ function NewObject({ kind, kinds, namespace }: NewProps) {
   );
 }
 
-interface OpenApi {
-  components?: {
-    schemas?: Record<string, Schema & { 'x-kubernetes-group-version-kind'?: readonly { group: string; version: string; kind: string }[] }>;
-  };
-}
-
 /** The required members by the cluster's own schema; none where it cannot be read. Undefined until it is known. */
-function useRequired({ group, version, kind }: Kind): object | undefined {
-  const path = `api/kubernetes/openapi/v3/${group ? `apis/${group}` : 'api'}/${version}`;
-  const load = useLoad(hasSample(group, kind) ? undefined : `schema/${path}`, (signal) => getJson<OpenApi>(path, signal));
-  const schemas = load.data.value?.components?.schemas;
-  if (hasSample(group, kind) || load.error.value) return {};
-  if (schemas === undefined) return undefined;
-  const own = Object.values(schemas).find((schema) =>
-    schema['x-kubernetes-group-version-kind']?.some((one) => one.group === group && one.version === version && one.kind === kind),
-  );
-  return requiredOf(own, schemas);
+function useRequired(kind: Kind): object | undefined {
+  const isAsked = !hasSample(kind.group, kind.kind);
+  const load = useLoad(isAsked ? `schema/${kind.group}/${kind.version}/${kind.kind}` : undefined, async () => {
+    const schemas = await fetchSchemas(kind);
+    return schemas ? requiredOf(schemas.root, schemas.resolve) : {};
+  });
+  return isAsked && !load.error.value ? load.data.value : {};
 }

@@ -1,5 +1,7 @@
 /** Objects to begin with, as kubectl's documentation writes them. */
 
+import { type Resolve, resolved, type Schema } from '../../api/schema-fields.ts';
+
 interface Place {
   group: string;
   version: string;
@@ -50,17 +52,6 @@ const samples: Readonly<Record<string, object>> = {
   Namespace: {},
 };
 
-export interface Schema {
-  type?: string;
-  description?: string;
-  properties?: Readonly<Record<string, Schema>>;
-  required?: readonly string[];
-  allOf?: readonly Schema[];
-  default?: unknown;
-  enum?: readonly unknown[];
-  $ref?: string;
-}
-
 /** @param required of the schema of a kind without a sample of its own */
 export function sampleOf({ group, version, kind, isNamespaced, namespace }: Place, required: object = {}): object {
   const name = hasSample(group, kind) ? 'example' : '';
@@ -74,35 +65,21 @@ export function sampleOf({ group, version, kind, isNamespaced, namespace }: Plac
 
 export const hasSample = (group: string, kind: string): boolean => (group ? `${kind}.${group}` : kind) in samples;
 
-type Schemas = Readonly<Record<string, Schema>>;
-
 /** A schema that refers to itself ends there. */
 const deepest = 12;
-
-/** Follows references; their descriptions stand beside them. */
-function resolved(schema: Schema | undefined, schemas: Schemas): Schema | undefined {
-  let [found, description] = [schema, schema?.description];
-  for (let hops = 0; found !== undefined && hops < deepest; hops += 1) {
-    const reference: string | undefined = found.$ref ?? (found.properties ? undefined : found.allOf?.[0]?.$ref);
-    if (reference === undefined) break;
-    found = schemas[reference.replace('#/components/schemas/', '')];
-    description ??= found?.description;
-  }
-  return found && { ...found, ...(description && { description }) };
-}
 
 const empty: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0, boolean: false, array: [] };
 
 /** Returns the required members of a schema with empty values. */
-export function requiredOf(schema: Schema | undefined, schemas: Schemas, depth = 0): Record<string, unknown> {
-  const { properties = {}, required = [] } = resolved(schema, schemas) ?? {};
+export function requiredOf(schema: Schema | undefined, resolve: Resolve, depth = 0): Record<string, unknown> {
+  const { properties = {}, required = [] } = resolved(schema, resolve);
   if (depth > deepest) return {};
   const members = required.filter((name) => name !== 'metadata' && name !== 'apiVersion' && name !== 'kind' && name !== 'status');
-  return Object.fromEntries(members.map((name) => [name, startValue(resolved(properties[name], schemas), schemas, depth)]));
+  return Object.fromEntries(members.map((name) => [name, startValue(resolved(properties[name], resolve), resolve, depth)]));
 }
 
-function startValue(schema: Schema | undefined, schemas: Schemas, depth: number): unknown {
-  if (schema?.default !== undefined) return schema.default;
-  if (schema?.enum?.[0] !== undefined) return schema.enum[0];
-  return empty[schema?.type ?? ''] ?? requiredOf(schema, schemas, depth + 1);
+function startValue(schema: Schema, resolve: Resolve, depth: number): unknown {
+  if (schema.default !== undefined) return schema.default;
+  if (schema.enum?.[0] !== undefined) return schema.enum[0];
+  return empty[schema.type ?? ''] ?? requiredOf(schema, resolve, depth + 1);
 }
