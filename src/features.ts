@@ -42,6 +42,7 @@ import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './p
 import { createProxy } from './proxy/routes.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import { createRoles } from './roles/roles.ts';
+import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
 import type { SessionContext } from './sessions/context.ts';
 import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
@@ -147,6 +148,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     createAccess(services),
     namespaces ?? {},
     lists,
+    createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service }),
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
     plugins,

@@ -10,6 +10,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',
   access: 'Access reviews: what the API server lets the caller do.',
   lists: 'Objects of the resources that the administrator names: filtered, sorted, counted, live.',
+  search: 'Finding users, groups and objects by name, label and image.',
   kubernetes: 'The Kubernetes API itself, as the caller.',
   namespaces: 'Namespaces that the caller may do something in.',
   kubeconfig: 'Files that kubectl and other clients begin with.',

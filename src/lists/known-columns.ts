@@ -74,6 +74,7 @@ const podColumns = [
   ...computed('restarts', 'number', (pod) => containersOf(pod).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)),
   ...at('node', '.spec.nodeName'),
   ...at('ip', '.status.podIP'),
+  ...at('images', '.spec.containers[*].image'),
 ];
 
 const deploymentColumns = [

@@ -67,6 +67,12 @@ export class ListedResource {
     return this.#rows;
   }
 
+  /** Reports whether its objects are known to be in no namespace. */
+  get isOfCluster(): boolean {
+    const [any] = this.#rows?.collection.cache.values() ?? [];
+    return any?.namespace === '';
+  }
+
   get #isMissing(): boolean {
     return this.#rows ? this.#rows.collection.cache.state === 'notInstalled' : this.#definition?.isSynced === true;
   }

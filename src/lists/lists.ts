@@ -10,6 +10,7 @@ import { ListsService } from './service.ts';
 
 /** The feature: its operations, and what it watches. */
 export interface Lists {
+  service: ListsService;
   operations: Operation[];
   checks: Check[];
   start(): void;
@@ -28,8 +29,10 @@ export function createLists(services: Services, allowed: Namespaces['allowed'] |
   );
   const all = [...resources.values()];
   const failure = () => all.map((listed) => listed.failure()).find((why) => why !== undefined);
+  const service = new ListsService(services, resources, allowed);
   return {
-    operations: listOperations(new ListsService(services, resources, allowed)),
+    service,
+    operations: listOperations(service),
     checks: all.length === 0 ? [] : [{ name: 'lists', critical: false, isAwaited: true, failure }],
     start() {
       for (const listed of all) listed.start();

@@ -33,6 +33,15 @@ type Offered = ResourceType & { columns: Pick<Column, 'name' | 'type'>[] };
 /** What a caller may see of a resource: everything, or what is in these namespaces. */
 type Sight = 'all' | ReadonlySet<string>;
 
+/** Rows that a caller may list, as a search reads them. */
+export interface VisibleRows {
+  rows: Iterable<ResourceRow>;
+  /** Undefined if the caller may list all of them. */
+  fits: Scope<ResourceRow>['fits'];
+  /** Returns a reader of the first of these columns that the resource has. */
+  read(...columns: string[]): (row: ResourceRow) => string;
+}
+
 /** Lists rows of resources. Totals, order, summaries and continue tokens are made of what the caller may list, and of nothing else. */
 export class ListsService {
   readonly #access: AccessReviews;
@@ -52,6 +61,31 @@ export class ListsService {
     return [...this.#resources.values()].flatMap(({ type, columns }) =>
       columns === undefined ? [] : [{ ...type, columns: columns.map(shown) }],
     );
+  }
+
+  /** All resources of the configuration, in its order. */
+  get resources(): ResourceType[] {
+    return [...this.#resources.values()].map(({ type }) => type);
+  }
+
+  /**
+   * The rows that a list would show, in no order.
+   *
+   * @returns undefined if objects of this resource are in no namespace, and one is asked for
+   * @throws StatusError 403, 404, 429, 503, 504
+   */
+  async visible(target: Target, caller: Caller, signal: AbortSignal): Promise<VisibleRows | undefined> {
+    if (target.namespace !== undefined && this.#listed(target).isOfCluster) return undefined;
+    const { rows, scope } = await this.#seen(target, 'list', caller, signal);
+    const { columns, collection } = rows;
+    return {
+      rows: collection.cache.values(),
+      fits: scope.fits,
+      read(...names) {
+        const index = columns.findIndex(({ name }) => names.includes(name));
+        return (row) => String(row.values[index] ?? '');
+      },
+    };
   }
 
   /** A ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
@@ -85,11 +119,10 @@ export class ListsService {
     const listed = this.#listed(target);
     const sight = await this.#sightOf(target, verb, caller, signal);
     const rows = listed.rows();
-    const { lister, cache } = rows.collection;
+    const { lister } = rows.collection;
     await lister.whenUsable(signal);
     // Rights in namespaces are none to objects without.
-    const [any] = cache.values();
-    if (any?.namespace === '' && (sight !== 'all' || target.namespace !== undefined))
+    if (listed.isOfCluster && (sight !== 'all' || target.namespace !== undefined))
       throw this.#refusal(target, verb, caller, target.namespace ?? '');
     return { rows, sight, scope: scopeOf(sight, caller) };
   }

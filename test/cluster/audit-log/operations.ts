@@ -59,6 +59,7 @@ export const callerRequests: readonly CallerRequest[] = [
     path: '/api/v2/resources/rbac.authorization.k8s.io/v1/roles/namespaces/default',
     asks: [mayThey],
   },
+  { id: 'Search', path: '/api/v2/search?q=jane', asks: [mayThey], isRepeated: true },
   {
     id: 'CreateUser',
     method: 'POST',

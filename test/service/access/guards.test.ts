@@ -103,6 +103,8 @@ const guarded = [
   { method: 'GET', path: '/api/v2/resources', stranger: 200 },
   { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
+  // The kinds that were not searched, and no object.
+  { method: 'GET', path: '/api/v2/search?q=jane', stranger: 200 },
   // A list of none, to a caller who may do nothing.
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;

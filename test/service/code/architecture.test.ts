@@ -11,6 +11,7 @@ const allowed: ImportTable = {
   'features.ts': {
     values: [
       ...[
+        'search',
         'lists',
         'access',
         'meta',
@@ -30,6 +31,7 @@ const allowed: ImportTable = {
     ],
     types: ['services.ts'],
   },
+  search: { values: ['lists', 'groups', 'users', 'collection', 'kubernetes', 'http', 'api'], types: ['services.ts'] },
   lists: { values: ['access', 'collection', 'config', 'kubernetes', 'http', 'api'], types: ['services.ts'] },
   access: { values: ['collection', 'rbac', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys'] },
   meta: { values: ['kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },

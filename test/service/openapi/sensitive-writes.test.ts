@@ -97,7 +97,7 @@ const free = [
   ...['ListUserBindings', 'ListBindableRoles', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
   ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
-  ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'GetKubernetes', 'OptionsKubernetes'],
+  ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
 ];
 /** Operations that end the session, and are asked last. */
 const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];

@@ -1,0 +1,79 @@
+/**
+ * A search of 100,000 pods (docs/contract/lists.md), as a ratio to a bare scan of their names: time of an answer, and how long it holds
+ * the event loop.
+ *
+ * node bench/search.ts [pods]
+ */
+import { availableParallelism, loadavg } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Caller } from '../src/http/operation.ts';
+import { knownColumns } from '../src/lists/known-columns.ts';
+import { ResourceRow } from '../src/lists/row.ts';
+import { SearchService } from '../src/search/service.ts';
+import { rowSource } from '../src/search/sources.ts';
+
+const podCount = Number(process.argv[2] ?? 100_000);
+const turns = 20;
+const type = { group: '', version: 'v1', resource: 'pods' };
+const columns = knownColumns(type);
+
+const pods = Array.from({ length: podCount }, (_, index) => {
+  const app = `app-${index % 500}`;
+  const name = `${app}-${(index * 7919).toString(36).padStart(9, '0')}`;
+  const labels = {
+    'app.kubernetes.io/name': app,
+    'pod-template-hash': (index % 2000).toString(36),
+    'statefulset.kubernetes.io/pod-name': name,
+  };
+  const metadata = { name, namespace: `team-${index % 200}`, uid: `uid-${index}`, resourceVersion: '1', creationTimestamp: '', labels };
+  const image = `registry.example.com/team-${index % 200}/${app}:1.${index % 40}`;
+  return new ResourceRow({ metadata, spec: { containers: [{ image }] }, status: { phase: 'Running' } }, columns);
+});
+
+const read = (column: string) => {
+  const at = columns.findIndex(({ name }) => name === column);
+  return (row: ResourceRow) => String(row.values[at] ?? '');
+};
+const source = rowSource(type, () => Promise.resolve({ rows: pods, fits: undefined, read }));
+const service = new SearchService([source]);
+const caller: Caller = { token: '', hash: '', identity: { name: 'bench', uid: '', groups: [], extra: {} } };
+const { signal } = new AbortController();
+
+/** Milliseconds of CPU of the work, and the longest time in which the event loop did not turn. */
+async function measure(work: () => Promise<unknown>): Promise<{ ms: number; heldMs: number }> {
+  let heldMs = 0;
+  let isRunning = true;
+  const watch = async () => {
+    for (let at = performance.now(); isRunning; at = performance.now()) {
+      await nextTurn();
+      heldMs = Math.max(heldMs, performance.now() - at);
+    }
+  };
+  const watching = watch();
+  await nextTurn();
+  const cpu = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(cpu);
+  const ms = (user + system) / 1000;
+  isRunning = false;
+  await watching;
+  return { ms, heldMs };
+}
+
+const median = (numbers: number[]) => numbers.toSorted((left, right) => left - right)[numbers.length >>> 1] ?? 0;
+
+async function measured(work: () => Promise<unknown>): Promise<{ ms: number; heldMs: number }> {
+  const found: { ms: number; heldMs: number }[] = [];
+  for (let turn = 0; turn < turns; turn += 1) found.push(await measure(work));
+  return { ms: median(found.map(({ ms }) => ms)), heldMs: median(found.map(({ heldMs }) => heldMs)) };
+}
+
+const bare = await measured(async () => pods.filter(({ shownName }) => shownName.toLowerCase().includes('app-77')).length);
+console.log(`bare scan of ${podCount} names: ${bare.ms.toFixed(1)} ms of CPU`);
+for (const q of ['app-77', 'a', 'app-77-0000', 'no such object', 'registry.example.com/team-7/', 'name=app-77']) {
+  const { ms, heldMs } = await measured(() => service.search({ q, kinds: [], namespace: '', limit: 20 }, caller, signal));
+  console.log(
+    `${q}: ${(ms / bare.ms).toFixed(1)} times the bare scan (${ms.toFixed(1)} ms of CPU; event loop held ${heldMs.toFixed(1)} ms)`,
+  );
+}
+console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);

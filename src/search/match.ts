@@ -1,0 +1,115 @@
+/** Ranks texts by how well they fit the words that are searched for. */
+
+/** From best to worst. */
+export const ranks = ['Exact', 'Prefix', 'Word', 'Part'] as const;
+export const fields = ['name', 'label', 'image'] as const;
+
+/** Where a row fits, and how well. */
+export interface Match {
+  rank: (typeof ranks)[number];
+  field: (typeof fields)[number];
+  /** A label as `key=value`. */
+  text: string;
+}
+
+/** The texts of a row that a search reads. */
+export interface RowTexts<Row> {
+  /** In lower case. */
+  readonly names: readonly ((row: Row) => string)[];
+  labels(row: Row): Readonly<Record<string, string>>;
+  /** With commas between; '' for none. */
+  images(row: Row): string;
+}
+
+const noRank = ranks.length;
+const fieldCount = fields.length;
+/** Greater than the score of every match. */
+export const noMatch = noRank * fieldCount;
+
+/** Labels and images that many rows share are ranked once; more of them are ranked at each row. */
+const maxKnown = 4096;
+/** The service writes these labels of users itself: they repeat fields such as the state. */
+const ownLabels = 'auth.platform.io/';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Scores rows by one text, in any case. Allocates nothing for most rows, so that a search of many is not a pause of the collector. */
+export class Matcher {
+  readonly #wanted: string;
+  /** The end of a key and the beginning of a value, where the text has both. */
+  readonly #pair: readonly [key: string, value: string] | undefined;
+  readonly #labels = new Map<Labels, number>();
+  readonly #images = new Map<string, number>();
+
+  constructor(wanted: string) {
+    this.#wanted = wanted.toLowerCase();
+    const equals = this.#wanted.indexOf('=');
+    if (equals >= 0) this.#pair = [this.#wanted.slice(0, equals), this.#wanted.slice(equals + 1)];
+  }
+
+  /** Orders rows by rank, and in a rank by field; `noMatch` for a row that does not fit. */
+  score<Row>(texts: RowTexts<Row>, row: Row): number {
+    let best = noMatch;
+    for (const read of texts.names) best = Math.min(best, scoreOf(rankOf(read(row), this.#wanted), 0));
+    if (best > 1) best = Math.min(best, scoreOf(this.#rankOfLabels(texts.labels(row)), 1));
+    if (best > 2) best = Math.min(best, scoreOf(this.#rankOfImages(texts.images(row)), 2));
+    return best;
+  }
+
+  /** Explains a score below `noMatch`. */
+  match<Row>(texts: RowTexts<Row>, row: Row, score: number): Match {
+    const field = fields[score % fieldCount] ?? 'name';
+    const wanted = Math.floor(score / fieldCount);
+    return { rank: ranks[wanted] ?? 'Part', field, text: this.#textOf(texts, row, field, wanted) ?? '' };
+  }
+
+  #textOf<Row>({ names, labels, images }: RowTexts<Row>, row: Row, field: Match['field'], rank: number): string | undefined {
+    if (field === 'name') return names.map((read) => read(row)).find((name) => rankOf(name, this.#wanted) === rank);
+    if (field === 'image')
+      return images(row)
+        .split(',')
+        .find((image) => rankOf(image.toLowerCase(), this.#wanted) === rank);
+    const [key, value] = Object.entries(labels(row)).find((label) => this.#rankOfLabel(...label) === rank) ?? [];
+    return `${key}=${value}`;
+  }
+
+  #rankOfLabels(labels: Labels): number {
+    const known = this.#labels.get(labels);
+    if (known !== undefined) return known;
+    let best: number = noRank;
+    for (const key in labels) if (Object.hasOwn(labels, key)) best = Math.min(best, this.#rankOfLabel(key, labels[key] ?? ''));
+    if (this.#labels.size < maxKnown) this.#labels.set(labels, best);
+    return best;
+  }
+
+  #rankOfImages(images: string): number {
+    if (images === '') return noRank;
+    const known = this.#images.get(images);
+    if (known !== undefined) return known;
+    const best = Math.min(...images.split(',').map((image) => rankOf(image.toLowerCase(), this.#wanted)));
+    if (this.#images.size < maxKnown) this.#images.set(images, best);
+    return best;
+  }
+
+  #rankOfLabel(key: string, value: string): number {
+    if (key.startsWith(ownLabels)) return noRank;
+    if (this.#pair === undefined) return rankOf(value.toLowerCase(), this.#wanted);
+    const [ofKey, ofValue] = this.#pair;
+    if (!value.toLowerCase().startsWith(ofValue) || !key.toLowerCase().endsWith(ofKey)) return noRank;
+    return rankOf(`${key}=${value}`.toLowerCase(), this.#wanted);
+  }
+}
+
+const scoreOf = (rank: number, field: number): number => (rank === noRank ? noMatch : rank * fieldCount + field);
+
+/** The index of the rank. @param text in lower case, as `wanted` */
+function rankOf(text: string, wanted: string): number {
+  let at = text.indexOf(wanted);
+  if (at < 0) return noRank;
+  if (at === 0) return text.length === wanted.length ? 0 : 1;
+  for (; at > 0; at = text.indexOf(wanted, at + 1)) if (!isInWord(text.charCodeAt(at - 1))) return 2;
+  return 3;
+}
+
+/** ASCII letters and digits, and everything beyond ASCII. */
+const isInWord = (code: number): boolean => (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a) || code > 0x7f;

@@ -1,0 +1,126 @@
+import { badParameter, StatusError } from '../api/status.ts';
+import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
+import { type Caller, callerKey } from '../http/operation.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { Slices } from '../kubernetes/slices.ts';
+import { BestRows } from './best-rows.ts';
+import { Matcher, noMatch } from './match.ts';
+import type { FoundKind, FoundObject, SearchParameters, SearchResult, UnsearchedKind } from './schema.ts';
+import type { Opened, SearchSource, Visible } from './source.ts';
+
+/** A console that types ahead aborts the search before: more than one of a caller at a time is of no use. */
+const turns = { atOnce: 1, maxWaiting: 8, what: 'searches of this caller are waiting' };
+/** Rows between two looks at the clock. */
+const chunk = 128;
+/** Below the 5 ms for which a search may hold the event loop: the last rows of a slice come on top. */
+const sliceMs = 3;
+
+interface Searching {
+  matcher: Matcher;
+  slices: Slices;
+  limit: number;
+  signal: AbortSignal;
+}
+
+type Outcome = { source: SearchSource; open: Opened | undefined } | { source: SearchSource; error: StatusError };
+
+/** Searches all kinds for one text, of each the objects that the caller may list. */
+export class SearchService {
+  readonly #sources: readonly SearchSource[];
+  readonly #turns = new KeyedSemaphore(turns);
+
+  constructor(sources: readonly SearchSource[]) {
+    this.#sources = sources;
+  }
+
+  /** @throws StatusError 400, 401, 429; 503, 504 if not one kind can be searched */
+  search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
+    const sources = this.#chosen(parameters.kinds);
+    return this.#turns.run(callerKey(caller), () => search(sources, parameters, caller, signal), signal);
+  }
+
+  /** @throws StatusError 400 */
+  #chosen(kinds: readonly string[]): readonly SearchSource[] {
+    const names = kinds.flatMap((text) => text.split(',')).filter((name) => name !== '');
+    const known = new Set(this.#sources.map(({ type }) => kindName(type)));
+    if (names.some((name) => !known.has(name)))
+      throw badParameter('kinds', `must be kinds that are searched: ${[...known].join(', ')}`, 'FieldValueNotSupported');
+    return names.length === 0 ? this.#sources : this.#sources.filter(({ type }) => names.includes(kindName(type)));
+  }
+}
+
+/** As kubectl names it: `pods`, `deployments.apps`. */
+const kindName = ({ group, resource }: ResourceType): string => (group === '' ? resource : `${resource}.${group}`);
+
+async function search(
+  sources: readonly SearchSource[],
+  { q, namespace, limit }: SearchParameters,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<SearchResult> {
+  const asked = { namespace: namespace || undefined, caller, signal };
+  const outcomes = await Promise.all(sources.map((source) => outcomeOf(source, asked)));
+  signal.throwIfAborted();
+  const failed = outcomes.filter((outcome) => 'error' in outcome);
+  const [first] = failed;
+  if (first && failed.length === sources.length && failed.every(({ error }) => error.status.code >= 500)) throw first.error;
+  const searching = { matcher: new Matcher(q), slices: new Slices(() => performance.now(), sliceMs), limit, signal };
+  const found: { kind: FoundKind; best: number }[] = [];
+  for (const outcome of outcomes) {
+    if ('error' in outcome || outcome.open === undefined) continue;
+    const { best, ...result } = await outcome.open((visible) => searchRows(visible, searching));
+    found.push({ kind: { ...outcome.source.type, ...result }, best });
+  }
+  return {
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'SearchResult',
+    kinds: found.sort((left, right) => left.best - right.best).map(({ kind }) => kind),
+    unsearched: failed.map(({ source, error }) => unsearched(source, error)),
+  };
+}
+
+/** @throws StatusError 401, and what is no StatusError */
+async function outcomeOf(source: SearchSource, asked: Parameters<SearchSource['open']>[0]): Promise<Outcome> {
+  try {
+    return { source, open: await source.open(asked) };
+  } catch (error) {
+    if (error instanceof StatusError && error.status.code !== 401) return { source, error };
+    throw error;
+  }
+}
+
+const unsearched = ({ type }: SearchSource, { status: { code, message } }: StatusError): UnsearchedKind => ({
+  ...type,
+  reason: code === 403 ? 'Forbidden' : code === 404 ? 'NotInstalled' : 'Unavailable',
+  message,
+});
+
+async function searchRows<Row>(
+  { rows, fits, texts, compare, shown }: Visible<Row>,
+  { matcher, slices, limit, signal }: Searching,
+): Promise<Omit<FoundKind, keyof ResourceType> & { best: number }> {
+  const best = new BestRows<Row>(limit, compare);
+  let count = 0;
+  for (const row of rows) {
+    count += 1;
+    if (count % chunk === 0) {
+      const turn = slices.end();
+      if (turn !== undefined) {
+        await turn;
+        signal.throwIfAborted();
+      }
+    }
+    if (fits !== undefined && !fits(row)) continue;
+    const score = matcher.score(texts, row);
+    if (score < noMatch) best.add(row, score);
+  }
+  const items = best.rows.map(({ row, score }): FoundObject => {
+    const { name, namespace, uid, ...words } = shown(row);
+    return {
+      metadata: { name, ...(namespace !== undefined && { namespace }), uid },
+      ...words,
+      match: matcher.match(texts, row, score),
+    };
+  });
+  return { scope: fits === undefined ? 'Cluster' : 'Namespaces', total: best.total, items, best: best.rows[0]?.score ?? noMatch };
+}

@@ -1,0 +1,93 @@
+/** The kinds that are searched: users, groups, and the resources of `lists.resources`. */
+import type { Collection } from '../collection/collection.ts';
+import type { ListRow } from '../collection/properties.ts';
+import type { GroupRow } from '../groups/row.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceRow } from '../lists/row.ts';
+import type { ListsService, VisibleRows } from '../lists/service.ts';
+import type { Services } from '../services.ts';
+import { groupResource } from '../users/record/local-groups.ts';
+import { userResource } from '../users/record/resource.ts';
+import type { UserRow } from '../users/row.ts';
+import { opened, type SearchSource, type Visible } from './source.ts';
+
+type Access = Pick<Services, 'access'>;
+type View<Row extends ListRow> = Pick<Visible<Row>, 'texts' | 'compare' | 'shown'>;
+
+const compareTexts = (left: string, right: string): number => (left < right ? -1 : Number(left !== right));
+
+export const userSource = (services: Access, users: Collection<UserRow>): SearchSource =>
+  recordSource(services, userResource, users, {
+    texts: {
+      names: [({ lowerUsername }) => lowerUsername, ({ lowerEmail }) => lowerEmail, ({ lowerAccount }) => lowerAccount, ({ name }) => name],
+      labels: ({ labels }) => labels,
+      images: () => '',
+    },
+    compare: (left, right) => compareTexts(left.name, right.name),
+    shown: ({ name, username, email, account: { uid } }) => ({ name, uid, title: username || email, detail: email }),
+  });
+
+export const groupSource = (services: Access, groups: Collection<GroupRow>): SearchSource =>
+  recordSource(services, groupResource, groups, {
+    texts: {
+      names: [({ name }) => name.toLowerCase(), ({ lowerDisplayName }) => lowerDisplayName],
+      labels: ({ labels }) => labels,
+      images: () => '',
+    },
+    compare: (left, right) => compareTexts(left.name, right.name),
+    shown: ({ name, displayName, uid }) => ({ name, uid, ...(displayName !== '' && { title: displayName }) }),
+  });
+
+/** Records of ours are in no namespace, and listed with the right in the cluster. */
+function recordSource<Row extends ListRow>(
+  { access }: Access,
+  type: ResourceType,
+  { rows }: Collection<Row>,
+  view: View<Row>,
+): SearchSource {
+  const right = Object.freeze({ ...type, verb: 'list' });
+  return {
+    type,
+    async open({ namespace, caller, signal }) {
+      if (namespace !== undefined) return undefined;
+      await access.require(caller, right, signal);
+      return opened({ rows: await rows(signal), fits: undefined, ...view });
+    },
+  };
+}
+
+/** What `lists.resources` names, but for the kinds that have a source of their own. */
+export const listSources = (lists: ListsService, own: readonly SearchSource[]): SearchSource[] =>
+  lists.resources
+    .filter((type) => !own.some((source) => source.type.group === type.group && source.type.resource === type.resource))
+    .map((type) =>
+      rowSource(type, ({ namespace, caller, signal }) =>
+        lists.visible({ ...type, ...(namespace !== undefined && { namespace }) }, caller, signal),
+      ),
+    );
+
+export const rowSource = (
+  type: ResourceType,
+  visibleRows: (asked: Parameters<SearchSource['open']>[0]) => Promise<VisibleRows | undefined>,
+): SearchSource => ({
+  type,
+  async open(asked) {
+    const visible = await visibleRows(asked);
+    return visible && opened({ ...visible, ...rowView(visible) });
+  },
+});
+
+const rowView = ({ read }: VisibleRows): View<ResourceRow> => {
+  const images = read('images');
+  const state = read('status', 'phase');
+  return {
+    // The name of a row is put together at each reading.
+    compare: (left, right) => compareTexts(left.namespace, right.namespace) || compareTexts(left.shownName, right.shownName),
+    texts: { names: [({ shownName }) => shownName.toLowerCase()], labels: ({ labels }) => labels, images },
+    shown(row) {
+      const { shownName: name, namespace, uid } = row;
+      const detail = state(row);
+      return { name, uid, ...(namespace !== '' && { namespace }), ...(detail !== '' && { detail }) };
+    },
+  };
+};
