@@ -85,7 +85,7 @@ describe('the field at the cursor of the editor', () => {
       expect(path(text), text).to.equal(undefined);
   });
 
-  it('begins anew with each document', () => {
+  it('starts again with each document', () => {
     const text = 'kind: A\nspec:\n---\napiVersion: v1\nkind: B\n  |!';
     expect(path(text)).to.equal('kind');
     expect(typeAround(at(text)[0], 6)).to.deep.equal({ apiVersion: 'v1', kind: 'B' });
