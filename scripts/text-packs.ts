@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** Modules that a pack begins with. What they import belongs to it, up to where another pack begins. */
+/** Modules that a pack begins with. Their imports belong to it; those of the first page end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
   people: ['pages/!(cluster)/*.tsx'],
@@ -62,7 +62,7 @@ function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<stri
     names.map((name) => [
       name,
       keysOf(
-        modulesOf(files.get(name) ?? [], (file) => (begins.get(file) ?? name) === name),
+        modulesOf(files.get(name) ?? [], (file) => name !== 'first' || (begins.get(file) ?? name) === name),
         keys,
       ),
     ]),

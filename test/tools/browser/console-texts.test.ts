@@ -19,6 +19,7 @@ const pages: readonly (readonly [string, string, string])[] = [
   [`${pod}/logs`, 'orders-db-0', 'orders-db-0'],
   ['/r/apps/v1/deployments/ns/shop/storefront', 'storefront', 'storefront'],
   ['/r/core/v1/nodes/node-1', 'node-1', 'node-1'],
+  ['/r/core/v1/namespaces/shop', 'shop', 'shop'],
   ['/new/core/v1/configmaps/ns/shop', 'ConfigMap', 'ConfigMap'],
 ];
 const keys = new RegExp(
