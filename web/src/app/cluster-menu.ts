@@ -23,6 +23,9 @@ const icons: Readonly<Record<string, IconNode>> = {
   persistentvolumeclaims: Database,
 };
 
+/** @param id as `kindId` gives it */
+export const kindIcon = (id: string): IconNode => icons[id] ?? Boxes;
+
 function readPins(): readonly string[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(pinsKey) ?? '');
@@ -69,5 +72,5 @@ function entryOf(kinds: readonly Kind[], id: string): KindEntry[] {
   const kind = kinds.find((one) => one.isPreferred && kindId(one) === id && isListable(one));
   if (kind === undefined) return [];
   const chosen = kind.isNamespaced && namespace.value ? { namespace: namespace.value } : {};
-  return [{ to: pageOf(kind, chosen), within: pageOf(kind), text: kind.title, icon: icons[id] ?? Boxes }];
+  return [{ to: pageOf(kind, chosen), within: pageOf(kind), text: kind.title, icon: kindIcon(id) }];
 }

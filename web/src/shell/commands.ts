@@ -1,6 +1,5 @@
-/** What the palette can find: pages, kinds of the cluster, people, and things to be done. */
-import { CircleUserRound, type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
-import { api, bodyOf } from '../api/client';
+/** What the palette can do by itself: pages, kinds of the cluster, and things to be done. */
+import { type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
 import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
@@ -17,6 +16,8 @@ import { useMenu } from './menu';
 export interface Command {
   id: string;
   group: string;
+  /** The heading above, for what a search has found. */
+  section?: string;
   label: string;
   /** Beside the label, and found too. */
   hint?: string;
@@ -24,21 +25,14 @@ export interface Command {
   act: () => void;
 }
 
-const shownPeople = 5;
-const listUsers = { verb: 'list', resource: 'users' };
 const createUsers = { verb: 'create', resource: 'users' };
 const createBindings = { verb: 'create', resource: 'userbindings' };
 
-/**
- * All that have the words; what begins with them first.
- *
- * @param search the words after a pause, by which people are asked for
- */
-export function useCommands(words: string, search: string): readonly Command[] {
-  useRights([listUsers, createUsers, createBindings]);
+/** All that have the words; what begins with them first. */
+export function useCommands(words: string): readonly Command[] {
+  useRights([createUsers, createBindings]);
   const isOn = useFeatures();
   const known = [...usePages(), ...useKinds(), ...actions(isOn)];
-  const people = usePeople(search);
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const found = known
     .map((command) => ({ command, text: `${command.label} ${command.hint ?? ''}`.toLowerCase() }))
@@ -46,7 +40,7 @@ export function useCommands(words: string, search: string): readonly Command[] {
   const isFirst = ({ text }: { text: string }) => (wanted[0] !== undefined && text.startsWith(wanted[0]) ? 0 : 1);
   // Kinds are many: without a word they would stand before all else.
   const shown = wanted.length === 0 ? found.filter(({ command }) => command.group !== t('palette.kinds')) : found;
-  return [...shown.sort((left, right) => isFirst(left) - isFirst(right)).map(({ command }) => command), ...people];
+  return shown.sort((left, right) => isFirst(left) - isFirst(right)).map(({ command }) => command);
 }
 
 const usePages = (): Command[] =>
@@ -72,22 +66,6 @@ function useKinds(): Command[] {
       hint: [kind.group, ...kind.shortNames].filter(Boolean).join(' '),
       act: () => navigate(pageOf(kind)),
     }));
-}
-
-function usePeople(typed: string): Command[] {
-  const search = typed.trim().slice(0, 128);
-  const isAsked = search.length > 1 && may(listUsers) === true;
-  const load = useLoad(isAsked ? `palette/${search}` : undefined, (signal) =>
-    bodyOf(api.GET('/auth/v2/users', { params: { query: { search, limit: shownPeople } }, signal })),
-  );
-  return (isAsked ? (load.data.value?.items ?? []) : []).map(({ metadata: { name }, spec }) => ({
-    id: `/users/${name}`,
-    group: t('palette.people'),
-    label: spec.username || spec.email,
-    hint: spec.email,
-    icon: CircleUserRound,
-    act: () => navigate(`/users/${name}`),
-  }));
 }
 
 function actions(isOn: (feature: string) => boolean): Command[] {

@@ -1,0 +1,144 @@
+/** Ctrl+K finds objects of all kinds, of what the caller may list, and says what it does not know. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { aConfigMap, objects, ofAlice, resources } from '../../service/lists/support.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { theConsole } from '../../support/static-directory.ts';
+import { barriers } from './axe.ts';
+import { startChromium, Visitor } from './chromium.ts';
+import { isLoggedIn, press, submitPassword } from './demo.ts';
+
+const password = 'a long enough passphrase';
+const [admin, alice] = ['admin@example.com', 'alice@example.com'];
+
+describe('the search of the console', () => {
+  // The account of the service may not list pods.
+  const lists = { resources: [...resources, { version: 'v1', resource: 'pods' }] };
+  const service = forSuite(() => startEmbeddedLogin({ emails: [admin, alice], password, lists, files: theConsole }));
+  const browser = forSuite(startChromium, (it) => it.close());
+  const visitor = forSuite(async () => new Visitor(await browser.newContext({ ignoreHTTPSErrors: true })), needsNoStop);
+  const page = forSuite(() => visitor.openTab(), needsNoStop);
+
+  const paletteOf = (tab: Page) => tab.getByRole('dialog', { name: 'Go to' });
+  const found = (title: string, tab = page) => paletteOf(tab).getByRole('group', { name: title, exact: true }).getByRole('option');
+
+  async function logIn(tab: Page, email: string): Promise<void> {
+    await tab.goto(`${service.url}/about`);
+    await press(tab, 'Log in');
+    await submitPassword(tab, { email, password });
+    await isLoggedIn(tab, email);
+  }
+
+  async function search(words: string, tab = page): Promise<void> {
+    await tab.keyboard.press('Control+k');
+    await paletteOf(tab).getByRole('combobox').fill(words);
+  }
+
+  before(async () => {
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: alice }];
+    await service.admin.apply(
+      ...objects,
+      aConfigMap('shop-01', 'cart', 'tier-0'),
+      aConfigMap('shop-02', 'cart', 'tier-0'),
+      clusterRoleBinding('console-admin', 'cluster-admin', { kind: 'User', name: admin }),
+      ...ofAlice.map((namespace) => ({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'console-alice', namespace },
+        roleRef,
+        subjects,
+      })),
+    );
+    await logIn(page, admin);
+  });
+  afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+  it('finds objects below their kind with their namespaces, and opens one by the keyboard', async () => {
+    await search('cart');
+    await found('ConfigMaps').first().waitFor();
+
+    expect(await found('ConfigMaps').allTextContents()).to.deep.equal(['cartshop-01', 'cartshop-02']);
+    expect(await barriers(page)).to.deep.equal([]);
+    while ((await found('ConfigMaps').nth(1).getAttribute('aria-selected')) !== 'true') await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'cart' }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal('/r/core/v1/configmaps/ns/shop-02/cart');
+  });
+
+  it('says how many there are, and which label fits', async () => {
+    await search('m0');
+    await found('ConfigMaps: 5 of 12').first().waitFor();
+    await paletteOf(page).getByRole('combobox').fill('suite=lists');
+    await found('ConfigMaps: 5 of 50').first().waitFor();
+
+    expect(await found('ConfigMaps: 5 of 50').first().textContent()).to.contain('suite=lists');
+    await page.keyboard.press('Escape');
+  });
+
+  it('finds users, and says which kinds are not known', async () => {
+    await search('alice');
+    await found('Users').getByText(alice).first().waitFor();
+    await paletteOf(page).getByRole('status').getByText('not known yet: Pods').waitFor();
+
+    await page.keyboard.press('Escape');
+  });
+
+  it('asks once for words that are typed in one go, and gives up the search before', async () => {
+    const asked: string[] = [];
+    const note = ({ url }: { url: string }) => asked.push(new URL(url).searchParams.get('q') ?? '');
+    await page.route('**/api/v2/search?*', async (route) => {
+      note({ url: route.request().url() });
+      await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    await paletteOf(page).getByRole('combobox').pressSequentially('cart');
+    await found('ConfigMaps').first().waitFor();
+    await page.unroute('**/api/v2/search?*');
+
+    expect(asked.at(-1)).to.equal('cart');
+    expect(asked.length).to.be.below(4);
+    await page.keyboard.press('Escape');
+  });
+
+  it('opens nothing of an earlier text', async () => {
+    await page.goto(`${service.url}/about`);
+    await page.getByRole('heading', { name: 'About' }).waitFor();
+    await search('cart');
+    await found('ConfigMaps').first().waitFor();
+    await paletteOf(page).getByRole('combobox').fill('m0');
+    await page.keyboard.press('Enter');
+
+    expect(new URL(page.url()).pathname).to.equal('/about');
+    await found('ConfigMaps: 5 of 12').first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('says that a search failed, and never that there is nothing', async () => {
+    await page.route('**/api/v2/search?*', (route) => route.abort());
+    await search('zebra');
+    await paletteOf(page).getByText('Objects could not be searched').waitFor();
+    await page.unroute('**/api/v2/search?*');
+
+    expect(await paletteOf(page).getByText('Nothing is called that').count()).to.equal(0);
+    await page.keyboard.press('Escape');
+    expect(visitor.complaints.splice(0).length).to.be.above(0);
+  });
+
+  it('shows a caller what they may list, and names what they may not', async () => {
+    const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 390, height: 700 } }));
+    const tab = await other.openTab();
+    await logIn(tab, alice);
+    await search('cart', tab);
+    await found('ConfigMaps', tab).first().waitFor();
+
+    expect(await found('ConfigMaps', tab).allTextContents()).to.deep.equal(['cartshop-01']);
+    await paletteOf(tab).getByRole('status').getByText('You may not list: Users, Groups, Namespaces').waitFor();
+    expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).to.equal(true);
+    expect(await barriers(tab)).to.deep.equal([]);
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+});
