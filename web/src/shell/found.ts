@@ -3,10 +3,10 @@ import { CircleUserRound, Users } from 'lucide';
 import { api, bodyOf, type Schemas } from '../api/client';
 import { fetchKinds, kindId, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
+import { kindIcon } from '../app/cluster-menu';
+import { navigate } from '../app/router';
 import { count, t } from '../text/text';
-import { kindIcon } from './cluster-menu';
 import type { Command } from './commands';
-import { navigate } from './router';
 
 type SearchResult = Schemas['SearchResult'];
 type FoundKind = SearchResult['kinds'][number];
