@@ -55,7 +55,7 @@ const pages: readonly Seen[] = [
     text: 'You may not see this.',
   },
   { what: 'a kind that the cluster does not have', role: 'admin', path: '/r/core/v1/widgets', text: 'The cluster has no such kind' },
-  { what: 'users that nothing matches', role: 'manager', path: '/users?q=none-of-these', text: 'No user matches the filter.' },
+  { what: 'users that nothing matches', role: 'manager', path: '/users?q=none-of-these', text: 'No entry matches the filter.' },
   { what: 'users for a person who may not list them', role: 'nobody', path: '/users', text: 'You may not see this.' },
   { what: 'a page that is not there', role: 'manager', path: '/nowhere', text: 'There is no page at this address' },
 ];

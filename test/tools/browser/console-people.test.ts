@@ -127,7 +127,7 @@ describe('the people pages of the console', () => {
     await page.getByRole('link', { name: 'On call' }).waitFor();
     expect(await page.locator('tbody tr:not(.spacer)').count()).to.equal(1);
     await page.getByLabel('Search by name or description').fill('no such group');
-    await page.getByText('Nothing matches the search.').waitFor();
+    await page.getByText('No entry matches the filter.').waitFor();
     await press(page, 'Clear the filter');
     await page.getByRole('button', { name: 'Members' }).click();
 

@@ -255,7 +255,7 @@ describe('users on the console', () => {
 
   it('shows a change in its place, and keeps those that come waiting', async () => {
     await page.goto(`${demo.url}/users?q=live`);
-    await page.getByText('No user matches the filter.').waitFor();
+    await page.getByText('No entry matches the filter.').waitFor();
     const headers = { authorization: `Bearer ${demo.person('manager').token}`, 'content-type': 'application/json' };
     const spec = { email: 'live@example.com', username: 'Livia Live', password: 'a long enough passphrase' };
     const answer = await fetch(`${demo.url}/auth/v1/users`, { method: 'POST', headers, body: JSON.stringify({ spec }) });

@@ -6,7 +6,7 @@ import { isFinal, isTransient, Lost, retryMs } from './lost';
 import { watchObjects } from './watch-objects';
 import { type FetchSlice, Windows } from './windows';
 
-interface Following<T> {
+export interface Following<T> {
   resourceVersion: string;
   onEvent: (event: { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: T }) => void;
   /** It has ended: a new list is needed before it goes on. */

@@ -4,14 +4,14 @@ import { Menu } from '../ui/menu';
 import type { Right } from './rights';
 import { guarded } from './why';
 
-interface Offer {
+export interface RefusedOffer {
   rights: readonly Right[];
   label: string;
   icon: IconNode;
 }
 
 /** Beside a bar: what is left out of it since the person may not do it, greyed. Choosing it says why. */
-export function RefusedMenu({ of }: { of: readonly Offer[] }) {
+export function RefusedMenu({ of }: { of: readonly RefusedOffer[] }) {
   const items = of
     .map(({ rights, ...item }) => guarded(rights, { ...item, act: () => undefined }))
     .filter(({ isRefused }) => isRefused === true);

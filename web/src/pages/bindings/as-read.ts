@@ -3,6 +3,9 @@ import { asProblem } from '../../api/problem';
 
 type Binding = Schemas['UserBinding'];
 
+/** In the Kubernetes API, which watches and patches bindings. */
+export const bindingsPath = 'api/kubernetes/apis/auth.platform.io/v1/userbindings';
+
 const tries = 5;
 const looks = 40;
 const pauseMs = 250;

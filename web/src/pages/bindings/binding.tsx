@@ -17,9 +17,9 @@ import { Loaded } from '../../ui/loaded';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
-import { asRead } from './as-read';
+import { asRead, bindingsPath } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
-import { bindingsPath, EditTerm } from './edit-term';
+import { EditTerm } from './edit-term';
 
 const rightsOf = (name: string) => ({
   get: { verb: 'get', resource: 'userbindings', name },

@@ -1,16 +1,13 @@
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { followObjects, useWindows } from '../../api/use-windows';
+import { followObjects } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
-import { Guarded } from '../../app/guarded';
-import { RefusedMenu } from '../../app/refused-menu';
-import { may, useRights } from '../../app/rights';
-import { href, query } from '../../app/router';
+import { type List, ListPage } from '../../app/list-page';
+import { may } from '../../app/rights';
+import { href } from '../../app/router';
 import { dateTime, relative, t } from '../../text/text';
-import { LinkButton } from '../../ui/button';
-import { sortBy, sortIn } from '../../ui/sort';
 import type { Column } from '../../ui/table';
-import { WindowList } from '../../ui/window-list';
+import { bindingsPath } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
 
 const listRight = { verb: 'list', resource: 'userbindings' };
@@ -19,45 +16,31 @@ const watchRight = { verb: 'watch', resource: 'userbindings' };
 
 type Binding = Schemas['UserBinding'];
 
-export function Page() {
-  useRights([listRight, createRight, watchRight]);
-  return (
-    <Guarded right={listRight} title={t('bindings.title')}>
-      <Bindings />
-    </Guarded>
-  );
-}
-
 const sortable = ['subject', 'roleRef', 'namespace', 'expiresAt', 'phase', 'creationTimestamp'];
 
-function Bindings() {
-  const asked = { search: query.value.get('q') ?? '', sortBy: sortBy(sortIn(query.value, sortable)) };
-  const windows = useWindows<Binding>({
-    key: `bindings?${JSON.stringify(asked)}`,
-    fetch: (page, signal) => bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
-    follow: may(watchRight) ? followObjects<Binding>('api/kubernetes/apis/auth.platform.io/v1/userbindings') : undefined,
-  });
-  return (
-    <WindowList
-      label={t('bindings.title')}
-      search={t('bindings.search')}
-      none={t('bindings.none')}
-      windows={windows}
-      columns={columns()}
-      sortable={sortable}
-      nameOf={subjectsOf}
-      buttons={
-        may(createRight) ? (
-          <LinkButton to="/bindings/new" kind="main" icon={Plus}>
-            {t('bindings.new')}
-          </LinkButton>
-        ) : (
-          <RefusedMenu of={[{ rights: [createRight], label: t('bindings.new'), icon: Plus }]} />
-        )
-      }
-    />
-  );
-}
+const bindingList = (): List<Binding> => ({
+  key: 'bindings',
+  label: t('bindings.title'),
+  none: t('bindings.none'),
+  search: t('bindings.search'),
+  columns: columns(),
+  sortable,
+  nameOf: subjectsOf,
+  fetch:
+    ({ parameters }) =>
+    (page, signal) =>
+      bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { ...parameters, page, limit: windowSize } }, signal })),
+  follow: may(watchRight) ? () => followObjects<Binding>(bindingsPath) : undefined,
+});
+
+export const Page = () => (
+  <ListPage
+    list={bindingList()}
+    right={listRight}
+    rights={[watchRight]}
+    offers={[{ rights: [createRight], label: t('bindings.new'), icon: Plus, to: '/bindings/new', isMain: true }]}
+  />
+);
 
 const columns = (): readonly Column<Binding>[] => [
   {

@@ -8,12 +8,9 @@ import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { instant, localTime } from '../../ui/local-time';
 import { toast } from '../../ui/toast';
-import { asRead } from './as-read';
+import { asRead, bindingsPath } from './as-read';
 
 type Binding = Schemas['UserBinding'];
-
-/** By the Kubernetes API: the service has no operation of its own that changes a binding. */
-export const bindingsPath = 'api/kubernetes/apis/auth.platform.io/v1/userbindings';
 
 interface EditTermProps {
   binding: Binding;

@@ -1,19 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { followObjects, useWindows } from '../../api/use-windows';
+import { followObjects } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
-import { Guarded } from '../../app/guarded';
-import { RefusedMenu } from '../../app/refused-menu';
-import { may, useRights } from '../../app/rights';
-import { href, navigate, query } from '../../app/router';
+import { type List, ListPage } from '../../app/list-page';
+import { may } from '../../app/rights';
+import { href, navigate } from '../../app/router';
 import { count, dateOnly, t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
-import { sortBy, sortIn } from '../../ui/sort';
 import type { Column } from '../../ui/table';
-import { WindowList } from '../../ui/window-list';
 
 const listRight = { verb: 'list', resource: 'groups' };
 const createRight = { verb: 'create', resource: 'groups' };
@@ -21,59 +17,37 @@ const watchRight = { verb: 'watch', resource: 'groups' };
 
 type Group = Schemas['Group'];
 
-export function Page() {
-  useRights([listRight, createRight, watchRight]);
-  return (
-    <Guarded right={listRight} title={t('groups.title')}>
-      <Groups />
-    </Guarded>
-  );
-}
-
 const sortable = ['name', 'displayName', 'memberCount', 'creationTimestamp'];
 
-function Groups() {
+const groupList = (): List<Group> => ({
+  key: 'groups',
+  label: t('groups.title'),
+  none: t('groups.none'),
+  search: t('groups.search'),
+  columns: columns(),
+  sortable,
+  nameOf: ({ metadata, spec }) => spec.displayName || metadata.name,
+  fetch:
+    ({ parameters }) =>
+    (page, signal) =>
+      bodyOf(api.GET('/auth/v1/groups', { params: { query: { ...parameters, page, limit: windowSize } }, signal })),
+  follow: may(watchRight) ? () => followObjects<Group>('api/kubernetes/apis/auth.platform.io/v1/groups') : undefined,
+});
+
+export function Page() {
   const isOpen = useSignal(false);
-  const asked = { search: query.value.get('q') ?? '', sortBy: sortBy(sortIn(query.value, sortable)) };
-  const windows = useWindows<Group>({
-    key: `groups?${JSON.stringify(asked)}`,
-    fetch: (page, signal) => bodyOf(api.GET('/auth/v1/groups', { params: { query: { ...asked, page, limit: windowSize } }, signal })),
-    follow: may(watchRight) ? followObjects<Group>('api/kubernetes/apis/auth.platform.io/v1/groups') : undefined,
-  });
+  const show = (isShown: boolean) => () => {
+    isOpen.value = isShown;
+  };
   return (
-    <>
-      <WindowList
-        label={t('groups.title')}
-        search={t('groups.search')}
-        none={t('groups.none')}
-        windows={windows}
-        columns={columns()}
-        sortable={sortable}
-        nameOf={({ metadata, spec }) => spec.displayName || metadata.name}
-        buttons={
-          may(createRight) ? (
-            <Button
-              kind="main"
-              icon={Plus}
-              onClick={() => {
-                isOpen.value = true;
-              }}
-            >
-              {t('groups.new')}
-            </Button>
-          ) : (
-            <RefusedMenu of={[{ rights: [createRight], label: t('groups.new'), icon: Plus }]} />
-          )
-        }
-      />
-      {isOpen.value && (
-        <NewGroup
-          onClose={() => {
-            isOpen.value = false;
-          }}
-        />
-      )}
-    </>
+    <ListPage
+      list={groupList()}
+      right={listRight}
+      rights={[watchRight]}
+      offers={[{ rights: [createRight], label: t('groups.new'), icon: Plus, to: show(true), isMain: true }]}
+    >
+      {isOpen.value && <NewGroup onClose={show(false)} />}
+    </ListPage>
   );
 }
 

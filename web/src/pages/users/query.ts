@@ -2,8 +2,7 @@
 import type { Ref } from '../../../template/atrium-console';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { type FetchSlice, windowSize } from '../../api/windows';
-import { sortBy, sortIn } from '../../ui/sort';
-import type { Sort } from '../../ui/table';
+import type { Asked } from '../../app/list-page';
 
 export type User = Schemas['User'];
 
@@ -19,40 +18,20 @@ export const refOfUser = ({ metadata: { name, uid } }: User): Ref => ({
 export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
 export const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];
 
-export interface UsersQuery {
-  search: string;
-  phase: string;
-  source: string;
-  sort: Sort;
-}
-
-export function usersQuery(query: URLSearchParams): UsersQuery {
-  return {
-    search: query.get('q') ?? '',
-    phase: query.get('phase') ?? '',
-    source: query.get('source') ?? '',
-    sort: sortIn(query, sortable),
-  };
-}
-
 const escaped = (value: string) => value.replaceAll(',', '\\,');
 
 /** As the service is asked: by the list, and by the live list. */
-function listParameters({ search, phase, source, sort }: UsersQuery) {
+function listParameters({ parameters, chosen: { phase = '', source = '' } }: Asked) {
   const filterBy = [phase && `phase,${escaped(phase)}`, source && `connector_type,${escaped(source)}`].filter((text) => text !== '');
-  return {
-    ...(search && { search: search.slice(0, 128) }),
-    ...(filterBy.length > 0 && { filterBy }),
-    sortBy: sortBy(sort),
-  };
+  return { ...parameters, ...(filterBy.length > 0 && { filterBy }) };
 }
 
 export const fetchUsers =
-  (asked: UsersQuery): FetchSlice<User> =>
+  (asked: Asked): FetchSlice<User> =>
   (page, signal) =>
     bodyOf(api.GET('/auth/v2/users', { params: { query: { ...listParameters(asked), page, limit: windowSize } }, signal }));
 
-export function liveAddress(asked: UsersQuery, resourceVersion: string): string {
+export function liveAddress(asked: Asked, resourceVersion: string): string {
   const { search, filterBy = [] } = listParameters(asked);
   const query = new URLSearchParams({ watch: 'true', resourceVersion, ...(search && { search }) });
   for (const filter of filterBy) query.append('filterBy', filter);

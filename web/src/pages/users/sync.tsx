@@ -1,9 +1,6 @@
-import { useSignal } from '@preact/signals';
-import { RefreshCw } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
 import { Failure, Notice, Skeleton } from '../../ui/state';
@@ -13,31 +10,11 @@ type Result = Schemas['UserSyncResult'];
 
 const synchronise = (dryRun: boolean) => bodyOf(api.PUT('/auth/v1/users/sync', { body: { dryRun } })) as Promise<Result>;
 
-/** Synchronises with the directories. First it is tried: the button then says what will happen. */
-export function Sync({ onDone }: { onDone: () => void }) {
-  const isOpen = useSignal(false);
-  const close = () => {
-    isOpen.value = false;
-  };
-  return (
-    <>
-      <Button
-        icon={RefreshCw}
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t('sync.title')}
-      </Button>
-      {isOpen.value && <Try onClose={close} onDone={onDone} />}
-    </>
-  );
-}
-
 const sum = (result: Result, what: 'created' | 'updated' | 'invalidated' | 'restored' | 'linked' | 'failed') =>
   result.connectors.reduce((total, connector) => total + connector[what], 0);
 
-function Try({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
+/** Synchronises with the directories. A dry run says first what changes. */
+export function Sync({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const load = useLoad('sync/try', () => synchronise(true));
   const result = load.isBusy.value ? undefined : load.data.value;
   async function run(): Promise<void> {
