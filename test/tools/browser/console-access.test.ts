@@ -100,6 +100,20 @@ describe('access on the console', () => {
     expect(await status()).to.equal(401);
   });
 
+  it('N2 shows tokens of others on request only, each with its owner', async () => {
+    await page.goto(`${demo.url}/tokens`);
+    await page.getByText('There are no access tokens.').waitFor();
+    await page.getByLabel('Owner').selectOption('Tokens of all users');
+    const row = page.getByRole('row', { name: /Nightly report/ });
+    await row.getByRole('link', { name: 'manager@example.com' }).waitFor();
+    await page.getByRole('searchbox').fill('none of these');
+    await page.getByText('No entry matches the filter.').waitFor();
+    await press(page, 'Clear the filter');
+    await page.getByText('There are no access tokens.').waitFor();
+
+    expect(new URL(page.url()).search).to.equal('');
+  });
+
   it('ends another session of the same user', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();

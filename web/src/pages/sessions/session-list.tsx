@@ -1,94 +1,81 @@
-import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { refetch, useLoad } from '../../api/load';
+import { refetch } from '../../api/load';
+import { windowSize } from '../../api/windows';
+import { type List, ListPart } from '../../app/list-page';
 import { dateTime, relative, t } from '../../text/text';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Loaded } from '../../ui/loaded';
-import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
-import { toast } from '../../ui/toast';
+import { useRowAction } from '../../ui/row-action';
+import type { Column } from '../../ui/table';
 
 type Session = Schemas['Session'];
 
 interface SessionListProps {
-  /** Whose; without it the caller's own. */
+  /** The caller, unless it is given. */
   user?: string;
   mayEnd: boolean;
 }
 
 /** The present device first. */
-export function SessionList({ user, mayEnd }: SessionListProps) {
-  const ending = useSignal<Session | undefined>(undefined);
-  const load = useLoad(`sessions/${user ?? ''}`, (signal) =>
-    bodyOf(api.GET('/auth/v1/sessions', { params: { query: { limit: 200, ...(user && { user }) } }, signal })),
-  );
-  async function end({ metadata }: Session): Promise<void> {
-    await api.DELETE('/auth/v1/sessions/{name}', { params: { path: { name: metadata.name } } });
-    await refetch('sessions/');
-    toast('ok', t('sessions.ended'));
-    ending.value = undefined;
-  }
+const presentFirst = (sessions: readonly Session[]): Session[] =>
+  [...sessions].sort((one, other) => Number(other.current === true) - Number(one.current === true));
+
+/** Sessions of a user, and the dialog that ends one. */
+export function useSessions({ user, mayEnd }: SessionListProps) {
+  const { column, dialog } = useRowAction<Session>({
+    label: t('sessions.end'),
+    isOffered: ({ current }) => mayEnd && !current,
+    title: () => t('sessions.endThis'),
+    about: ({ spec }) => deviceOf(spec.userAgent),
+    async act({ metadata: { name } }) {
+      await api.DELETE('/auth/v1/sessions/{name}', { params: { path: { name } } });
+      await refetch('sessions/');
+    },
+    done: t('sessions.ended'),
+  });
+  const list: List<Session> = {
+    key: `sessions/${user ?? ''}`,
+    label: t('sessions.title'),
+    none: t('sessions.none'),
+    columns: [...columns(), column],
+    nameOf: ({ spec }) => deviceOf(spec.userAgent),
+    fetch: () => async (page, signal) => {
+      const slice = await bodyOf(
+        api.GET('/auth/v1/sessions', { params: { query: { page, limit: windowSize, ...(user && { user }) } }, signal }),
+      );
+      return { ...slice, items: presentFirst(slice.items) };
+    },
+    isShort: true,
+  };
+  return { list, dialog };
+}
+
+export function SessionList(props: SessionListProps) {
+  const { list, dialog } = useSessions(props);
   return (
     <>
-      <Loaded load={load}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty text={t('sessions.none')} />
-          ) : (
-            <PlainTable
-              label={t('sessions.title')}
-              rows={[...items].sort((one, other) => Number(other.current === true) - Number(one.current === true))}
-              idOf={({ metadata }) => metadata.name}
-              columns={[
-                {
-                  title: t('sessions.device'),
-                  cell: ({ spec, current }: Session) => (
-                    <>
-                      <span class="strong">{deviceOf(spec.userAgent)}</span> {current && <span class="chip">{t('sessions.this')}</span>}
-                    </>
-                  ),
-                },
-                { title: t('users.source'), cell: ({ spec }) => spec.source },
-                {
-                  title: t('sessions.began'),
-                  cell: ({ spec }) => <span title={dateTime(spec.createdAt)}>{relative(spec.createdAt)}</span>,
-                },
-                { title: t('sessions.ends'), cell: ({ spec }) => dateTime(spec.idleExpiration ?? spec.expiration) },
-                {
-                  title: '',
-                  cell: (session) =>
-                    mayEnd &&
-                    !session.current && (
-                      <Button
-                        kind="quiet"
-                        onClick={() => {
-                          ending.value = session;
-                        }}
-                      >
-                        {t('sessions.end')}
-                      </Button>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-      {ending.value && (
-        <Confirm
-          title={t('sessions.endThis')}
-          onClose={() => {
-            ending.value = undefined;
-          }}
-          onConfirm={() => (ending.value ? end(ending.value) : Promise.resolve())}
-        >
-          <p>{deviceOf(ending.value.spec.userAgent)}</p>
-        </Confirm>
-      )}
+      <ListPart list={list} />
+      {dialog}
     </>
   );
 }
+
+const columns = (): Column<Session>[] => [
+  {
+    id: 'name',
+    title: t('sessions.device'),
+    cell: ({ spec, current }) => (
+      <>
+        <span class="strong">{deviceOf(spec.userAgent)}</span> {current && <span class="chip">{t('sessions.this')}</span>}
+      </>
+    ),
+  },
+  { id: 'source', title: t('users.source'), cell: ({ spec }) => spec.source },
+  {
+    id: 'began',
+    title: t('sessions.began'),
+    cell: ({ spec }) => <span title={dateTime(spec.createdAt)}>{relative(spec.createdAt)}</span>,
+  },
+  { id: 'ends', title: t('sessions.ends'), cell: ({ spec }) => dateTime(spec.idleExpiration ?? spec.expiration) },
+];
 
 const browsers = [
   ['Edge', /Edg\//],

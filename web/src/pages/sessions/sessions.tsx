@@ -1,14 +1,12 @@
+import { ListPage } from '../../app/list-page';
 import { t } from '../../text/text';
-import { SessionList } from './session-list';
+import { useSessions } from './session-list';
 
 export function Page() {
+  const { list, dialog } = useSessions({ mayEnd: true });
   return (
-    <section class="page">
-      <header class="page-head">
-        <h1 tabIndex={-1}>{t('sessions.title')}</h1>
-      </header>
-      <p class="muted measure">{t('sessions.what')}</p>
-      <SessionList mayEnd />
-    </section>
+    <ListPage list={list} about={t('sessions.what')}>
+      {dialog}
+    </ListPage>
   );
 }

@@ -1,77 +1,77 @@
-import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { refetch, useLoad } from '../../api/load';
+import { refetch } from '../../api/load';
+import { type FetchSlice, windowSize } from '../../api/windows';
+import { type Asked, type List, ListPart } from '../../app/list-page';
+import { href } from '../../app/router';
 import { dateOnly, relative, t } from '../../text/text';
-import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/confirm';
-import { Loaded } from '../../ui/loaded';
-import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
-import { toast } from '../../ui/toast';
+import { useRowAction } from '../../ui/row-action';
+import type { Column } from '../../ui/table';
 
 type Token = Schemas['AccessToken'];
 
+interface TokenListProps {
+  /** Without it all tokens that the caller may list, each with its owner. */
+  user: string | undefined;
+  mayRevoke: (token: Token) => boolean;
+}
+
+const fetchTokens =
+  (user: string | undefined) =>
+  ({ parameters }: Pick<Asked, 'parameters'>): FetchSlice<Token> =>
+  (page, signal) =>
+    bodyOf(
+      api.GET('/auth/v1/accesstokens', { params: { query: { ...parameters, page, limit: windowSize, ...(user && { user }) } }, signal }),
+    );
+
+/** Tokens of a user or of all users, and the dialog that revokes one. */
+export function useTokens({ user, mayRevoke }: TokenListProps) {
+  const { column, dialog } = useRowAction<Token>({
+    label: t('tokens.revoke'),
+    isOffered: mayRevoke,
+    title: ({ spec }) => t('tokens.revokeOf', { name: spec.description }),
+    about: () => t('tokens.revokeWhat'),
+    async act({ metadata: { name } }) {
+      await api.DELETE('/auth/v1/accesstokens/{id}', { params: { path: { id: name } } });
+      await refetch('tokens/');
+    },
+    done: t('tokens.revoked'),
+  });
+  const list: List<Token> = {
+    key: `tokens/${user ?? ''}`,
+    label: t('tokens.title'),
+    none: t('tokens.none'),
+    columns: [...columns(user === undefined), column],
+    nameOf: ({ spec }) => spec.description,
+    fetch: fetchTokens(user),
+    isShort: true,
+  };
+  return { list, dialog };
+}
+
 export function TokenList({ user, mayRevoke }: { user: string; mayRevoke: boolean }) {
-  const ending = useSignal<Token | undefined>(undefined);
-  const load = useLoad(`tokens/${user}`, (signal) =>
-    bodyOf(api.GET('/auth/v1/accesstokens', { params: { query: { limit: 200, user } }, signal })),
-  );
-  async function revoke({ metadata }: Token): Promise<void> {
-    await api.DELETE('/auth/v1/accesstokens/{id}', { params: { path: { id: metadata.name } } });
-    await refetch('tokens/');
-    toast('ok', t('tokens.revoked'));
-    ending.value = undefined;
-  }
+  const { list, dialog } = useTokens({ user, mayRevoke: () => mayRevoke });
   return (
     <>
-      <Loaded load={load}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty text={t('tokens.none')} />
-          ) : (
-            <PlainTable
-              label={t('tokens.title')}
-              rows={items}
-              idOf={({ metadata }) => metadata.name}
-              columns={[
-                { title: t('tokens.description'), cell: ({ spec }: Token) => <span class="strong">{spec.description}</span> },
-                { title: t('tokens.id'), cell: ({ metadata }) => <code>{metadata.name}</code> },
-                {
-                  title: t('tokens.used'),
-                  cell: ({ status }) =>
-                    status?.lastUsedTime ? relative(status.lastUsedTime) : <span class="muted">{t('users.never')}</span>,
-                },
-                { title: t('tokens.expires'), cell: ({ spec }) => (spec.expiration ? dateOnly(spec.expiration) : t('tokens.never')) },
-                {
-                  title: '',
-                  cell: (token) =>
-                    mayRevoke && (
-                      <Button
-                        kind="quiet"
-                        onClick={() => {
-                          ending.value = token;
-                        }}
-                      >
-                        {t('tokens.revoke')}
-                      </Button>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-      {ending.value && (
-        <Confirm
-          title={t('tokens.revokeOf', { name: ending.value.spec.description })}
-          onClose={() => {
-            ending.value = undefined;
-          }}
-          onConfirm={() => (ending.value ? revoke(ending.value) : Promise.resolve())}
-        >
-          <p>{t('tokens.revokeWhat')}</p>
-        </Confirm>
-      )}
+      <ListPart list={list} />
+      {dialog}
     </>
   );
 }
+
+const columns = (hasOwners: boolean): Column<Token>[] => [
+  { id: 'name', title: t('tokens.description'), cell: ({ spec }) => <span class="strong">{spec.description}</span> },
+  ...(hasOwners ? [ownerColumn()] : []),
+  { id: 'id', title: t('tokens.id'), cell: ({ metadata }) => <code>{metadata.name}</code> },
+  {
+    id: 'used',
+    title: t('tokens.used'),
+    cell: ({ status }) => (status?.lastUsedTime ? relative(status.lastUsedTime) : <span class="muted">{t('users.never')}</span>),
+  },
+  { id: 'expires', title: t('tokens.expires'), cell: ({ spec }) => (spec.expiration ? dateOnly(spec.expiration) : t('tokens.never')) },
+];
+
+const ownerColumn = (): Column<Token> => ({
+  id: 'owner',
+  title: t('tokens.owner'),
+  cell: ({ spec: { owner, ownerEmail } }) => <a href={href(`/users/${owner}`)}>{ownerEmail || owner}</a>,
+});

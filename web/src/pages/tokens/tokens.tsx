@@ -2,44 +2,56 @@ import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { refetch } from '../../api/load';
+import { ListPage } from '../../app/list-page';
+import { may } from '../../app/rights';
+import { query } from '../../app/router';
 import { person } from '../../app/session';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
-import { Empty } from '../../ui/state';
-import { TokenList } from './token-list';
+import { useTokens } from './token-list';
+
+const listRight = { verb: 'list', resource: 'accesstokens' };
+const deleteRight = { verb: 'delete', resource: 'accesstokens' };
+
+/** The caller's own tokens, or on request those of all users, for callers who may list them. */
+function useShownTokens() {
+  const own = person.value?.ext.user;
+  const mayListAll = may(listRight) === true;
+  const isOfAll = mayListAll && query.value.get('of') === 'all';
+  const { list, dialog } = useTokens({
+    user: isOfAll ? undefined : (own ?? ''),
+    mayRevoke: ({ spec }) => spec.owner === own || may(deleteRight) === true,
+  });
+  const filter = { name: 'of', label: t('tokens.owner'), any: t('tokens.own'), options: [['all', t('tokens.ofAll')]] } as const;
+  const isNone = !isOfAll && own === undefined;
+  const shown = {
+    ...list,
+    ...(isOfAll && { search: t('tokens.search') }),
+    ...(mayListAll && { filters: [filter] }),
+    ...(isNone && { fetch: () => async () => ({ items: [], total: 0, metadata: { resourceVersion: '' } }) }),
+  };
+  return { list: shown, dialog };
+}
 
 export function Page() {
   const isOpen = useSignal(false);
-  const own = person.value?.ext.user;
+  const { list, dialog } = useShownTokens();
+  const show = (isShown: boolean) => () => {
+    isOpen.value = isShown;
+  };
   return (
-    <section class="page">
-      <header class="page-head">
-        <h1 tabIndex={-1}>{t('tokens.title')}</h1>
-        <div class="buttons">
-          <Button
-            kind="main"
-            icon={Plus}
-            onClick={() => {
-              isOpen.value = true;
-            }}
-          >
-            {t('tokens.new')}
-          </Button>
-        </div>
-      </header>
-      <p class="muted measure">{t('tokens.what')}</p>
-      {own ? <TokenList user={own} mayRevoke /> : <Empty text={t('tokens.none')} />}
-      {isOpen.value && (
-        <NewToken
-          onClose={() => {
-            isOpen.value = false;
-          }}
-        />
-      )}
-    </section>
+    <ListPage
+      list={list}
+      rights={[listRight, deleteRight]}
+      about={t('tokens.what')}
+      offers={[{ rights: [], label: t('tokens.new'), icon: Plus, to: show(true), isMain: true }]}
+    >
+      {dialog}
+      {isOpen.value && <NewToken onClose={show(false)} />}
+    </ListPage>
   );
 }
 
