@@ -1,5 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { ChevronDown } from 'lucide';
+import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../text/text';
 import { Icon } from './icon';
@@ -24,10 +25,8 @@ interface ComboboxProps {
 
 const shownAtOnce = 50;
 
-/** A text with suggestions below it, moved through by arrows (APG: editable combobox with list autocomplete). Other texts may be typed. */
-export function Combobox({ id, label, value, suggestions, attributes }: ComboboxProps) {
-  const input = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLDivElement>(null);
+/** The state of the list: open or not, the active suggestion, and the suggestions that match what is typed. */
+function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestions']) {
   const isOpen = useSignal(false);
   /** All are shown until something is typed. */
   const isTyped = useSignal(false);
@@ -38,24 +37,6 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
   const [first] = fitting;
   const isWhole = isTyped.value && fitting.length === 1 && first?.value.toLowerCase() === words && first.refused === undefined;
   const isShown = isOpen.value && fitting.length > 0 && !isWhole;
-
-  useEffect(() => {
-    const [field, popup] = [input.current, list.current];
-    if (!isShown || !field || !popup) return;
-    popup.showPopover();
-    place(field, popup);
-    const close = (event: Event) => {
-      if (event.target !== popup) hide();
-    };
-    addEventListener('scroll', close, true);
-    addEventListener('resize', close);
-    return () => {
-      removeEventListener('scroll', close, true);
-      removeEventListener('resize', close);
-      popup.hidePopover();
-    };
-  }, [isShown, fitting.length]);
-  useEffect(() => list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' }), [active.value]);
 
   function hide(): void {
     isOpen.value = false;
@@ -72,6 +53,12 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
     isTyped.value = false;
     hide();
   }
+  function type(text: string): void {
+    value.value = text;
+    isTyped.value = true;
+    isOpen.value = true;
+    active.value = -1;
+  }
   /** The next one in a direction, round and round; from none to the first or the last, and at the opening to what is chosen. */
   function move(step: 1 | -1): void {
     const count = Math.max(1, isShown ? fitting.length : Math.min(all.length, shownAtOnce));
@@ -79,27 +66,57 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
     const first = chosen >= 0 && chosen < count ? chosen : step > 0 ? 0 : count - 1;
     show(active.value < 0 ? first : (active.value + step + count) % count);
   }
-  /** @returns whether the key was for the list */
-  function act({ key, altKey }: KeyboardEvent): boolean {
-    const chosen = isShown ? fitting[active.value] : undefined;
-    if (key === 'ArrowDown' && altKey) show(-1);
-    else if (key === 'ArrowDown') move(1);
-    else if (key === 'ArrowUp') move(-1);
-    else if (key === 'Enter' && chosen) choose(chosen);
-    else if (key === 'Escape') {
-      // Suggestions that come later stay closed, too.
-      const wasShown = isShown;
-      hide();
-      return wasShown;
-    } else return false;
-    return true;
-  }
-  function onKeyDown(event: KeyboardEvent): void {
-    if (!act(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
+  return { fitting, isShown, active: active.value, hide, show, choose, type, move };
+}
 
+type Options = ReturnType<typeof useOptions>;
+
+function onKeyDown(event: KeyboardEvent, options: Options): void {
+  const { key, altKey } = event;
+  const chosen = options.isShown ? options.fitting[options.active] : undefined;
+  // Suggestions may come after the key.
+  if (key === 'Escape') options.hide();
+  if (key === 'ArrowDown' && altKey) options.show(-1);
+  else if (key === 'ArrowDown') options.move(1);
+  else if (key === 'ArrowUp') options.move(-1);
+  else if (key === 'Enter' && chosen) options.choose(chosen);
+  else if (key !== 'Escape' || !options.isShown) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** Shows the list below its field for as long as neither is moved. */
+function usePopup(
+  input: RefObject<HTMLInputElement | null>,
+  list: RefObject<HTMLDivElement | null>,
+  { isShown, fitting, active, hide }: Options,
+): void {
+  useEffect(() => {
+    const [field, popup] = [input.current, list.current];
+    if (!isShown || !field || !popup) return;
+    popup.showPopover();
+    place(field, popup);
+    const close = (event: Event) => {
+      if (event.target !== popup) hide();
+    };
+    addEventListener('scroll', close, true);
+    addEventListener('resize', close);
+    return () => {
+      removeEventListener('scroll', close, true);
+      removeEventListener('resize', close);
+      popup.hidePopover();
+    };
+  }, [isShown, fitting.length]);
+  useEffect(() => list.current?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
+}
+
+/** A text with suggestions below it, moved through by arrows (APG: editable combobox with list autocomplete). Other texts may be typed. */
+export function Combobox({ id, label, value, suggestions, attributes }: ComboboxProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const options = useOptions(value, suggestions);
+  const { fitting, isShown, active } = options;
+  usePopup(input, list, options);
   return (
     <div class="combobox">
       <input
@@ -112,15 +129,10 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
         aria-expanded={isShown}
         aria-controls={`${id}list`}
         aria-autocomplete="list"
-        aria-activedescendant={isShown && active.value >= 0 ? `${id}option${active.value}` : undefined}
-        onInput={({ currentTarget }) => {
-          value.value = currentTarget.value;
-          isTyped.value = true;
-          isOpen.value = true;
-          active.value = -1;
-        }}
-        onKeyDown={onKeyDown}
-        onBlur={hide}
+        aria-activedescendant={isShown && active >= 0 ? `${id}option${active}` : undefined}
+        onInput={({ currentTarget }) => options.type(currentTarget.value)}
+        onKeyDown={(event) => onKeyDown(event, options)}
+        onBlur={options.hide}
       />
       <button
         type="button"
@@ -129,34 +141,44 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
           input.current?.focus();
-          if (isShown) hide();
-          else show(-1);
+          if (isShown) options.hide();
+          else options.show(-1);
         }}
       >
         <Icon of={ChevronDown} />
       </button>
       <div ref={list} id={`${id}list`} popover="manual" role="listbox" class="menu options" aria-label={t('combobox.list', { label })}>
         {fitting.map((one, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: its keys are those of the input, which keeps the focus
-          <div
-            key={one.value}
-            id={`${id}option${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === active.value}
-            aria-disabled={one.refused !== undefined}
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={() => choose(one)}
-          >
-            {one.value}
-            {one.label && <span class="muted small"> {one.label}</span>}
-            {one.refused && <div class="small">{one.refused}</div>}
-          </div>
+          <Option key={one.value} id={`${id}option${index}`} of={one} isActive={index === active} onChoose={options.choose} />
         ))}
       </div>
     </div>
   );
 }
+
+interface OptionProps {
+  id: string;
+  of: Suggestion;
+  isActive: boolean;
+  onChoose: (chosen: Suggestion) => void;
+}
+
+const Option = ({ id, of, isActive, onChoose }: OptionProps) => (
+  // biome-ignore lint/a11y/useKeyWithClickEvents: its keys are those of the input, which keeps the focus
+  <div
+    id={id}
+    role="option"
+    tabIndex={-1}
+    aria-selected={isActive}
+    aria-disabled={of.refused !== undefined}
+    onMouseDown={(event) => event.preventDefault()}
+    onClick={() => onChoose(of)}
+  >
+    {of.value}
+    {of.label && <span class="muted small"> {of.label}</span>}
+    {of.refused && <div class="small">{of.refused}</div>}
+  </div>
+);
 
 /** Below the field, or above it where there is more room. */
 function place(field: HTMLElement, popup: HTMLElement): void {

@@ -21,7 +21,7 @@ import { Empty, Notice } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { toast } from '../../ui/toast';
 
-type Open = 'add' | 'delete' | { name: string; email: string } | undefined;
+type Open = 'add' | 'delete' | Member | undefined;
 
 const rightsOf = (name: string) => ({
   get: { verb: 'get', resource: 'groups', name },
@@ -66,35 +66,14 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
     const timer = setTimeout(() => void load.reload(), 1000);
     return () => clearTimeout(timer);
   }, [load.data.value]);
-  const isLocal = load.data.value?.spec.refConnector === undefined;
-  const mayChange = isLocal && may(rights.patch) === true && may(rights.members) === true;
+  const isLocal = isOfConsole(load.data.value);
+  const mayChange = mayChangeMembers(name, load.data.value);
   return (
     <section class="page">
       <p class="crumb">
         <a href={href('/groups')}>{t('groups.title')}</a>
       </p>
-      <header class="page-head">
-        <h1 tabIndex={-1}>{load.data.value?.spec.displayName || name}</h1>
-        <code>{isLocal ? `local:${name}` : name}</code>
-        <div class="buttons">
-          {mayChange && (
-            <Button kind="main" icon={UserPlus} onClick={show('add')}>
-              {t('groups.add')}
-            </Button>
-          )}
-          {may(rights.remove) && (
-            <Button kind="danger" icon={Trash2} onClick={show('delete')}>
-              {t('user.delete')}
-            </Button>
-          )}
-          <RefusedMenu
-            of={[
-              ...(isLocal ? [{ rights: [rights.patch, rights.members], label: t('groups.add'), icon: UserPlus }] : []),
-              { rights: [rights.remove], label: t('user.delete'), icon: Trash2 },
-            ]}
-          />
-        </div>
-      </header>
+      <Head name={name} group={load.data.value} show={show} />
       {load.data.value?.spec.description && <p class="measure">{load.data.value.spec.description}</p>}
       {!isLocal && <Notice kind="info">{t('groups.ofIssuer')}</Notice>}
       {isLocal && may(rights.patch) === true && may(rights.members) === false && (
@@ -111,30 +90,7 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
       {load.data.value && <PluginTab id={tab} of={refOf(load.data.value)} />}
       <Loaded load={load}>
         {(group: Schemas['Group']) =>
-          tab !== 'members' ? null : membersOf(group).length === 0 ? (
-            <Empty text={t('groups.noMembers')} />
-          ) : (
-            <PlainTable
-              label={t('groups.members')}
-              rows={membersOf(group)}
-              idOf={(member) => member.name}
-              columns={[
-                { title: t('users.email'), cell: (member) => <a href={href(`/users/${member.name}`)}>{member.email || member.name}</a> },
-                ...(mayChange
-                  ? [
-                      {
-                        title: '',
-                        cell: (member: { name: string; email: string }) => (
-                          <Button kind="quiet" onClick={show(member)}>
-                            {t('groups.remove')}
-                          </Button>
-                        ),
-                      },
-                    ]
-                  : []),
-              ]}
-            />
-          )
+          tab === 'members' && <Members members={membersOf(group)} onRemove={mayChange ? (member) => show(member)() : undefined} />
         }
       </Loaded>
       {open.value === 'add' && <AddMember group={name} onClose={close} />}
@@ -156,8 +112,69 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
   );
 }
 
+interface HeadProps {
+  name: string;
+  group: Schemas['Group'] | undefined;
+  show: (what: Open) => () => void;
+}
+
+const isOfConsole = (group: Schemas['Group'] | undefined) => group?.spec.refConnector === undefined;
+
+/** Members of a local group are added by callers who may give what the group has. */
+const mayChangeMembers = (name: string, group: Schemas['Group'] | undefined) =>
+  isOfConsole(group) && may(rightsOf(name).patch) === true && may(rightsOf(name).members) === true;
+
+function Head({ name, group, show }: HeadProps) {
+  const rights = rightsOf(name);
+  const add = { rights: [rights.patch, rights.members], label: t('groups.add'), icon: UserPlus };
+  return (
+    <header class="page-head">
+      <h1 tabIndex={-1}>{group?.spec.displayName || name}</h1>
+      <code>{isOfConsole(group) ? `local:${name}` : name}</code>
+      <div class="buttons">
+        {mayChangeMembers(name, group) && (
+          <Button kind="main" icon={UserPlus} onClick={show('add')}>
+            {t('groups.add')}
+          </Button>
+        )}
+        {may(rights.remove) && (
+          <Button kind="danger" icon={Trash2} onClick={show('delete')}>
+            {t('user.delete')}
+          </Button>
+        )}
+        <RefusedMenu of={[...(isOfConsole(group) ? [add] : []), { rights: [rights.remove], label: t('user.delete'), icon: Trash2 }]} />
+      </div>
+    </header>
+  );
+}
+
+interface Member {
+  name: string;
+  email: string;
+}
+
+function Members({ members, onRemove }: { members: readonly Member[]; onRemove: ((member: Member) => void) | undefined }) {
+  if (members.length === 0) return <Empty text={t('groups.noMembers')} />;
+  const remove = (member: Member) => (
+    <Button kind="quiet" onClick={() => onRemove?.(member)}>
+      {t('groups.remove')}
+    </Button>
+  );
+  return (
+    <PlainTable
+      label={t('groups.members')}
+      rows={members}
+      idOf={({ name }) => name}
+      columns={[
+        { title: t('users.email'), cell: ({ name, email }) => <a href={href(`/users/${name}`)}>{email || name}</a> },
+        ...(onRemove ? [{ title: '', cell: remove }] : []),
+      ]}
+    />
+  );
+}
+
 /** Who is a member stands in the spec at once; the controller adds how they are called. */
-const membersOf = ({ spec, status }: Schemas['Group']): { name: string; email: string }[] =>
+const membersOf = ({ spec, status }: Schemas['Group']): Member[] =>
   spec.refConnector
     ? (status?.members ?? [])
     : (spec.users ?? []).map(({ name }) => ({ name, email: status?.members?.find((member) => member.name === name)?.email ?? '' }));
@@ -168,7 +185,7 @@ function check({ items }: Schemas['GroupMembersResult']): void {
   if (failed) throw new Error(failed.message ?? failed.reason);
 }
 
-function RemoveMember({ group, member, onClose }: { group: string; member: { name: string; email: string }; onClose: () => void }) {
+function RemoveMember({ group, member, onClose }: { group: string; member: Member; onClose: () => void }) {
   async function remove(): Promise<void> {
     const parameters = { params: { path: { name: group } }, body: { names: [member.name] } };
     check(await bodyOf(api.DELETE('/auth/v1/groups/{name}/members', parameters)));

@@ -39,44 +39,22 @@ interface Done {
   problem?: string;
 }
 
-function NewUser() {
-  const [email, username, password, role] = [useSignal(''), useSignal(''), useSignal(makePassword()), useSignal('')];
-  const groups = useSignal<readonly string[]>([]);
-  const place = useSignal(noPlace);
-  const running = useSignal<Step | undefined>(undefined);
-  const done = useSignal<readonly Done[]>([]);
-  const left = useSignal<readonly Step[] | undefined>(undefined);
-  const made = useSignal<Schemas['User'] | undefined>(undefined);
+/** Local groups that the caller may add a member to. */
+function useOpenGroups() {
   const isOn = useFeatures();
-  const mayBind = isOn('userBindings') && may(bindingRight);
   const known = useLoad(isOn('groups') && may(groupRight) ? 'groups/local' : undefined, (signal) =>
     bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal })),
   );
   const local = known.data.value?.items.filter(({ spec }) => !spec.refConnector) ?? [];
   useRights(local.map(({ metadata }) => memberRight(metadata.name)));
-  const open = local.filter(({ metadata }) => may(memberRight(metadata.name)));
-  const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
-  const isTouched = email.value !== '' && left.value === undefined;
-  useEffect(() => {
-    setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
-    return () => setGuard(undefined);
-  }, [isTouched]);
+  return local.filter(({ metadata }) => may(memberRight(metadata.name)));
+}
 
-  const heading = useRef<HTMLHeadingElement>(null);
-  async function create(): Promise<void> {
-    // Tried first: what is wrong stands at its field before anything is made.
-    const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
-    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: { spec } });
-    if (role.value) {
-      const body = bindingBody({ kind: 'User', name: email.value }, role.value, place.value);
-      await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body });
-    }
-    const wish = { email: email.value, username: username.value, password: password.value, groups: groups.value, role: role.value };
-    left.value = stepsOf({ ...wish, place: place.value }, (user) => {
-      made.value = user;
-    });
-    await go();
-  }
+/** Steps of a creation: done, running, and left after one that failed. */
+function useSteps() {
+  const running = useSignal<Step | undefined>(undefined);
+  const done = useSignal<readonly Done[]>([]);
+  const left = useSignal<readonly Step[] | undefined>(undefined);
   /** To the first step that fails. */
   async function go(): Promise<void> {
     for (const step of left.value ?? []) {
@@ -93,12 +71,50 @@ function NewUser() {
       }
     }
   }
+  async function begin(steps: readonly Step[]): Promise<void> {
+    left.value = steps;
+    await go();
+  }
+  return { running: running.value, done: done.value, left: left.value, begin, go };
+}
 
+function useFields() {
+  return {
+    ...{ email: useSignal(''), username: useSignal(''), password: useSignal(makePassword()), role: useSignal('') },
+    ...{ groups: useSignal<readonly string[]>([]), place: useSignal(noPlace) },
+  };
+}
+
+function NewUser() {
+  const fields = useFields();
+  const { email, username, password, role, groups, place } = fields;
+  const steps = useSteps();
+  const made = useSignal<Schemas['User'] | undefined>(undefined);
+  const isBegun = steps.left !== undefined;
+  const isTouched = email.value !== '' && !isBegun;
+  useEffect(() => {
+    setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
+    return () => setGuard(undefined);
+  }, [isTouched]);
+  const heading = useRef<HTMLHeadingElement>(null);
   // The form has gone, and the focus with it.
   useLayoutEffect(() => {
-    if (left.value !== undefined) heading.current?.focus();
-  }, [left.value === undefined]);
-
+    if (isBegun) heading.current?.focus();
+  }, [isBegun]);
+  async function create(): Promise<void> {
+    // Tried first: what is wrong stands at its field before anything is made.
+    const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
+    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: { spec } });
+    if (role.value) {
+      const body = bindingBody({ kind: 'User', name: email.value }, role.value, place.value);
+      await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body });
+    }
+    const wish = { email: email.value, username: username.value, password: password.value, groups: groups.value, role: role.value };
+    const begun = stepsOf({ ...wish, place: place.value }, (user) => {
+      made.value = user;
+    });
+    await steps.begin(begun);
+  }
   return (
     <section class="page narrow">
       <p class="crumb">
@@ -109,96 +125,111 @@ function NewUser() {
           {t('users.new')}
         </h1>
       </header>
-      {left.value === undefined ? (
-        <Form isPage action={t('users.create')} onSubmit={create} onCancel={() => navigate('/users')}>
-          <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
-          <Field label={t('users.name')} name="spec.username" value={username} />
-          <Field
-            label={t('users.password')}
-            name="spec.password"
-            value={password}
-            isRequired
-            isCode
-            autocomplete="new-password"
-            hint={t('users.passwordHint')}
-          />
-          {open.length > 0 && (
-            <fieldset>
-              <legend>{t('users.groups')}</legend>
-              {open.map(({ metadata, spec }) => (
-                <CheckField
-                  key={metadata.name}
-                  label={spec.displayName ? `${spec.displayName} (${metadata.name})` : metadata.name}
-                  isChecked={groups.value.includes(metadata.name)}
-                  onChange={(isChecked) => {
-                    groups.value = isChecked ? [...groups.value, metadata.name] : groups.value.filter((name) => name !== metadata.name);
-                  }}
-                />
-              ))}
-            </fieldset>
-          )}
-          {mayBind && (
-            <>
-              <Field
-                label={t('users.role')}
-                name="spec.roleRef"
-                value={role}
-                suggestions={roles.data.value ?? []}
-                hint={t('users.roleHint')}
-              />
-              {role.value && <PlaceChoice place={place} role={role.value} />}
-            </>
-          )}
-        </Form>
+      {isBegun ? (
+        <Progress steps={steps} made={made.value} handOver={`${email.value}\n${password.value}`} />
       ) : (
-        steps()
+        <NewUserForm fields={fields} onSubmit={create} />
       )}
     </section>
   );
+}
 
-  function steps() {
-    const isWhole = left.value?.length === 0;
-    return (
-      <>
-        <ul class="steps" aria-live="polite">
-          {done.value.map(({ step, problem }) => (
-            <li key={step.name + step.what} class={problem === undefined ? 'ok' : 'bad'}>
-              <Icon of={problem === undefined ? CircleCheck : CircleAlert} />
-              <span>{t(`step.${step.name}`, { what: step.what })}</span>
-              {problem !== undefined && (
-                <Notice>
-                  {problem} {step.page?.() && <a href={href(step.page() ?? '')}>{t('step.open')}</a>}
-                </Notice>
-              )}
-            </li>
+interface NewUserFormProps {
+  fields: ReturnType<typeof useFields>;
+  onSubmit: () => Promise<void>;
+}
+
+function NewUserForm({ fields: { email, username, password, role, groups, place }, onSubmit }: NewUserFormProps) {
+  const open = useOpenGroups();
+  const mayBind = useFeatures()('userBindings') && may(bindingRight);
+  const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
+  return (
+    <Form isPage action={t('users.create')} onSubmit={onSubmit} onCancel={() => navigate('/users')}>
+      <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
+      <Field label={t('users.name')} name="spec.username" value={username} />
+      <Field
+        label={t('users.password')}
+        name="spec.password"
+        value={password}
+        isRequired
+        isCode
+        autocomplete="new-password"
+        hint={t('users.passwordHint')}
+      />
+      {open.length > 0 && (
+        <fieldset>
+          <legend>{t('users.groups')}</legend>
+          {open.map(({ metadata, spec }) => (
+            <CheckField
+              key={metadata.name}
+              label={spec.displayName ? `${spec.displayName} (${metadata.name})` : metadata.name}
+              isChecked={groups.value.includes(metadata.name)}
+              onChange={(isChecked) => {
+                groups.value = isChecked ? [...groups.value, metadata.name] : groups.value.filter((name) => name !== metadata.name);
+              }}
+            />
           ))}
-          {running.value && (
-            <li key="running">
-              <Icon of={Clock} />
-              <span>{t(`step.${running.value.name}`, { what: running.value.what })}</span>
-              <span class="muted">{t('step.running')}</span>
-            </li>
-          )}
-        </ul>
-        {made.value && (
-          <>
-            <p>{t('users.handOver')}</p>
-            <Copy text={`${email.value}\n${password.value}`} label={t('users.password')} />
-          </>
+        </fieldset>
+      )}
+      {mayBind && (
+        <>
+          <Field label={t('users.role')} name="spec.roleRef" value={role} suggestions={roles.data.value ?? []} hint={t('users.roleHint')} />
+          {role.value && <PlaceChoice place={place} role={role.value} />}
+        </>
+      )}
+    </Form>
+  );
+}
+
+interface ProgressProps {
+  steps: ReturnType<typeof useSteps>;
+  made: Schemas['User'] | undefined;
+  /** Address and password of the new user. */
+  handOver: string;
+}
+
+function Progress({ steps: { running, done, left, go }, made, handOver }: ProgressProps) {
+  const isWhole = left?.length === 0;
+  return (
+    <>
+      <ul class="steps" aria-live="polite">
+        {done.map(({ step, problem }) => (
+          <li key={step.name + step.what} class={problem === undefined ? 'ok' : 'bad'}>
+            <Icon of={problem === undefined ? CircleCheck : CircleAlert} />
+            <span>{t(`step.${step.name}`, { what: step.what })}</span>
+            {problem !== undefined && (
+              <Notice>
+                {problem} {step.page?.() && <a href={href(step.page() ?? '')}>{t('step.open')}</a>}
+              </Notice>
+            )}
+          </li>
+        ))}
+        {running && (
+          <li key="running">
+            <Icon of={Clock} />
+            <span>{t(`step.${running.name}`, { what: running.what })}</span>
+            <span class="muted">{t('step.running')}</span>
+          </li>
         )}
-        <div class="buttons">
-          {!isWhole && running.value === undefined && (
-            <Button icon={RefreshCw} onClick={() => void go()}>
-              {t('state.retry')}
-            </Button>
-          )}
-          {made.value && (
-            <LinkButton to={`/users/${made.value.metadata.name}`} kind="main">
-              {t('users.open')}
-            </LinkButton>
-          )}
-        </div>
-      </>
-    );
-  }
+      </ul>
+      {made && (
+        <>
+          <p>{t('users.handOver')}</p>
+          <Copy text={handOver} label={t('users.password')} />
+        </>
+      )}
+      <div class="buttons">
+        {!isWhole && running === undefined && (
+          <Button icon={RefreshCw} onClick={() => void go()}>
+            {t('state.retry')}
+          </Button>
+        )}
+        {made && (
+          <LinkButton to={`/users/${made.metadata.name}`} kind="main">
+            {t('users.open')}
+          </LinkButton>
+        )}
+      </div>
+    </>
+  );
 }

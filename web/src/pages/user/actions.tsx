@@ -28,16 +28,56 @@ import { EndLinks, linkKindsFor, linkRights, MakeLink } from './link';
 type User = Schemas['User'];
 type Open = 'edit' | 'disable' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
 
+interface Offered {
+  user: User;
+  show: (what: Open) => () => void;
+  enable: () => void;
+}
+
+const patchRight = (name: string) => ({ verb: 'patch', resource: 'users', name });
+const isOwn = ({ metadata }: User) => person.value?.ext.user === metadata.name;
+/** The own name needs no right. */
+const mayEdit = (user: User) => isOwn(user) || may(patchRight(user.metadata.name)) === true;
+
+/** The account of a user: its name, its state and its password. */
+function accountItems({ user, show, enable }: Offered): MenuItem[] {
+  const { name } = user.metadata;
+  const [patch, isLocal] = [patchRight(name), ['', 'local'].includes(user.spec.connector_id)];
+  const password = { verb: 'update', resource: 'users', subresource: 'password', name };
+  return [
+    ...(mayEdit(user) || may(patch) === undefined ? [] : [guarded([patch], { label: t('user.edit'), icon: Pencil, act: show('edit') })]),
+    user.status?.phase === 'Normal'
+      ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: show('disable') })
+      : guarded([patch], { label: enableLabel(user), icon: LockOpen, act: enable }),
+    ...(isLocal && isOwn(user) ? [{ label: t('password.change'), icon: KeyRound, act: show('own') }] : []),
+    ...(isLocal && !isOwn(user) ? [guarded([password], { label: t('user.reset'), icon: KeyRound, act: show('reset') })] : []),
+  ];
+}
+
+const linkItems = ({ user: { metadata }, show }: Offered): MenuItem[] => [
+  guarded(linkRights(metadata.name).make, { label: t('links.makeOne'), icon: Link2, act: show('link') }),
+  guarded(linkRights(metadata.name).end, { label: t('links.end'), icon: Link2Off, act: show('endLinks') }),
+];
+
+function useItems(offered: Offered): MenuItem[] {
+  const { user, show } = offered;
+  const mayHaveLink = useFeatures()('links') && !isOwn(user) && linkKindsFor(user).length > 0;
+  const added = usePluginActions('auth.platform.io', 'users');
+  return [
+    ...accountItems(offered),
+    ...(mayHaveLink ? linkItems(offered) : []),
+    ...added.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
+    guarded([{ verb: 'delete', resource: 'users', name: user.metadata.name }], {
+      ...{ label: t('user.delete'), icon: Trash2, act: show('delete') },
+      ...{ isDanger: true, isApart: true },
+    }),
+  ];
+}
+
 /** What may be done with one user. */
 export function UserActions({ user }: { user: User }) {
   const open = useSignal<Open>(undefined);
   const { name } = user.metadata;
-  const isSelf = person.value?.ext.user === name;
-  const isLocal = ['', 'local'].includes(user.spec.connector_id);
-  const patch = { verb: 'patch', resource: 'users', name };
-  const close = () => {
-    open.value = undefined;
-  };
   const show = (what: Open) => () => {
     open.value = what;
   };
@@ -50,80 +90,47 @@ export function UserActions({ user }: { user: User }) {
       toast('bad', asProblem(error).message);
     }
   }
-  const mayHaveLink = useFeatures()('links') && !isSelf;
-  const offered = usePluginActions('auth.platform.io', 'users');
-  const isActive = user.status?.phase === 'Normal';
-  // One's own name needs no right.
-  const mayEdit = isSelf || may(patch) === true;
-  const items: MenuItem[] = [
-    ...(mayEdit || may(patch) === undefined ? [] : [guarded([patch], { label: t('user.edit'), icon: Pencil, act: show('edit') })]),
-    isActive
-      ? guarded([patch], { label: t('user.disable'), icon: CircleSlash, act: show('disable') })
-      : guarded([patch], {
-          label: enableLabel(user),
-          icon: LockOpen,
-          act: () => void change(false),
-        }),
-    ...(isLocal && isSelf ? [{ label: t('password.change'), icon: KeyRound, act: show('own') }] : []),
-    ...(isLocal && !isSelf
-      ? [
-          guarded([{ verb: 'update', resource: 'users', subresource: 'password', name }], {
-            label: t('user.reset'),
-            icon: KeyRound,
-            act: show('reset'),
-          }),
-        ]
-      : []),
-    ...(mayHaveLink && linkKindsFor(user).length > 0
-      ? [
-          guarded(linkRights(name).make, { label: t('links.makeOne'), icon: Link2, act: show('link') }),
-          guarded(linkRights(name).end, { label: t('links.end'), icon: Link2Off, act: show('endLinks') }),
-        ]
-      : []),
-    ...offered.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
-    guarded([{ verb: 'delete', resource: 'users', name }], {
-      label: t('user.delete'),
-      icon: Trash2,
-      isDanger: true,
-      isApart: true,
-      act: show('delete'),
-    }),
-  ];
+  const items = useItems({ user, show, enable: () => void change(false) });
+  async function disable(): Promise<void> {
+    await change(true);
+    open.value = undefined;
+  }
   return (
     <div class="buttons">
-      {mayEdit && (
+      {mayEdit(user) && (
         <Button icon={Pencil} onClick={show('edit')}>
           {t('user.edit')}
         </Button>
       )}
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
-      {open.value === 'edit' && <EditUser user={user} onClose={close} />}
-      {open.value === 'reset' && <ResetPassword user={user} onClose={close} />}
-      {open.value === 'link' && <MakeLink user={user} onClose={close} />}
-      {open.value === 'endLinks' && <EndLinks user={user} onClose={close} />}
-      {open.value === 'disable' && (
-        <DisableUser
-          user={user}
-          onClose={close}
-          onConfirm={async () => {
-            await change(true);
-            close();
-          }}
-        />
-      )}
-      {open.value === 'delete' && <DeleteUser user={user} onClose={close} />}
-      {open.value === 'own' && (
-        <Dialog title={t('password.change')} onClose={close}>
-          <OwnPassword
-            onCancel={close}
-            onDone={() => {
-              close();
-              toast('ok', t('password.changed'));
-            }}
-          />
-        </Dialog>
-      )}
+      <OpenDialog open={open.value} user={user} onClose={show(undefined)} onDisable={disable} />
     </div>
+  );
+}
+
+interface OpenDialogProps {
+  open: Open;
+  user: User;
+  onClose: () => void;
+  onDisable: () => Promise<void>;
+}
+
+function OpenDialog({ open, user, onClose, onDisable }: OpenDialogProps) {
+  if (open === 'edit') return <EditUser user={user} onClose={onClose} />;
+  if (open === 'reset') return <ResetPassword user={user} onClose={onClose} />;
+  if (open === 'link') return <MakeLink user={user} onClose={onClose} />;
+  if (open === 'endLinks') return <EndLinks user={user} onClose={onClose} />;
+  if (open === 'disable') return <DisableUser user={user} onClose={onClose} onConfirm={onDisable} />;
+  if (open === 'delete') return <DeleteUser user={user} onClose={onClose} />;
+  if (open === undefined) return null;
+  const done = () => {
+    onClose();
+    toast('ok', t('password.changed'));
+  };
+  return (
+    <Dialog title={t('password.change')} onClose={onClose}>
+      <OwnPassword onCancel={onClose} onDone={done} />
+    </Dialog>
   );
 }
 
