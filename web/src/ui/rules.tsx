@@ -25,7 +25,8 @@ export type Rules = NonNullable<ClusterRole['rules']>;
 
 export function RuleList({ rules }: { rules: Rules }) {
   return (
-    <ul class="rules">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
+    <ul class="rules" tabIndex={0}>
       {rules.map((rule) => (
         <li key={JSON.stringify(rule)}>
           <strong>{all(rule.verbs) ? t('rules.everything') : rule.verbs?.join(', ')}</strong>{' '}
