@@ -55,7 +55,32 @@ function mergedList(key: string, current: readonly unknown[], patch: readonly un
   const names = mergeKeys[key];
   if (names === undefined || !patch.every(isJsonObject)) return [...patch];
   if (patch.some(({ $patch }) => $patch === 'replace')) return patch.filter(({ $patch }) => $patch !== 'replace');
-  return patch.reduce<unknown[]>((list, item) => withItem(list, item, nameOf(key, item, names)), [...current]);
+  const merged = patch.reduce<unknown[]>((list, item) => withItem(list, item, nameOf(key, item, names)), [...current]);
+  return interleaved(merged, current, patch, names);
+}
+
+/** Returns the key of an item, or the item where it has none. */
+const keyIn = (names: readonly string[]) => (item: unknown) =>
+  isJsonObject(item) ? names.map((name) => item[name]).find((value) => value !== undefined) : item;
+
+/** Items of the patch come first, but for an old item that stands before them. Source: mergeSortedSlice in k8s.io/apimachinery. */
+function interleaved(
+  merged: readonly unknown[],
+  old: readonly unknown[],
+  patch: readonly JsonObject[],
+  names: readonly string[],
+): unknown[] {
+  const keyOf = keyIn(names);
+  const places = new Map(old.map((item, index) => [keyOf(item), index]));
+  const itemsOf = Map.groupBy(merged, keyOf);
+  const patched = patch.map(keyOf).filter((key) => itemsOf.has(key));
+  const rest = [...itemsOf.keys()].filter((key) => !patched.includes(key));
+  const keys: unknown[] = [];
+  while (rest.length > 0 && patched.length > 0) {
+    const [before, at] = [places.get(rest[0]), places.get(patched[0])];
+    keys.push((before !== undefined && at !== undefined && before < at ? rest : patched).shift());
+  }
+  return [...new Set([...keys, ...patched, ...rest])].flatMap((key) => itemsOf.get(key) ?? []);
 }
 
 function nameOf(list: string, item: JsonObject, names: readonly string[]): string {
@@ -89,7 +114,7 @@ function followDirectives(result: JsonObject, patch: JsonObject): JsonObject {
 
 /** Items that the order does not name come last. */
 function ordered(list: readonly unknown[], order: readonly unknown[], names: readonly string[]): unknown[] {
-  const nameIn = (item: unknown) => (isJsonObject(item) ? names.map((name) => item[name]).find((value) => value !== undefined) : item);
+  const nameIn = keyIn(names);
   const places = new Map(order.map((item, index) => [nameIn(item), index]));
   const placeOf = (item: unknown) => places.get(nameIn(item)) ?? order.length;
   return list.toSorted((a, b) => placeOf(a) - placeOf(b));
