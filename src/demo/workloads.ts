@@ -53,6 +53,8 @@ interface App {
   replicas: number;
   /** Images by the name of their container. */
   images: Readonly<Record<string, string>>;
+  /** Images of init containers by their name, in their order; `sidecar` runs on. */
+  initImages?: Readonly<Record<string, string>>;
   port?: number;
   cause?: string;
   environment?: readonly { name: string; value: string }[];
@@ -60,7 +62,16 @@ interface App {
 
 const resourcesOf = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } };
 
-function deployment({ namespace: place, name, replicas, images, port = 8080, cause, environment = [] }: App): KubernetesObject {
+const initContainersOf = ({ initImages = {} }: App) => {
+  const initContainers = Object.entries(initImages).map(([name, image]) => ({
+    ...{ name, image: `${registry}/${image}`, resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+    ...(name === 'sidecar' && { restartPolicy: 'Always' }),
+  }));
+  return initContainers.length > 0 ? { initContainers } : {};
+};
+
+function deployment(app: App): KubernetesObject {
+  const { namespace: place, name, replicas, images, port = 8080, cause, environment = [] } = app;
   const labels = { app: name };
   const containers = Object.entries(images).map(([container, image], index) => ({
     ...{ name: container, image: `${registry}/${image}`, resources: resourcesOf },
@@ -78,7 +89,7 @@ function deployment({ namespace: place, name, replicas, images, port = 8080, cau
       replicas,
       progressDeadlineSeconds: 10,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers } },
+      template: { metadata: { labels }, spec: { ...initContainersOf(app), containers } },
     },
   };
 }
@@ -89,7 +100,8 @@ const service = (place: string, name: string, port = 8080): KubernetesObject => 
 });
 
 /** A workload that is no Deployment; its pods have one container of its name. */
-function workload(kind: 'StatefulSet' | 'DaemonSet', { namespace: place, name, replicas, images, port = 8080 }: App): KubernetesObject {
+function workload(kind: 'StatefulSet' | 'DaemonSet', app: App): KubernetesObject {
+  const { namespace: place, name, replicas, images, port = 8080 } = app;
   const labels = { app: name };
   const containers = Object.entries(images).map(([container, image]) => ({
     ...{ name: container, image: `${registry}/${image}`, ports: [{ containerPort: port }], resources: resourcesOf },
@@ -97,7 +109,7 @@ function workload(kind: 'StatefulSet' | 'DaemonSet', { namespace: place, name, r
   const own = kind === 'StatefulSet' ? { replicas, serviceName: name } : {};
   return {
     ...{ apiVersion: 'apps/v1', kind, metadata: { name, namespace: place, labels } },
-    spec: { ...own, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    spec: { ...own, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { ...initContainersOf(app), containers } } },
   };
 }
 
@@ -195,14 +207,30 @@ export const demoWorkloads = (): KubernetesObject[] => [
   deployment({ ...checkout, images: { api: 'checkout:4.2.0-typo' }, cause: 'Payments by card' }),
   service('payments', 'checkout'),
   deployment({ namespace: 'payments', name: 'ledger', replicas: 1, images: { ledger: 'ledger:1.0.3' } }),
-  deployment({ namespace: 'monitoring', name: 'metrics-api', replicas: 1, images: { api: 'api:0.7.1' } }),
+  deployment({
+    namespace: 'monitoring',
+    name: 'metrics-api',
+    replicas: 1,
+    images: { api: 'api:0.7.1' },
+    initImages: { sidecar: 'log-forwarder:3.1.0' },
+  }),
+  deployment({
+    namespace: 'monitoring',
+    name: 'alerts',
+    replicas: 1,
+    images: { alerts: 'alerts:2.0.4' },
+    initImages: { 'fetch-rules': 'rules:2.0.4' },
+  }),
   ingress('shop', 'storefront', 'shop.example.com'),
   budget('shop', 'storefront'),
   quota('shop', { pods: '40', services: '10', persistentvolumeclaims: '5', 'requests.storage': '50Gi' }),
   networkPolicy('shop', 'cart', 'storefront', 8080),
   storageClass,
   volume('disk-7f3a', '20Gi', { namespace: 'payments', name: 'backup' }),
-  workload('StatefulSet', { namespace: 'payments', name: 'orders-db', replicas: 2, images: { postgres: 'postgres:17.2' }, port: 5432 }),
+  workload('StatefulSet', {
+    ...{ namespace: 'payments', name: 'orders-db', replicas: 2, images: { postgres: 'postgres:17.2' }, port: 5432 },
+    initImages: { 'volume-permissions': 'volume-permissions:1.0.0' },
+  }),
   service('payments', 'orders-db', 5432),
   workload('DaemonSet', {
     namespace: 'monitoring',

@@ -9,6 +9,8 @@ const status = (name: string, state: object, more: object = {}) => ({
   ...{ name, image: 'x', imageID: '', ready: false, restartCount: 0, lastState: {}, state, ...more },
 });
 const running = { running: { startedAt: time } };
+const done = { terminated: ended(0, 'Completed') };
+const waitingFrom = (...names: string[]) => names.map((name) => status(name, { waiting: { reason: 'PodInitializing' } }));
 const ready = [{ type: 'Ready', status: 'True' }];
 
 /** Statuses of pods of the containers `a` and `b`. */
@@ -47,6 +49,40 @@ const podStatuses: Readonly<Record<string, object>> = {
   evicted: { phase: 'Failed', reason: 'Evicted' },
 };
 
+/** Statuses of init containers: `fetch`, the sidecar `proxy`, and `migrate`. */
+const initStates: Readonly<Record<string, object>> = {
+  'init-first': { phase: 'Pending', initContainerStatuses: [status('fetch', running), ...waitingFrom('proxy', 'migrate')] },
+  'init-sidecar': {
+    phase: 'Pending',
+    initContainerStatuses: [status('fetch', done), status('proxy', running, { started: true, ready: true }), ...waitingFrom('migrate')],
+  },
+  'init-failed': {
+    phase: 'Pending',
+    initContainerStatuses: [status('fetch', { terminated: ended(2, 'Error') }), ...waitingFrom('proxy', 'migrate')],
+  },
+  'init-silent': { phase: 'Failed', initContainerStatuses: [status('fetch', { terminated: ended(2, '') })] },
+  'init-crashing': {
+    phase: 'Pending',
+    initContainerStatuses: [
+      status('fetch', { waiting: { reason: 'CrashLoopBackOff' } }, { restartCount: 3, lastState: { terminated: ended(2, 'Error') } }),
+    ],
+  },
+  'init-over': {
+    phase: 'Running',
+    conditions: [...ready, { type: 'Initialized', status: 'True' }],
+    initContainerStatuses: [
+      status('fetch', done, { restartCount: 2 }),
+      status('proxy', running, { started: true, ready: true, restartCount: 1, lastState: { terminated: ended(1, 'Error') } }),
+      status('migrate', done),
+    ],
+    containerStatuses: [status('a', running, { ready: true }), status('b', running, { ready: true })],
+  },
+  'half-failed': {
+    phase: 'Running',
+    containerStatuses: [status('a', { terminated: ended(0, 'Completed') }), status('b', { terminated: ended(2, 'Error') })],
+  },
+};
+
 const containers = ['a', 'b'].map((name) => ({ name, image: `registry.example.com/${name}:1` }));
 const workload = {
   metadata: { name: 'web' },
@@ -68,6 +104,16 @@ describe('Tables of workloads', () => {
     const path = '/api/v1/namespaces/default/pods';
     for (const [name, is] of Object.entries(podStatuses))
       await compareTables(admin, path, await written(admin, path, { metadata: { name }, spec: { containers } }, is));
+  });
+
+  it('shows pods whose init containers are in each state as the API server does', async () => {
+    const path = '/api/v1/namespaces/default/pods';
+    const initContainers = ['fetch', 'proxy', 'migrate'].map((name) => ({
+      ...{ name, image: `registry.example.com/${name}:1` },
+      ...(name === 'proxy' && { restartPolicy: 'Always' }),
+    }));
+    for (const [name, is] of Object.entries(initStates))
+      await compareTables(admin, path, await written(admin, path, { metadata: { name }, spec: { initContainers, containers } }, is));
   });
 
   it('shows nodes, Deployments, ReplicaSets and Services as the API server does', async () => {

@@ -18,7 +18,7 @@ function restarts(object: KubernetesObject, now: Date): string {
 
 const podColumns = [
   nameColumn,
-  column('Ready', (object) => `${statusOf(object).ready}/${(object as Pod).spec.containers.length}`),
+  column('Ready', (object) => `${statusOf(object).ready}/${statusOf(object).total}`),
   column('Status', (object) => statusOf(object).word),
   column('Restarts', restarts),
   ageColumn,

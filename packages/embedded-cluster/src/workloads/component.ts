@@ -46,6 +46,11 @@ export class Component {
     return updateObject(this.#context, this.#target(collection, object), structuredClone(object)).object as T;
   }
 
+  /** Gives a pod its node. A binding is no new generation. */
+  bind<T extends StoredObject>(collection: Collection, pod: T, nodeName: string): T {
+    return this.#backend.store.put(collection, structuredClone({ ...pod, spec: { ...(pod.spec as object), nodeName } })) as T;
+  }
+
   setStatus(collection: Collection, object: StoredObject, status: object): void {
     updateObject(this.#context, this.#target(collection, object), structuredClone({ ...object, status }), { subresource: 'status' });
   }

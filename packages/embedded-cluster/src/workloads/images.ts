@@ -68,13 +68,21 @@ const migrating: Run = {
   line: (index) =>
     ['Applying 0042_orders.sql', 'ERROR:  column "currency" of relation "orders" already exists', 'Migration failed'][index % 3] as string,
 };
+const fetching: Run = {
+  endsAfterMs: 1_200,
+  exitCode: 1,
+  reason: 'Error',
+  lineEveryMs: 500,
+  line: (index) =>
+    ['Fetching http://config.monitoring/rules', 'Retrying in 0.5s', 'Error: no such host: config.monitoring'][index % 3] as string,
+};
 const reporting: Run = { endsAfterMs: 3_000, lineEveryMs: 500, line: (index) => `report: ${(index + 1) * 1000} rows read` };
 const plain: Run = { lineEveryMs: 3_000, line: (index) => `tick ${index + 1}` };
 
 /** Repositories of the registry, by the last part of the name of an image. */
 const repositories: Readonly<Record<string, Run>> = {
   ...{ storefront: web, nginx: web, api: web, checkout: web },
-  ...{ migrations: migrating, report: reporting },
+  ...{ migrations: migrating, report: reporting, rules: fetching },
   ...{ cart: jsonLines, postgres: database, recommendations: leaking, ledger: crashing },
 };
 

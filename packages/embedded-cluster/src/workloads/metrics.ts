@@ -14,7 +14,7 @@ import type { ResourceType } from '../resources.ts';
 import { listAt } from './cells.ts';
 import { runOf } from './images.ts';
 import { any, stored } from './kind-rules.ts';
-import { type ContainerSpec, collections, controllerOf, type Node, type Pod, statusesOf } from './shapes.ts';
+import { allContainers, type ContainerSpec, collections, controllerOf, type Node, type Pod, statusesOf } from './shapes.ts';
 
 /** The resolution of metrics-server. */
 const windowMs = 15_000;
@@ -83,7 +83,7 @@ function memoryOf({ image }: ContainerSpec, { kept, most, runsMs }: { kept: numb
 }
 
 const runningContainers = (pod: Pod): ContainerSpec[] =>
-  pod.spec.containers.filter(({ name }) => statusesOf(pod).some((one) => one.name === name && one.state.running !== undefined));
+  allContainers(pod).filter(({ name }) => statusesOf(pod).some((one) => one.name === name && one.state.running !== undefined));
 
 /** Returns the usage of each running container of the pods, at the last measurement. */
 function measure(pods: readonly Pod[], now: Date): { pod: Pod; containers: { name: string; usage: Usage }[] }[] {

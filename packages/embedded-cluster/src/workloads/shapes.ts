@@ -5,6 +5,10 @@ import type { KubernetesObject, ObjectMeta, StoredObject } from '../objects.ts';
 export interface ContainerSpec {
   name: string;
   image: string;
+  /** Of an init container: `Always` makes it a sidecar. */
+  restartPolicy?: 'Always';
+  /** Of an ephemeral container: the container whose processes it sees. */
+  targetContainerName?: string;
   [field: string]: unknown;
 }
 
@@ -43,6 +47,8 @@ export interface Condition {
 
 interface PodSpec {
   containers: ContainerSpec[];
+  initContainers?: ContainerSpec[];
+  ephemeralContainers?: ContainerSpec[];
   nodeName?: string;
   nodeSelector?: Record<string, string>;
   restartPolicy?: 'Always' | 'OnFailure' | 'Never';
@@ -58,7 +64,9 @@ export interface PodStatus {
   hostIP?: string;
   qosClass?: string;
   conditions?: Condition[];
+  initContainerStatuses?: ContainerStatus[];
   containerStatuses?: ContainerStatus[];
+  ephemeralContainerStatuses?: ContainerStatus[];
 }
 
 export interface Pod extends StoredObject {
@@ -150,8 +158,22 @@ export type Collection = (typeof collections)[keyof typeof collections];
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
-/** Returns the statuses of the containers of a pod, of init containers too. */
-export const statusesOf = ({ status }: Pod): ContainerStatus[] => status.containerStatuses ?? [];
+/** Returns the containers of a pod of all sorts. */
+export const allContainers = ({ spec }: Pod): ContainerSpec[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+  ...(spec.ephemeralContainers ?? []),
+];
+
+/** Returns the statuses of the containers of a pod of all sorts. */
+export const statusesOf = ({ status }: Pod): ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+  ...(status.ephemeralContainerStatuses ?? []),
+];
+
+/** Returns whether an init container runs on beside the containers of the pod. */
+export const isSidecar = ({ restartPolicy }: ContainerSpec): boolean => restartPolicy === 'Always';
 
 /** Returns whether a pod counts as ready. */
 export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditions, 'Ready')?.status === 'True';
