@@ -24,7 +24,7 @@ interface Described {
 function describedResources(registry: ResourceRegistry): Described[] {
   const stored = registry.all().map((type): Described => {
     const subresources: Described['subresources'] = [];
-    for (const name of [...(type.hasStatus ? ['status'] : []), ...type.subresources])
+    for (const name of [...(type.hasStatus ? ['status'] : []), ...type.subresources, ...Object.keys(type.specParts ?? {})])
       subresources.push({ name, group: type.group, version: type.version, kind: type.kind, verbs: ['get', 'patch', 'update'] });
     for (const [name, answer] of Object.entries(type.answers ?? {})) subresources.push({ ...answer, name });
     return { ...type, subresources };

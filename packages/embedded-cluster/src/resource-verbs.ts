@@ -61,8 +61,8 @@ async function answerObject(exchange: Exchange, target: Target, subresource: str
   throw type.isCustom ? verbRefused(verb, type) : methodRefused();
 }
 
-const hasSubresource = ({ hasStatus, subresources }: ResourceType, name: string) =>
-  name === 'status' ? hasStatus : subresources.includes(name);
+const hasSubresource = ({ hasStatus, subresources, specParts = {} }: ResourceType, name: string) =>
+  name === 'status' ? hasStatus : subresources.includes(name) || Object.hasOwn(specParts, name);
 
 function checkSegment(what: string, name: string): void {
   const problems = pathSegmentProblems(name);

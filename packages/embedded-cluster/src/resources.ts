@@ -59,6 +59,8 @@ export interface ResourceType extends GroupResource {
   hasStatus: boolean;
   /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
   subresources: readonly string[];
+  /** Subresources that change one member of the spec and no other, with the name of the member. */
+  specParts?: Readonly<Record<string, string>>;
   answers?: Readonly<Record<string, SubresourceAnswer>>;
   /** Returns the objects of a resource that is not stored, of one namespace or all. Such objects are read and never written. */
   computed?(backend: Backend, namespace?: string): StoredObject[];

@@ -14,7 +14,7 @@ import { type Backend, findObject, getObject, type Target, type WriteContext } f
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
 import { metadataErrors } from './metadata.ts';
-import { type JsonObject, type KubernetesObject, keyOf, type StoredObject, timestamp } from './objects.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, keyOf, type StoredObject, timestamp } from './objects.ts';
 import { unclassified } from './refusals.ts';
 import { collectionOf, type ResourceType, type WriteRequest } from './resources.ts';
 
@@ -91,7 +91,7 @@ export function updateObject(
     return { object: createObject(context, target, { ...object }), isCreated: true };
   }
   checkVersion(type, object, old, isPatch);
-  const updated = subresource ? withStatusOf(type, object, old) : withSpecOf(type, object, old);
+  const updated = updatedPart(type, subresource)(type, object, old);
   const request = writeRequest(context, subresource);
   attempt(() => finish(type, updated, old, request));
   admitWrite(context, type, { operation: 'UPDATE', subresource, object: updated, old });
@@ -204,6 +204,19 @@ function checkVersion(type: ResourceType, { metadata }: KubernetesObject, old: S
   if (resourceVersion !== old.metadata.resourceVersion) {
     throw conflict(type, old.metadata.name, 'the object has been modified; please apply your changes to the latest version and try again');
   }
+}
+
+function updatedPart({ specParts = {} }: ResourceType, subresource: string | undefined): typeof withSpecOf {
+  const member = subresource === undefined ? undefined : specParts[subresource];
+  if (member !== undefined) return (type, object, old) => withPartOf(member, withSpecOf(type, object, old), old);
+  return subresource ? withStatusOf : withSpecOf;
+}
+
+/** Takes one member of the spec, and leaves the rest of the old object. */
+function withPartOf(member: string, { spec }: KubernetesObject, old: StoredObject): StoredObject {
+  const { [member]: _old, ...rest } = isJsonObject(old.spec) ? old.spec : {};
+  const part = isJsonObject(spec) ? spec[member] : undefined;
+  return structuredClone({ ...old, spec: { ...rest, ...(part !== undefined && { [member]: part }) } });
 }
 
 /** The status endpoint, and others like it, take the status and nothing else. */

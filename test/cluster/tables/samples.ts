@@ -14,6 +14,36 @@ const condition = (type: string) => ({ type, status: 'True', lastTransitionTime:
 const [apps, batch, networking] = ['apps/v1', 'batch/v1', 'networking.k8s.io/v1'].map((version) => `/apis/${version}/namespaces/default`);
 const core = '/api/v1/namespaces/default';
 
+const pods: Sample[] = [
+  [
+    `${core}/pods`,
+    {
+      metadata: { name: 'prepared' },
+      spec: {
+        serviceAccountName: 'web',
+        initContainers: [
+          { name: 'fetch', image: 'registry.example.com/fetch' },
+          { name: 'proxy', image: 'registry.example.com/proxy:1', restartPolicy: 'Always', ports: [{ containerPort: 15001 }] },
+        ],
+        containers: [
+          {
+            ...{ name: 'web', image: 'registry.example.com/web@sha256:abc' },
+            resources: { limits: { cpu: '500m', memory: '64Mi' } },
+            env: [{ name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+            readinessProbe: { httpGet: { port: 80 } },
+            livenessProbe: { exec: { command: ['true'] }, periodSeconds: 5 },
+          },
+        ],
+        volumes: [
+          { name: 'config', configMap: { name: 'web' } },
+          { name: 'keys', secret: { secretName: 'web' } },
+          { name: 'scratch', emptyDir: {} },
+        ],
+      },
+    },
+  ],
+];
+
 const workloads: Sample[] = [
   [
     `${apps}/statefulsets`,
@@ -248,11 +278,12 @@ const limits: Sample[] = [
   [`${core}/limitranges`, { metadata: { name: 'range' }, spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] } }],
 ];
 
-export const samples: Readonly<Record<string, readonly Sample[]>> = { workloads, jobs, storage, network, limits };
+export const samples: Readonly<Record<string, readonly Sample[]>> = { pods, workloads, jobs, storage, network, limits };
 
 const named = (spec: object) => ({ metadata: { name: 'bad' }, spec });
 /** Objects that are refused. */
 export const refused: readonly Sample[] = [
+  [`${core}/pods`, named({ containers, ephemeralContainers: [{ name: 'debug', image: 'busybox' }] })],
   [`${apps}/statefulsets`, named({ serviceName: 'db', selector: { matchLabels: { app: 'other' } }, template })],
   [`${apps}/daemonsets`, named({ selector })],
   [`${batch}/jobs`, named({ template: { spec: { containers } } })],

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { type JsonObject, type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
 import { expect } from 'chai';
-import { WebSocket } from 'ws';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { administrator, administratorToken } from './api.ts';
+import { administrator } from './api.ts';
+import { streamOf, type Wanted } from './stream.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
@@ -330,23 +329,7 @@ describe('workloads of the embedded cluster', () => {
     );
   });
 
-  /** Opens a WebSocket, writes lines to it, and gathers what comes until it closes. */
-  async function streamed(path: string, { protocol, lines = [] }: { protocol: string; lines?: string[] }) {
-    const headers = { authorization: `Bearer ${await administratorToken(cluster)}` };
-    const socket = new WebSocket(`${cluster.url.replace('https', 'wss')}${path}`, protocol, { headers, ca: cluster.certificateAuthority });
-    const messages: Buffer[] = [];
-    socket.on('message', (data: Buffer) => messages.push(data));
-    socket.on('open', () => {
-      for (const line of lines) socket.send(Buffer.from(`\0${line}\n`));
-    });
-    const [code] = await Promise.race([
-      once(socket, 'close'),
-      once(socket, 'unexpected-response').then(([, { statusCode }]) => [statusCode]),
-    ]);
-    const of = (channel: number) =>
-      Buffer.concat(messages.filter(([first]) => first === channel).map((message) => message.subarray(1))).toString();
-    return { code, text: Buffer.concat(messages).toString(), of };
-  }
+  const streamed = (path: string, wanted: Wanted) => streamOf(cluster, path, wanted);
 
   it('streams a log by WebSocket, and closes it with 1000 at its end', async () => {
     const [pod] = await podsOf('greedy');

@@ -17,9 +17,11 @@ const shells = new Set(['sh', 'bash', 'ash', '/bin/sh', '/bin/bash', '/bin/ash']
 
 class Streams {
   readonly #socket: WebSocket;
+  readonly #onEnd: (code: number) => void;
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, onEnd: (code: number) => void) {
     this.#socket = socket;
+    this.#onEnd = onEnd;
   }
 
   send(channel: number, text: string): void {
@@ -41,15 +43,21 @@ class Streams {
           };
     this.send(channels.error, JSON.stringify(status));
     this.#socket.close(1000);
+    this.#onEnd(code);
   }
 }
 
 /** Runs a command of the toy shell, or the shell itself. */
-export async function execute(upgrade: Upgrade, pod: Pod, container: ContainerSpec): Promise<void> {
+export async function execute(
+  upgrade: Upgrade,
+  pod: Pod,
+  container: ContainerSpec,
+  onEnd: (code: number) => void = () => {},
+): Promise<void> {
   const { query } = upgrade.info;
   const command = query.getAll('command');
   const socket = await upgrade.accept(['v5.channel.k8s.io', 'v4.channel.k8s.io']);
-  const [streams, shell] = [new Streams(socket), new Shell(pod, container)];
+  const [streams, shell] = [new Streams(socket, onEnd), new Shell(pod, container)];
   const isShell = command.length === 0 || (command.length === 1 && shells.has(command[0] ?? ''));
   if (isShell) return interact({ socket, streams, shell, isTerminal: isTrue(query.get('tty')) });
   const { out, err, code } = shell.runWords([(command[0] ?? '').replace(/^\/bin\//, ''), ...command.slice(1)]);

@@ -50,14 +50,28 @@ export const specOf = (object: KubernetesObject): JsonObject => objectIn(object,
 export function fillPodSpec(spec: JsonObject): void {
   fill(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler' });
   fill(spec, { securityContext: {} });
-  for (const container of containersIn(spec)) {
-    const image = typeof container.image === 'string' ? container.image : '';
-    const [, tag = 'latest'] = image.slice(image.lastIndexOf('/')).split(/[:@]/);
-    const pullPolicy = tag === 'latest' ? 'Always' : 'IfNotPresent';
-    fill(container, { resources: {}, imagePullPolicy: pullPolicy });
-    fill(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
-    for (const port of listIn(container, 'ports')) fill(port, { protocol: 'TCP' });
+  for (const container of [...containersIn(spec), ...listIn(spec, 'ephemeralContainers')]) fillContainer(container);
+  for (const volume of listIn(spec, 'volumes')) fillVolume(volume);
+}
+
+function fillContainer(container: JsonObject): void {
+  const image = typeof container.image === 'string' ? container.image : '';
+  const [, tag = 'latest'] = image.slice(image.lastIndexOf('/')).split(/[:@]/);
+  fill(container, { resources: {}, imagePullPolicy: tag === 'latest' ? 'Always' : 'IfNotPresent' });
+  fill(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
+  for (const port of listIn(container, 'ports')) fill(port, { protocol: 'TCP' });
+  for (const { valueFrom } of listIn(container, 'env'))
+    if (isJsonObject(valueFrom) && isJsonObject(valueFrom.fieldRef)) fill(valueFrom.fieldRef, { apiVersion: 'v1' });
+  for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe'].map((name) => container[name]).filter(isJsonObject)) {
+    fill(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
+    if (isJsonObject(probe.httpGet)) fill(probe.httpGet, { path: '/', scheme: 'HTTP' });
   }
+}
+
+function fillVolume(volume: JsonObject): void {
+  for (const source of ['configMap', 'secret', 'downwardAPI', 'projected'].map((name) => volume[name]).filter(isJsonObject))
+    fill(source, { defaultMode: 0o644 });
+  if (isJsonObject(volume.hostPath)) fill(volume.hostPath, { type: '' });
 }
 
 export const listIn = (parent: JsonObject, key: string): JsonObject[] => {

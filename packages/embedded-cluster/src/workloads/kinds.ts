@@ -1,15 +1,15 @@
 /** The kinds of workloads: their defaults, the checks that clients notice, their Tables and subresources. Loaded by the demo alone. */
 
 import { randomInt } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
+import { type FieldError, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
 import { controllerTypes } from './controller-kinds.ts';
 import { infrastructureTypes } from './infrastructure-kinds.ts';
-import { containerErrors, containersIn, fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
+import { fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
 import { metricsTypes } from './metrics.ts';
+import { preparePod, validatePod } from './pod-kind.ts';
 import { podSubresources } from './pod-subresources.ts';
 import { scale } from './scale.ts';
 
@@ -22,8 +22,10 @@ export const workloadTypes = (): ResourceType[] => [
     categories: ['all'],
     selectableFields: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
     isGraceful: true,
+    hasGeneration: true,
     prepare: preparePod,
     validate: validatePod,
+    specParts: { ephemeralcontainers: 'ephemeralContainers' },
     answers: podSubresources,
   }),
   stored('/nodes', 'Node', 'A machine that runs pods.', {
@@ -55,28 +57,6 @@ export const workloadTypes = (): ResourceType[] => [
   ...infrastructureTypes(),
   ...metricsTypes(),
 ];
-
-function preparePod(object: KubernetesObject, old: StoredObject | undefined): void {
-  const spec = specOf(object);
-  fillPodSpec(spec);
-  fill(spec, { serviceAccountName: 'default', enableServiceLinks: true });
-  if (old === undefined) object.status = { phase: 'Pending', qosClass: qosClassOf(spec) };
-}
-
-/** Kubernetes documentation, "Pod Quality of Service Classes". */
-function qosClassOf(spec: JsonObject): string {
-  const resources = containersIn(spec).map((container) => (isJsonObject(container.resources) ? container.resources : {}));
-  const amounts = (of: JsonObject, member: string) => {
-    const { cpu, memory } = isJsonObject(of[member]) ? of[member] : ({} as JsonObject);
-    return { cpu, memory };
-  };
-  if (resources.every((one) => valueAt(one, ['limits']) === undefined && valueAt(one, ['requests']) === undefined)) return 'BestEffort';
-  const isGuaranteed = resources.every((one) => {
-    const [limits, requests] = [amounts(one, 'limits'), amounts(one, 'requests')];
-    return limits.cpu !== undefined && limits.memory !== undefined && isDeepStrictEqual(limits, { ...limits, ...requests });
-  });
-  return isGuaranteed ? 'Guaranteed' : 'Burstable';
-}
 
 function prepareTemplate(object: KubernetesObject): JsonObject {
   const spec = specOf(object);
@@ -128,24 +108,6 @@ function validateService({ spec }: KubernetesObject): FieldError[] {
   const [type, address] = [valueAt(spec, ['type']), valueAt(spec, ['clusterIP'])];
   if (type === 'ExternalName') return valueAt(spec, ['externalName']) ? [] : [required('spec.externalName')];
   return address !== 'None' && isJsonObject(spec) && listIn(spec, 'ports').length === 0 ? [required('spec.ports')] : [];
-}
-
-/** Fields of a running pod that can be changed, beside the images of its containers. */
-const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePeriodSeconds', 'nodeName', 'ephemeralContainers'];
-
-function validatePod(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {
-  const errors = containerErrors(object.spec, 'spec');
-  if (old === undefined || errors.length > 0 || isDeepStrictEqual(fixedPart(object), fixedPart(old))) return errors;
-  const may =
-    'spec.containers[*].image,spec.initContainers[*].image,spec.activeDeadlineSeconds,spec.tolerations (only additions to existing tolerations)';
-  return [forbidden('spec', `pod updates may not change fields other than \`${may}\``)];
-}
-
-function fixedPart(object: KubernetesObject): JsonObject {
-  const spec: JsonObject = structuredClone(specOf(structuredClone(object)));
-  for (const container of containersIn(spec)) delete container.image;
-  for (const field of changeable) delete spec[field];
-  return spec;
 }
 
 function validateWorkload(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {

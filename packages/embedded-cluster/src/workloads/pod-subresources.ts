@@ -4,12 +4,14 @@ import { once } from 'node:events';
 import { badRequest, notImplemented } from '../../../../src/api/status.ts';
 import { type Backend, findObject, getObject, type Target } from '../backend.ts';
 import type { Exchange } from '../exchange.ts';
+import { timestamp } from '../objects.ts';
 import { isTrue } from '../request-info.ts';
 import type { SubresourceAnswer, Upgrade } from '../resources.ts';
+import { Component } from './component.ts';
 import { evict } from './disruption.ts';
 import { execute } from './exec.ts';
 import { ContainerLog, type LogOptions, lifeOf } from './log.ts';
-import type { ContainerStatus, Pod } from './shapes.ts';
+import { allContainers, type ContainerStatus, collections, type Pod, statusesOf } from './shapes.ts';
 
 const core = { group: '', version: 'v1' };
 
@@ -24,19 +26,33 @@ const streamed = (name: string, kind: string, stream?: SubresourceAnswer['stream
 export const podSubresources: Readonly<Record<string, SubresourceAnswer>> = {
   log: { ...core, kind: 'Pod', verbs: ['get'], answer: sendLog, stream: streamLog },
   eviction: { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'], answer: evict },
-  exec: streamed('exec', 'PodExecOptions', streamCommand),
-  attach: streamed('attach', 'PodAttachOptions', streamCommand),
+  exec: streamed('exec', 'PodExecOptions', (upgrade, target) => streamCommand(upgrade, target)),
+  attach: streamed('attach', 'PodAttachOptions', (upgrade, target) => streamCommand(upgrade, target, true)),
   portforward: streamed('portforward', 'PodPortForwardOptions'),
 };
 
 /** Runs a command, or attaches: the process of a toy container is a toy shell, too. */
-async function streamCommand(upgrade: Upgrade, target: Target): Promise<void> {
+async function streamCommand(upgrade: Upgrade, target: Target, isAttached = false): Promise<void> {
   const { backend, info } = upgrade;
   const pod = getObject(backend, target) as Pod;
   const { name, state } = containerOf(pod, info.query.get('container') ?? '');
-  const container = pod.spec.containers.find((one) => one.name === name);
+  const container = allContainers(pod).find((one) => one.name === name);
   if (container === undefined || state.running === undefined) throw badRequest(`container ${name} is not running`);
-  await execute(upgrade, pod, container);
+  const isProcess = isAttached && pod.spec.ephemeralContainers?.includes(container);
+  await execute(upgrade, pod, container, isProcess ? (code) => endEphemeral(backend, target, name, code) : undefined);
+}
+
+/** The shell that an attached caller leaves is the process of the ephemeral container. */
+function endEphemeral(backend: Backend, target: Target, name: string, exitCode: number): void {
+  const pod = findObject(backend, target) as Pod | undefined;
+  const finishedAt = timestamp(backend.now());
+  const ephemeralContainerStatuses = pod?.status.ephemeralContainerStatuses?.map((status) => {
+    const { running } = status.state;
+    if (status.name !== name || running === undefined) return status;
+    const reason = exitCode === 0 ? 'Completed' : 'Error';
+    return { ...status, state: { terminated: { exitCode, reason, startedAt: running.startedAt, finishedAt } } };
+  });
+  if (pod) new Component(backend, 'kubelet').setStatus(collections.pods, pod, { ...pod.status, ephemeralContainerStatuses });
 }
 
 /** The place where lines go. */
@@ -116,13 +132,14 @@ function isRunning(backend: Backend, target: Target, container: string, restarts
 }
 
 /** @throws StatusError 400 in the words of kube-apiserver and the kubelet */
-function containerOf({ metadata, spec, status }: Pod, name: string): ContainerStatus {
-  const names = spec.containers.map((container) => container.name);
-  if (name === '' && names.length > 1)
+function containerOf(pod: Pod, name: string): ContainerStatus {
+  const { metadata, spec } = pod;
+  const names = allContainers(pod).map((container) => container.name);
+  if (name === '' && spec.containers.length > 1)
     throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${names.join(' ')}]`);
-  const wanted = name || names[0];
+  const wanted = name || spec.containers[0]?.name;
   if (wanted === undefined || !names.includes(wanted)) throw badRequest(`container ${name} is not valid for pod ${metadata.name}`);
-  const found = status.containerStatuses?.find((one) => one.name === wanted);
+  const found = statusesOf(pod).find((one) => one.name === wanted);
   if (found !== undefined) return found;
   throw badRequest(
     spec.nodeName === undefined

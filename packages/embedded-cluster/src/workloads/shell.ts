@@ -90,7 +90,8 @@ export class Shell {
       help: () => `Commands: ${commands.join(' ')}`,
       hostname: () => this.#pod.metadata.name,
       id: () => 'uid=1000(app) gid=1000(app) groups=1000(app)',
-      ps: () => `PID   USER     TIME  COMMAND\n    1 app       0:04 ${this.#container.name}\n   17 app       0:00 sh`,
+      ps: () =>
+        `PID   USER     TIME  COMMAND\n    1 app       0:04 ${this.#container.targetContainerName ?? this.#container.name}\n   17 app       0:00 sh`,
       pwd: () => this.#directory,
       whoami: () => 'app',
     };
