@@ -1,7 +1,8 @@
 /** Pods of a controller: made from its template, bounded, and known by the hash of the template. */
 
 import { createHash } from 'node:crypto';
-import { type StoredObject, valueAt } from '../objects.ts';
+import { StatusError } from '../../../../src/api/status.ts';
+import { type JsonObject, type StoredObject, valueAt } from '../objects.ts';
 import { type Component, ownerReference } from './component.ts';
 import { collections, isActive, type Pod, type PodTemplate } from './shapes.ts';
 
@@ -27,20 +28,25 @@ interface Names {
   nodeName?: string;
 }
 
+/** Creates a pod, or notes why the API server refuses it, such as for a quota. */
 export function createPod(component: Component, owner: StoredObject, template: PodTemplate, names: Names = {}): void {
-  const { labels = {}, nodeName, ...metadata } = names;
-  const pod = component.create<Pod>(
-    collections.pods,
-    {
-      metadata: {
-        ...{ ...template.metadata, generateName: `${owner.metadata.name}-`, ...metadata },
-        ...{ labels: { ...template.metadata?.labels, ...labels }, ownerReferences: [ownerReference(owner)] },
-      },
-      spec: structuredClone({ ...template.spec, ...(nodeName && { affinity: pinnedTo(nodeName) }) }),
+  try {
+    const pod = component.create<Pod>(collections.pods, podOf(owner, template, names), owner.metadata.namespace);
+    component.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    component.event(owner, 'Warning', 'FailedCreate', `Error creating: ${error.message}`);
+  }
+}
+
+function podOf(owner: StoredObject, template: PodTemplate, { labels = {}, nodeName, ...metadata }: Names): JsonObject {
+  return {
+    metadata: {
+      ...{ ...template.metadata, generateName: `${owner.metadata.name}-`, ...metadata },
+      ...{ labels: { ...template.metadata?.labels, ...labels }, ownerReferences: [ownerReference(owner)] },
     },
-    owner.metadata.namespace,
-  );
-  component.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
+    spec: structuredClone({ ...template.spec, ...(nodeName && { affinity: pinnedTo(nodeName) }) }),
+  };
 }
 
 export function removePod(component: Component, owner: StoredObject, pod: Pod): void {

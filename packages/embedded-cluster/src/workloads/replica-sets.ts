@@ -9,13 +9,16 @@ const order = (pod: Pod) => `${Number(pod.spec.nodeName !== undefined)}${Number(
 const byDeletionOrder = (a: Pod, b: Pod) =>
   order(a).localeCompare(order(b)) || b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp);
 
-export function reconcileReplicaSet(component: Component, key: string): undefined {
+/** Pods that were refused, such as for a quota, are tried again. */
+const retryMs = 10_000;
+
+export function reconcileReplicaSet(component: Component, key: string): number | undefined {
   const set = component.get<ReplicaSet>(collections.replicaSets, key);
   if (set === undefined) return undefined;
   const pods = activePods(component, set);
   if (set.metadata.deletionTimestamp === undefined) adjust(component, set, pods);
   writeStatus(component, set);
-  return undefined;
+  return activePods(component, set).length < set.spec.replicas ? retryMs : undefined;
 }
 
 function adjust(component: Component, set: ReplicaSet, pods: Pod[]): void {

@@ -140,6 +140,13 @@ export interface Node extends StoredObject {
   spec: { unschedulable?: boolean };
 }
 
+export interface Service extends StoredObject {
+  spec: {
+    selector?: Record<string, string>;
+    ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[];
+  };
+}
+
 export const collections = {
   pods: '/pods',
   nodes: '/nodes',
@@ -151,6 +158,9 @@ export const collections = {
   jobs: 'batch/jobs',
   cronJobs: 'batch/cronjobs',
   budgets: 'policy/poddisruptionbudgets',
+  endpointSlices: 'discovery.k8s.io/endpointslices',
+  quotas: '/resourcequotas',
+  limitRanges: '/limitranges',
 } as const;
 export type Collection = (typeof collections)[keyof typeof collections];
 

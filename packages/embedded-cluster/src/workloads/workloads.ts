@@ -6,9 +6,11 @@ import type { Change } from '../store.ts';
 import { Component } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { reconcileBudget } from './disruption.ts';
+import { reconcileEndpoints } from './endpoints.ts';
 import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
+import { limited, reconcileQuota } from './quotas.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
@@ -52,6 +54,8 @@ export class Workloads {
       [collections.daemonSets, queue('daemon set', (key) => reconcileDaemonSet(manager, key))],
       [collections.jobs, queue('job', (key) => reconcileJob(manager, key))],
       [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
+      [collections.services, queue('endpoints', (key) => reconcileEndpoints(manager, key))],
+      [collections.quotas, queue('quota', (key) => reconcileQuota(manager, backend, key))],
       [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
     ]);
@@ -61,7 +65,7 @@ export class Workloads {
 
   /** Adds the kinds to the cluster, and runs their controllers until the stop. */
   static start(backend: Backend, log: (message: string) => void): Workloads {
-    for (const type of workloadTypes()) backend.registry.set(type);
+    for (const type of workloadTypes()) backend.registry.set(limited(backend, type));
     return new Workloads(backend, log);
   }
 
@@ -80,7 +84,8 @@ export class Workloads {
     if (type !== 'DELETED') this.#queues.get(collection)?.add(key);
     this.#addOwner(object);
     if (collection === collections.nodes) this.#onNode();
-    if (collection === collections.pods) this.#recount(object);
+    if (collection === collections.pods) this.#addAll(object, collections.budgets, collections.services);
+    if (type !== 'MODIFIED' || collection === collections.pods) this.#addAll(object, collections.quotas);
   }
 
   #addOwner(object: StoredObject): void {
@@ -89,9 +94,11 @@ export class Workloads {
     if (collection) this.#queues.get(collection)?.add(objectKey(object.metadata.namespace, owner.name));
   }
 
-  #recount({ metadata: { namespace } }: StoredObject): void {
-    for (const budget of this.#backend.store.list(collections.budgets, { namespace }) ?? [])
-      this.#queues.get(collections.budgets)?.add(keyOf(budget));
+  /** Adds the objects of a namespace that count others in it. */
+  #addAll({ metadata: { namespace } }: StoredObject, ...collectionsOf: readonly Collection[]): void {
+    if (namespace === undefined) return;
+    for (const collection of collectionsOf)
+      for (const object of this.#backend.store.list(collection, { namespace }) ?? []) this.#queues.get(collection)?.add(keyOf(object));
   }
 
   #onNode(): void {
