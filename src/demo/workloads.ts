@@ -166,6 +166,16 @@ const volume = (name: string, size: string, claim: { namespace: string; name: st
   },
 });
 
+/** Replicas that follow the load. */
+const scaler = (place: string, name: string): KubernetesObject => ({
+  ...{ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name, namespace: place } },
+  spec: {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+    ...{ minReplicas: 1, maxReplicas: 4 },
+    metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } }],
+  },
+});
+
 const ingress = (place: string, name: string, host: string): KubernetesObject => ({
   ...{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name, namespace: place } },
   spec: {
@@ -223,6 +233,7 @@ export const demoWorkloads = (): KubernetesObject[] => [
   }),
   ingress('shop', 'storefront', 'shop.example.com'),
   budget('shop', 'storefront'),
+  scaler('monitoring', 'metrics-api'),
   quota('shop', { pods: '40', services: '10', persistentvolumeclaims: '5', 'requests.storage': '50Gi' }),
   networkPolicy('shop', 'cart', 'storefront', 8080),
   storageClass,

@@ -48,6 +48,45 @@ describe('controllers of the embedded cluster', () => {
     );
   });
 
+  it('follow the load of a Deployment with its replicas, within the bounds of the HorizontalPodAutoscaler', async () => {
+    const template = { metadata: { labels: { app: 'busy' } }, spec: { containers } };
+    const selector = { matchLabels: { app: 'busy' } };
+    await create(`${apps}/deployments`, { metadata: { name: 'busy' }, spec: { replicas: 1, selector, template } });
+    const scalers = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'busy' };
+    const target = (averageUtilization: number) => [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } },
+    ];
+    await create(scalers, { metadata: { name: 'busy' }, spec: { scaleTargetRef, maxReplicas: 3, metrics: target(1) } });
+    const reasons = async () => {
+      const { conditions = [] } = (await read(`${scalers}/busy`)).status as { conditions?: JsonObject[] };
+      return conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+    };
+    // The first pod does not run yet.
+    expect(await eventually(reasons, ({ length }) => length > 0)).to.include('ScalingActive False FailedGetResourceMetric');
+    await admin.send('PATCH', `${scalers}/busy`, { spec: { minReplicas: 2 } }, merge);
+    await eventually(
+      async () => {
+        await admin.send('PATCH', `${scalers}/busy`, { metadata: { labels: { seen: String(Date.now()) } } }, merge);
+        return valueAt(await read(`${apps}/deployments/busy`), ['spec', 'replicas']);
+      },
+      (replicas) => replicas === 3,
+    );
+    expect(await reasons()).to.include.members(['ScalingActive True ValidMetricFound', 'ScalingLimited True TooManyReplicas']);
+    const { status } = await read(`${scalers}/busy`);
+    expect(valueAt(status, ['currentMetrics', '0', 'resource', 'current', 'averageUtilization'])).to.be.above(1);
+
+    await create(scalers, { metadata: { name: 'lost' }, spec: { scaleTargetRef: { ...scaleTargetRef, name: 'none' }, maxReplicas: 3 } });
+    const lost = async () => valueAt(await read(`${scalers}/lost`), ['status', 'conditions', '0', 'reason']);
+    await eventually(lost, (reason) => reason === 'FailedGetScale');
+    await admin.send('DELETE', `${scalers}/busy`);
+    await admin.send('DELETE', `${apps}/deployments/busy`);
+    await eventually(
+      async () => (await read(`${core}/pods?labelSelector=app%3Dbusy`)).items,
+      (left) => left.length === 0,
+    );
+  });
+
   it('count what a namespace uses of a quota, and note why a pod is missing', async () => {
     await create(`${core}/resourcequotas`, { metadata: { name: 'team' }, spec: { hard: { pods: '2', 'requests.cpu': '2' } } });
     const used = async () => valueAt(await read(`${core}/resourcequotas/team`), ['status', 'used']);

@@ -46,7 +46,7 @@ const defaults: Readonly<Record<string, Usage>> = {
   requests: { cpu: 0.02, memory: 48 * 1024 ** 2 },
   limits: { cpu: 1, memory: 1024 ** 3 },
 };
-const amountOf = (container: ContainerSpec, member: string, resource: 'cpu' | 'memory'): number =>
+export const amountOf = (container: ContainerSpec, member: string, resource: 'cpu' | 'memory'): number =>
   quantityOf(String(valueAt(container.resources, [member, resource]))) ?? (defaults[member] as Usage)[resource];
 
 /** Replicas whose requests the load of a workload fills at its height: more of them have less to do each. */
@@ -86,7 +86,7 @@ const runningContainers = (pod: Pod): ContainerSpec[] =>
   allContainers(pod).filter(({ name }) => statusesOf(pod).some((one) => one.name === name && one.state.running !== undefined));
 
 /** Returns the usage of each running container of the pods, at the last measurement. */
-function measure(pods: readonly Pod[], now: Date): { pod: Pod; containers: { name: string; usage: Usage }[] }[] {
+export function measure(pods: readonly Pod[], now: Date): { pod: Pod; containers: { name: string; usage: Usage }[] }[] {
   const running = pods.filter(({ status }) => status.phase === 'Running');
   const counts = new Map<string | undefined, number>();
   for (const pod of running) counts.set(controllerOf(pod)?.uid, (counts.get(controllerOf(pod)?.uid) ?? 0) + 1);

@@ -140,6 +140,16 @@ export interface Node extends StoredObject {
   spec: { unschedulable?: boolean };
 }
 
+export interface ScalerMetric {
+  type: string;
+  resource?: { name: string; target: { averageUtilization?: number; averageValue?: string } };
+}
+
+export interface Scaler extends StoredObject {
+  spec: { scaleTargetRef: { kind: string; name: string }; minReplicas?: number; maxReplicas: number; metrics?: ScalerMetric[] };
+  status?: { conditions?: Condition[]; lastScaleTime?: string };
+}
+
 export interface Service extends StoredObject {
   spec: {
     selector?: Record<string, string>;
@@ -160,6 +170,7 @@ export const collections = {
   budgets: 'policy/poddisruptionbudgets',
   endpointSlices: 'discovery.k8s.io/endpointslices',
   quotas: '/resourcequotas',
+  scalers: 'autoscaling/horizontalpodautoscalers',
   limitRanges: '/limitranges',
 } as const;
 export type Collection = (typeof collections)[keyof typeof collections];

@@ -3,6 +3,7 @@
 import type { Backend } from '../backend.ts';
 import { keyOf, objectKey, type StoredObject } from '../objects.ts';
 import type { Change } from '../store.ts';
+import { reconcileScaler } from './autoscaling.ts';
 import { Component } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { reconcileBudget } from './disruption.ts';
@@ -56,6 +57,7 @@ export class Workloads {
       [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
       [collections.services, queue('endpoints', (key) => reconcileEndpoints(manager, key))],
       [collections.quotas, queue('quota', (key) => reconcileQuota(manager, backend, key))],
+      [collections.scalers, queue('autoscaler', (key) => reconcileScaler(manager, key))],
       [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
     ]);
