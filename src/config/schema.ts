@@ -185,6 +185,13 @@ const consoleSection = z.strictObject({
     .min(1)
     .optional()
     .describe('ConfigMap in `kubernetes.namespace` whose data win over `console.envs`, for those who may see it.'),
+  debugImage: z
+    .string()
+    .regex(/^[^\s]{1,512}$/, 'must be the name of an image')
+    .optional()
+    .describe(
+      'Image of the containers that the console adds to pods for debugging, as the variable `debug.image`; `console.envs` and the ConfigMap win over it. Default: the one that the console knows.',
+    ),
   recurveIndex: z.boolean().default(true).describe('A missing page gets the nearest index upwards, not only the one of the root.'),
   imageNamespaces: z
     .array(dnsLabel())

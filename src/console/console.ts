@@ -45,7 +45,12 @@ export function createConsole(services: Services, { consolePlugins, environment,
   const configMaps = new ConfigMaps(services);
   const events = new PluginEvents(services);
   const plugins = new PluginFiles(services, configMaps, consolePlugins, events);
-  const base = mergeVariables(publicVariables(environment, config.console.envsFilter), Object.entries(config.console.envs));
+  const { envsFilter, envs, debugImage } = config.console;
+  const base = mergeVariables(
+    publicVariables(environment, envsFilter),
+    debugImage === undefined ? [] : [['debug.image', debugImage]],
+    Object.entries(envs),
+  );
   const variables = new Environment(configMaps, base, config.console.envsConfigMap);
   const staticFiles = new StaticFiles(services, timer);
 

@@ -22,12 +22,19 @@ describe('HandleEnvVars', () => {
   const server = forSuite(() =>
     startServer({
       environment: { ...secrets, PATH: '/bin', CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example', CONSOLE_PUBLIC_COLOR: 'red' },
-      config: { console: { envs: { CONSOLE_PUBLIC_COLOR: 'blue', theme: 'light', Zoom: '1' }, envsConfigMap: 'console-environment' } },
+      config: {
+        console: {
+          envs: { CONSOLE_PUBLIC_COLOR: 'blue', theme: 'light', Zoom: '1' },
+          envsConfigMap: 'console-environment',
+          debugImage: 'registry.example.com/debug:1',
+        },
+      },
     }),
   );
 
   const text = async (options = {}) => (await server.request('/api/v1/envs', options)).text();
-  const base = '{"CONSOLE_PUBLIC_COLOR":"blue","CONSOLE_PUBLIC_DOCS_URL":"https://docs.example","Zoom":"1","theme":"light"}';
+  const base =
+    '{"CONSOLE_PUBLIC_COLOR":"blue","CONSOLE_PUBLIC_DOCS_URL":"https://docs.example","Zoom":"1","debug.image":"registry.example.com/debug:1","theme":"light"}';
 
   it('merges process variables and configuration, in the byte order of the names', async () => {
     const response = await server.request('/api/v1/envs');
@@ -46,7 +53,7 @@ describe('HandleEnvVars', () => {
       ...mayGetConfigMap('alice', 'console-environment'),
     );
     const merged =
-      '{"10":"ten","9":"nine","CONSOLE_PUBLIC_COLOR":"blue","CONSOLE_PUBLIC_DOCS_URL":"https://docs.example","Zoom":"1","__proto__":"own","theme":"dark"}';
+      '{"10":"ten","9":"nine","CONSOLE_PUBLIC_COLOR":"blue","CONSOLE_PUBLIC_DOCS_URL":"https://docs.example","Zoom":"1","__proto__":"own","debug.image":"registry.example.com/debug:1","theme":"dark"}';
     expect(
       await eventually(
         () => text({ as: 'alice' }),

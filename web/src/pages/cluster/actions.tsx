@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { Ellipsis, Scaling, Trash2 } from 'lucide';
-import { apiPath, type Kind, pageOf } from '../../api/kinds';
+import { Bug, Ellipsis, Scaling, Trash2 } from 'lucide';
+import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
 import { type ClusterObject, deleteOptions, getJson, write } from '../../api/objects';
 import { type Right, useRights } from '../../app/rights';
@@ -13,6 +13,7 @@ import { Loaded } from '../../ui/loaded';
 import { Menu, type MenuItem } from '../../ui/menu';
 import { toast } from '../../ui/toast';
 import { AsKubectl } from './as-kubectl';
+import { DebugDialog, debugRights } from './debug-dialog';
 import { kubectlFor } from './kubectl';
 import { actionsOf, type ObjectAction } from './object-actions';
 
@@ -23,7 +24,7 @@ interface ActionsProps {
   object: ClusterObject;
 }
 
-type Open = 'scale' | 'delete' | ObjectAction | undefined;
+type Open = 'scale' | 'delete' | 'debug' | ObjectAction | undefined;
 
 /** What may be done with one object. What may not is greyed, and says why. */
 export function ObjectActions({ kind, object }: ActionsProps) {
@@ -37,7 +38,8 @@ export function ObjectActions({ kind, object }: ActionsProps) {
   const rights = { scale: right('patch', 'scale'), remove: right('delete') };
   const isScaled = kind.subresources.includes('scale');
   const actions = actionsOf(kind, object);
-  useRights([rights.remove, ...(isScaled ? [rights.scale] : []), ...actions.map((action) => action.right)]);
+  const debugs = kindId(kind) === 'pods' && kind.subresources.includes('ephemeralcontainers') ? debugRights(object.metadata) : [];
+  useRights([rights.remove, ...(isScaled ? [rights.scale] : []), ...actions.map((action) => action.right), ...debugs]);
   const close = () => {
     open.value = undefined;
   };
@@ -47,11 +49,12 @@ export function ObjectActions({ kind, object }: ActionsProps) {
   const items: MenuItem[] = [
     ...(isScaled ? [guarded([rights.scale], { label: t('cluster.scale'), icon: Scaling, act: show('scale') })] : []),
     ...actions.map((action) => guarded([action.right], { label: t(action.label), icon: action.icon, act: show(action) })),
+    ...(debugs.length > 0 ? [guarded(debugs, { label: t('debug.debug'), icon: Bug, act: show('debug') })] : []),
     ...(kind.verbs.includes('delete')
       ? [
           guarded([rights.remove], {
             ...{ label: t('cluster.delete'), icon: Trash2, isDanger: true, act: show('delete') },
-            isApart: isScaled || actions.length > 0,
+            isApart: isScaled || actions.length + debugs.length > 0,
           }),
         ]
       : []),
@@ -62,6 +65,7 @@ export function ObjectActions({ kind, object }: ActionsProps) {
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
       {open.value === 'scale' && <Scale kind={kind} object={object} onClose={close} />}
       {open.value === 'delete' && <DeleteObject kind={kind} object={object} onClose={close} />}
+      {open.value === 'debug' && <DebugDialog kind={kind} pod={object} onClose={close} />}
       {typeof open.value === 'object' && <Act action={open.value} name={name} onClose={close} />}
     </div>
   );

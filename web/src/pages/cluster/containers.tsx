@@ -38,10 +38,18 @@ const members = ['container', 'initContainer', 'ephemeralContainer'];
 
 const statusesOf = ({ status }: ClusterObject) => members.flatMap((member) => named(status?.[`${member}Statuses`]));
 
-/** Returns the reason of a container that waits, in the words of the kubelet. */
-export function waitingReason(pod: ClusterObject, container: string): string | undefined {
-  const { reason, message } = statusesOf(pod).find(({ name }) => name === container)?.state?.waiting ?? {};
-  return reason && [reason, message].filter(Boolean).join(': ');
+interface ContainerState {
+  phase: 'waiting' | 'running' | 'ended';
+  /** The reason of a container that waits, in the words of the kubelet. */
+  reason?: string;
+}
+
+export function containerState(pod: ClusterObject, container: string): ContainerState {
+  const { waiting, running, terminated } = statusesOf(pod).find(({ name }) => name === container)?.state ?? {};
+  if (running) return { phase: 'running' };
+  if (terminated) return { phase: 'ended' };
+  const reason = waiting?.reason && [waiting.reason, waiting.message].filter(Boolean).join(': ');
+  return { phase: 'waiting', ...(reason && { reason }) };
 }
 
 /** The one that the address names, else the first. */

@@ -1,4 +1,4 @@
-/** A command in a container, by the channels of `v5.channel.k8s.io`: a byte in front of each message says what it is. */
+/** A command in a container, or the terminal of its own process, by the channels of `v5.channel.k8s.io`: a byte in front of each message says what it is. */
 import { socketAt } from '../../api/socket';
 import { t } from '../../text/text';
 
@@ -7,7 +7,8 @@ const channels = { input: 0, output: 1, errors: 2, status: 3, resize: 4 } as con
 interface ExecOptions {
   path: string;
   container: string;
-  command: string;
+  /** Unset where the path attaches to what runs. */
+  command?: string;
   onOpen: () => void;
   onOutput: (data: Uint8Array) => void;
   /** Told once, with how it ended. */
@@ -29,7 +30,7 @@ interface Ending {
 }
 
 export function openExec({ path, container, command, onOpen, onOutput, onEnd, onRefused }: ExecOptions): Exec {
-  const query = new URLSearchParams({ container, command, stdin: 'true', stdout: 'true', tty: 'true' });
+  const query = new URLSearchParams({ container, ...(command && { command }), stdin: 'true', stdout: 'true', tty: 'true' });
   const socket = socketAt(path, query, ['v5.channel.k8s.io']);
   let how = t('cluster.shellRefused');
   let isRefused = true;

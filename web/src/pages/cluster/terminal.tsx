@@ -1,20 +1,24 @@
 import { useSignal } from '@preact/signals';
-import { CircleStop, RotateCw, SquareTerminal } from 'lucide';
-import { useEffect, useRef } from 'preact/hooks';
-import { call } from '../../api/client';
+import { Bug, CircleStop, RotateCw, SquareTerminal } from 'lucide';
+import type { RefObject } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind } from '../../api/kinds';
-import { type ClusterObject, getJson } from '../../api/objects';
-import { asProblem } from '../../api/problem';
+import { refetch } from '../../api/load';
+import type { ClusterObject } from '../../api/objects';
+import { usePoll } from '../../api/poll';
 import { Guarded } from '../../app/guarded';
-import { type Right, useRights } from '../../app/rights';
+import { may, type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
-import type { TerminalView } from '../../editors/terminal';
+import { askWhy } from '../../app/why';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
+import { Notice } from '../../ui/state';
 import { AsKubectl } from './as-kubectl';
-import { ContainerChoice, chosenContainer, waitingReason } from './containers';
-import { type Exec, openExec } from './exec';
-import { execCommand } from './kubectl';
+import { ContainerChoice, chosenContainer, containerState } from './containers';
+import { isTerminal } from './debug-container';
+import { DebugDialog, debugRights } from './debug-dialog';
+import { attachCommand, execCommand } from './kubectl';
+import { type TerminalState, useTerminal } from './use-terminal';
 
 const shells = ['sh', 'bash', 'ash', 'zsh'];
 
@@ -23,129 +27,135 @@ interface TerminalProps {
   pod: ClusterObject;
 }
 
-/** A shell in a container of a pod. */
+/** A shell in a container of a pod, or the terminal of an ephemeral container. */
 export function TerminalTab({ kind, pod }: TerminalProps) {
   const { name, namespace } = pod.metadata;
-  const right: Right = { verb: 'create', group: '', resource: 'pods', subresource: 'exec', name, ...(namespace && { namespace }) };
-  useRights([right]);
+  const container = chosenContainer(pod)?.name ?? '';
+  const isAttached = isTerminal(pod, container);
+  const subresource = isAttached ? 'attach' : 'exec';
+  const right: Right = { verb: 'create', group: '', resource: 'pods', subresource, name, ...(namespace && { namespace }) };
+  useRights([right, ...debugRights(pod.metadata)]);
   return (
     <Guarded right={right}>
-      <Shell kind={kind} pod={pod} />
+      <Terminal key={container} {...{ kind, pod, container, isAttached }} />
     </Guarded>
   );
 }
 
-/**
- * Explains a refused command. A request without an upgrade runs nothing; the API server checks the pod before it asks for the upgrade.
- * The kubelet's reason for a container that waits is in the pod.
- */
-async function refusalOf(podPath: string, container: string, execPath: string): Promise<string | undefined> {
-  try {
-    const reason = waitingReason(await getJson<ClusterObject>(podPath), container);
-    if (reason !== undefined) return t('cluster.waits', { container, reason });
-    await call(execPath);
-    return undefined;
-  } catch (error) {
-    const { message } = asProblem(error);
-    return /upgrade request required/i.test(message) ? undefined : message;
-  }
+interface ContainerProps extends TerminalProps {
+  container: string;
+  isAttached: boolean;
 }
 
-type State = 'none' | 'opening' | 'open' | 'over';
-
-function Shell({ kind, pod }: TerminalProps) {
+function Terminal({ kind, pod, container, isAttached }: ContainerProps) {
   const { name, namespace } = pod.metadata;
-  const place = useRef<HTMLDivElement>(null);
-  const button = useRef<HTMLDivElement>(null);
-  const [state, ending] = [useSignal<State>('none'), useSignal('')];
-  const running = useRef<{ exec: Exec; view: TerminalView }>(undefined);
   const shell = query.value.get('shell') ?? 'sh';
-  const container = chosenContainer(pod)?.name ?? '';
-  const execPath = apiPath(kind, { name, namespace, subresource: 'exec' });
-  const leave = () => button.current?.querySelector('button')?.focus();
-  const stop = () => {
-    running.current?.exec.close();
-    running.current?.view.stop();
-    running.current = undefined;
-  };
-  useEffect(() => stop, []);
-
-  async function open(): Promise<void> {
-    const host = place.current;
-    if (host === null || state.value === 'opening') return;
-    stop();
-    state.value = 'opening';
-    ending.value = '';
-    try {
-      const { startTerminal } = await import('../../editors/terminal');
-      const view = startTerminal(host, {
-        onInput: (text) => running.current?.exec.send(text),
-        onResize: (size) => running.current?.exec.resize(size),
-        onLeave: leave,
-      });
-      const exec: Exec = openExec({
-        path: execPath,
-        container,
-        command: shell,
-        onOpen() {
-          state.value = 'open';
-          exec.resize(view.size);
-          view.focus();
-        },
-        onOutput: (data) => view.write(data),
-        onRefused: () =>
-          refusalOf(
-            apiPath(kind, { name, namespace }),
-            container,
-            `${execPath}?${new URLSearchParams({ container, command: shell, stdout: 'true' })}`,
-          ),
-        onEnd(text) {
-          state.value = 'over';
-          ending.value = text;
-        },
-      });
-      running.current = { exec, view };
-    } catch (error) {
-      state.value = 'over';
-      ending.value = asProblem(error).message;
-    }
-  }
-
+  const { place, button, state, ending, open, close } = useTerminal({
+    ...{ container, ...(!isAttached && { command: shell }) },
+    podPath: apiPath(kind, { name, namespace }),
+    path: apiPath(kind, { name, namespace, subresource: isAttached ? 'attach' : 'exec' }),
+  });
+  const label = isAttached ? t('debug.attach', { container }) : t('cluster.openShell', { shell, container });
   return (
     <>
       <div class="filters">
         <ContainerChoice pod={pod} />
-        <label>
-          <span class="hidden">{t('cluster.shell')}</span>
-          <select value={shell} onChange={({ currentTarget }) => setQuery({ shell: currentTarget.value })}>
-            {shells.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
-        <div ref={button}>
-          {state.value === 'open' ? (
-            <Button icon={CircleStop} onClick={() => running.current?.exec.close()}>
-              {t('cluster.endShell')}
-            </Button>
-          ) : (
-            <Button
-              kind="main"
-              icon={state.value === 'over' ? RotateCw : SquareTerminal}
-              isBusy={state.value === 'opening'}
-              onClick={() => void open()}
-            >
-              {state.value === 'over' ? t('cluster.again') : t('cluster.openShell', { shell, container })}
-            </Button>
-          )}
-        </div>
+        {!isAttached && <ShellChoice shell={shell} />}
+        <OpenButton {...{ button, label, state }} onOpen={open} onClose={close} />
+        <Debug kind={kind} pod={pod} />
         <p class="muted shell-hint">{t('cluster.leaveHint')}</p>
       </div>
+      {isAttached && state === 'none' && <Beginning pod={pod} container={container} onRunning={open} />}
+      {isAttached && state === 'open' && <p class="muted">{t('debug.prompt')}</p>}
       <div ref={place} class="terminal-host" />
       <p class="muted" role="status">
-        {ending.value}
+        {ending}
       </p>
-      <AsKubectl command={execCommand(pod.metadata, container, shell)} />
+      <AsKubectl command={isAttached ? attachCommand(pod.metadata, container) : execCommand(pod.metadata, container, shell)} />
     </>
   );
+}
+
+const ShellChoice = ({ shell }: { shell: string }) => (
+  <label>
+    <span class="hidden">{t('cluster.shell')}</span>
+    <select value={shell} onChange={({ currentTarget }) => setQuery({ shell: currentTarget.value })}>
+      {shells.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  </label>
+);
+
+interface OpenProps {
+  button: RefObject<HTMLDivElement | null>;
+  label: string;
+  state: TerminalState;
+  onOpen: () => void;
+  onClose: () => void;
+}
+
+const OpenButton = ({ button, label, state, onOpen, onClose }: OpenProps) => (
+  <div ref={button}>
+    {state === 'open' ? (
+      <Button icon={CircleStop} onClick={onClose}>
+        {t('cluster.endShell')}
+      </Button>
+    ) : (
+      <Button kind="main" icon={state === 'over' ? RotateCw : SquareTerminal} isBusy={state === 'opening'} onClick={onOpen}>
+        {state === 'over' ? t('cluster.again') : label}
+      </Button>
+    )}
+  </div>
+);
+
+function Debug({ kind, pod }: TerminalProps) {
+  const isOpen = useSignal(false);
+  if (!kind.subresources.includes('ephemeralcontainers')) return null;
+  const missing = debugRights(pod.metadata).find((right) => may(right) === false);
+  return (
+    <>
+      <Button
+        icon={Bug}
+        isRefused={missing !== undefined}
+        onClick={() => {
+          if (missing) askWhy(missing);
+          else isOpen.value = true;
+        }}
+      >
+        {t('debug.debug')}
+      </Button>
+      {isOpen.value && (
+        <DebugDialog
+          {...{ kind, pod }}
+          onClose={() => {
+            isOpen.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const readAgainMs = 2000;
+/** Callers who may not watch the pod see its changes, too. */
+const readAgain = { reload: () => refetch('object/') };
+
+interface BeginningProps {
+  pod: ClusterObject;
+  container: string;
+  onRunning: () => void;
+}
+
+/** Waits until an ephemeral container runs, and says what keeps it from running. */
+function Beginning({ pod, container, onRunning }: BeginningProps) {
+  const { phase, reason } = containerState(pod, container);
+  usePoll(readAgain, readAgainMs);
+  useEffect(() => {
+    if (phase === 'running') onRunning();
+  }, [phase]);
+  if (phase === 'running') return null;
+  if (phase === 'ended') return <Notice kind="info">{t('debug.ended', { container })}</Notice>;
+  const isTrouble = reason !== undefined && !/^(?:ContainerCreating|PodInitializing)\b/.test(reason);
+  return <Notice kind={isTrouble ? 'bad' : 'info'}>{t('cluster.waits', { container, reason: reason ?? 'ContainerCreating' })}</Notice>;
 }
