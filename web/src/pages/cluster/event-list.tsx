@@ -6,7 +6,7 @@ import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/page-props';
 import { may, type Right, useRights } from '../../app/rights';
-import { query } from '../../app/router';
+import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
@@ -55,11 +55,28 @@ function RecentEvents({ kind, kinds, namespace }: RecentProps) {
         <Guarded right={list}>
           <search class="filters">
             <SearchField label={t('cluster.findEvent')} isPrompt />
+            <TypeChoice />
           </search>
           <Groups {...{ kind, kinds, namespace }} mayWatch={may(watch) === true} />
         </Guarded>
       )}
     </section>
+  );
+}
+
+const types = ['Warning', 'Normal'];
+
+function TypeChoice() {
+  return (
+    <label>
+      <span class="hidden">{t('cluster.type')}</span>
+      <select value={query.value.get('type') ?? ''} onChange={({ currentTarget }) => setQuery({ type: currentTarget.value })}>
+        <option value="">{t('cluster.anyType')}</option>
+        {types.map((type) => (
+          <option key={type}>{type}</option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -98,11 +115,11 @@ function Groups({ kind, kinds, namespace, mayWatch }: RecentProps & { mayWatch: 
   const load = useLoad(`recent-events/${path}`, (signal) => readRecent(path, signal));
   const watched = { path: mayWatch ? path : undefined, resourceVersion: load.data.value?.resourceVersion };
   const lost = useWatch(watched, useUnhurried(load.reload));
-  const words = (query.value.get('q') ?? '').toLowerCase();
+  const [words, type] = [(query.value.get('q') ?? '').toLowerCase(), query.value.get('type') ?? ''];
   return (
     <Loaded load={load} lost={lost.value}>
       {({ events, isCut }) => {
-        const found = groupsOf(events).filter((group) => matchesWords(group, words));
+        const found = groupsOf(events).filter((group) => (type === '' || group.type === type) && matchesWords(group, words));
         if (found.length === 0) return <Empty text={t(events.length === 0 ? 'cluster.noRecentEvents' : 'cluster.noEventMatches')} />;
         return (
           <>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { KeyRound, ShieldCheck } from 'lucide';
 import { api, bodyOf } from '../../api/client';
+import { fetchKinds } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { useFeatures, useVersion } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
@@ -16,6 +17,8 @@ import { phaseName } from '../../ui/phase';
 import { toast } from '../../ui/toast';
 import { phases } from '../users/query';
 import { Due } from './due';
+import { NotReadyWorkloads } from './not-ready';
+import { Tiles } from './tiles';
 
 const listRight = { verb: 'list', resource: 'users' };
 
@@ -23,6 +26,7 @@ export function Page() {
   useRights([listRight]);
   const isOpen = useSignal(false);
   const isOn = useFeatures();
+  const kinds = useLoad('kinds', fetchKinds).data.value;
   const sessionEnd = useLoad(isOn('sessions') ? 'sessions/end' : undefined, endOfSession);
   const who = person.value;
   if (!who) return null;
@@ -37,7 +41,9 @@ export function Page() {
       <header class="page-head">
         <h1 tabIndex={-1}>{t('overview.hello', { name: ext.display_name || who.name })}</h1>
       </header>
+      <Tiles kinds={kinds} />
       <div class="cards">
+        {kinds && <NotReadyWorkloads kinds={kinds} />}
         <section class="card" aria-labelledby="who-title">
           <h2 id="who-title">{t('overview.who')}</h2>
           <Facts

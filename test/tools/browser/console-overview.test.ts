@@ -1,0 +1,105 @@
+/** The overview of the console: figures that the cluster confirms, each with the list that it counts. */
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { barriers } from './axe.ts';
+import { loggedIn } from './demo.ts';
+import { misplaced } from './layout.ts';
+
+const nodes = '**/api/kubernetes/api/v1/nodes?*';
+
+describe('the overview', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const figure = (label: string) => page.locator('.figure', { hasText: label });
+  const shownIn = (label: string) => figure(label).locator('strong').textContent();
+  const open = () => page.goto(`${demo.url}/`);
+
+  it('N26 counts nodes, namespaces and locked users as the cluster does, each with its list', async () => {
+    await figure('Nodes ready').getByText('3 of 3').waitFor();
+    const listed = async (path: string) => {
+      const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+      return ((await (await fetch(`${demo.url}${path}`, { headers })).json()) as { items: unknown[] }).items.length;
+    };
+    await figure('Namespaces')
+      .getByText(String(await listed('/api/kubernetes/api/v1/namespaces')), { exact: true })
+      .waitFor();
+    await figure('Locked users').getByText('0', { exact: true }).waitFor();
+    await figure('Kubernetes')
+      .getByText(/^v1\.\d+/)
+      .waitFor();
+
+    await figure('Nodes ready').click();
+    await page.getByRole('link', { name: 'node-' }).nth(2).waitFor();
+  });
+
+  it('N26 counts the warnings that its list shows', async () => {
+    await open();
+    // Pods of the demo fail one after the other.
+    await eventually(
+      async () => Number(await shownIn('Warning events')),
+      (count) => count > 0,
+    );
+    await figure('Warning events').click();
+    await page.getByRole('heading', { name: 'Recent events' }).waitFor();
+    await page.getByRole('cell', { name: 'Warning' }).first().waitFor();
+    expect(await page.getByRole('cell', { name: 'Normal', exact: true }).count()).to.equal(0);
+    await page.getByLabel('Type').selectOption('Normal');
+    await page.getByRole('cell', { name: 'Normal', exact: true }).first().waitFor();
+    expect(await page.getByRole('cell', { name: 'Warning', exact: true }).count()).to.equal(0);
+  });
+
+  it('N26 lists the workloads that are not ready, and leads to them', async () => {
+    await open();
+    const table = page.getByRole('table', { name: 'Workloads that are not ready' });
+    await table.getByText('Not all replicas are updated').waitFor();
+    expect(await table.getByRole('link', { name: 'storefront' }).count()).to.equal(0);
+    await table.getByRole('link', { name: 'checkout' }).click();
+    await page.getByText('The rollout is stuck').waitFor();
+  });
+
+  it('N26 says that a figure is not known, and never none', async () => {
+    await page.route(nodes, (route) =>
+      route.fulfill({ status: 503, json: { kind: 'Status', code: 503, message: 'the list is not ready' } }),
+    );
+    await open();
+    await figure('Nodes ready').getByText('Not known').waitFor();
+    await figure('Nodes ready').getByText('the list is not ready').waitFor();
+    await page.unroute(nodes);
+    await visitor.complainsOf('status of 503');
+  });
+
+  it('N26 marks a figure of a list that is longer than one answer', async () => {
+    await page.route(nodes, async (route) => {
+      const response = await route.fetch();
+      const table = (await response.json()) as { metadata: object };
+      await route.fulfill({ response, json: { ...table, metadata: { ...table.metadata, continue: 'next' } } });
+    });
+    await open();
+    await figure('Nodes ready').getByText('3 of 3+').waitFor();
+    await page.unroute(nodes);
+  });
+
+  it('N26 fills the page without barriers, from a phone on', async () => {
+    await open();
+    await page.getByRole('table', { name: 'Workloads that are not ready' }).waitFor();
+    for (const width of [390, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await misplaced(page), `at ${width}`).to.deep.equal([]);
+    }
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+});
+
+describe('the overview of a user without rights', () => {
+  const { page } = loggedIn('nobody', '/');
+
+  it('N26 asks for no list that the user may not read', async () => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.locator('.figure', { hasText: 'Kubernetes' }).getByText(/^v1/).waitFor();
+    await page.getByText('No role is bound to you.').waitFor();
+
+    expect(await page.locator('a.figure').count()).to.equal(0);
+    expect(asked.filter((path) => /\/(?:nodes|events|deployments|users|userbindings)$/.test(path))).to.deep.equal([]);
+  });
+});
