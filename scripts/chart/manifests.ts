@@ -27,7 +27,9 @@ const byHand = {
   'access-tokens.yaml': 'features.accessTokens',
   'certificates.yaml': 'users.certificates.enabled',
   'user-bindings.yaml': 'features.userBindings',
+  'workload-lists.yaml': 'lists.preset',
 };
+const presets: Readonly<Record<string, string>> = { 'lists.preset': 'workloads' };
 const exampleURL = 'https://console.example.com';
 const exampleDirectory = { id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' };
 
@@ -44,7 +46,7 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
   const rights = await renderedTemplates(
     helm,
     '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com',
-    ...Object.values(byHand).map((setting) => `--set=config.${setting}=true`),
+    ...Object.values(byHand).map((setting) => `--set=config.${setting}=${presets[setting] ?? true}`),
     `--set-json=config.users.ldap=${JSON.stringify([exampleDirectory])}`,
   );
   const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };

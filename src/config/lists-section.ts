@@ -63,7 +63,23 @@ const resource = z
   })
   .refine(isListable, 'must not be secrets, nor of auth.platform.io any but users, groups and userbindings');
 
+const noPreset = 'none';
+
+/** The kinds that people look for most. The chart has them too (`workload-lists.yaml`). */
+const workloads = [
+  ...['pods', 'services', 'configmaps', 'nodes', 'namespaces', 'persistentvolumeclaims', 'events'].map((plural) => ['', plural] as const),
+  ...['deployments', 'statefulsets', 'daemonsets'].map((plural) => ['apps', plural] as const),
+  ...['jobs', 'cronjobs'].map((plural) => ['batch', plural] as const),
+  ['networking.k8s.io', 'ingresses'] as const,
+].map(([group, plural]) => resource.parse({ group, version: 'v1', resource: plural }));
+
 export const listsSection = z.strictObject({
+  preset: z
+    .enum([noPreset, 'workloads'])
+    .default(noPreset)
+    .describe(
+      '`workloads`: lists pods, deployments, statefulsets, daemonsets, jobs, cronjobs, services, ingresses, configmaps, nodes, namespaces, persistentvolumeclaims and events too. What `resources` says of one of them counts.',
+    ),
   resources: z
     .array(resource)
     .max(64)
@@ -76,5 +92,14 @@ export const listsSection = z.strictObject({
       'Resources that are watched and listed to those who may list them ([lists](lists.md)). The account of the service needs `list` and `watch` on each.',
     ),
 });
+
+type ListsSection = z.output<typeof listsSection>;
+
+/** Adds the resources of the preset to those that are named, which come first. */
+export function withPreset({ preset, resources }: ListsSection): ListsSection {
+  if (preset === noPreset) return { preset, resources };
+  const isNamed = (one: ListedResource) => resources.some((named) => named.group === one.group && named.resource === one.resource);
+  return { preset, resources: [...resources, ...workloads.filter((one) => !isNamed(one))] };
+}
 
 export type ListedResource = z.output<typeof resource>;

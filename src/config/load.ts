@@ -2,6 +2,7 @@ import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { nearestName } from '../api/nearest.ts';
 import { contradictions } from './contradictions.ts';
+import { withPreset } from './lists-section.ts';
 import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
 import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
 
@@ -47,7 +48,7 @@ export function parseConfig(sources: ConfigSources): Config {
       ...Object.entries(contradictions(result.data, isTree(tree.login) ? tree.login : {})).map(([path, message]) => ({ path, message })),
     );
   if (problems.length > 0 || !result.success) throw new ConfigError(problems);
-  return deepFreeze(result.data);
+  return deepFreeze({ ...result.data, lists: withPreset(result.data.lists) });
 }
 
 /** The settings as a person would write them, defaults included, for `atrium config print`. @throws ConfigError */

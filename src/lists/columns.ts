@@ -12,6 +12,8 @@ export interface Column {
   readonly type: ColumnType;
   /** Compared whole by a filter, where other texts are searched. */
   readonly isWhole?: true;
+  /** Read from `metadata` alone. */
+  readonly isOfMetadata?: true;
   /** Null where the object has no such value. */
   read(object: KubernetesObject): Value;
 }
@@ -25,20 +27,23 @@ export interface NamedPath {
 
 const maxText = 256;
 
+export const shownText = (text: string): string => text.slice(0, maxText);
+
 /** Undefined for a path that is none, or that no list may show. */
 export function columnOf({ name, jsonPath, type }: NamedPath): Column | undefined {
   const path = parseJSONPath(jsonPath);
   if (path === undefined || !isShowable(jsonPath)) return undefined;
-  return { name, type, read: (object) => typedValue(type, path.values(object)) };
+  const isOfMetadata = path.members[0] === 'metadata';
+  return { name, type, ...(isOfMetadata && { isOfMetadata }), read: (object) => typedValue(type, path.values(object)) };
 }
 
 function typedValue(type: ColumnType, found: readonly (string | number | boolean)[]): Value {
   const [first] = found;
   if (first === undefined) return null;
-  if (type === 'string') return found.join().slice(0, maxText);
+  if (type === 'string') return shownText(found.join());
   if (type === 'number') return numberOf(first);
   if (type === 'boolean') return booleanOf(first);
-  return Number.isNaN(Date.parse(String(first))) ? null : String(first).slice(0, maxText);
+  return Number.isNaN(Date.parse(String(first))) ? null : shownText(String(first));
 }
 
 const numberOf = (value: string | number | boolean) => (value !== '' && Number.isFinite(Number(value)) ? Number(value) : null);

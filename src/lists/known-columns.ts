@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { type Column, type ColumnType, columnOf, type Value } from './columns.ts';
+import { type Column, type ColumnType, columnOf, shownText, type Value } from './columns.ts';
 
 const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column[] => {
   const column = columnOf({ name, jsonPath, type });
@@ -77,15 +77,61 @@ const podColumns = [
   ...at('images', '.spec.containers[*].image'),
 ];
 
+const imagesOfTemplate = at('images', '.spec.template.spec.containers[*].image');
+
 const deploymentColumns = [
   ...at('replicas', '.spec.replicas', 'number'),
   ...at('ready', '.status.readyReplicas', 'number'),
   ...at('updated', '.status.updatedReplicas', 'number'),
   ...at('available', '.status.availableReplicas', 'number'),
-  ...at('images', '.spec.template.spec.containers[*].image'),
+  ...imagesOfTemplate,
 ];
 
+const statefulSetColumns = [
+  ...at('replicas', '.spec.replicas', 'number'),
+  ...at('ready', '.status.readyReplicas', 'number'),
+  ...at('updated', '.status.updatedReplicas', 'number'),
+  ...imagesOfTemplate,
+];
+
+const daemonSetColumns = [
+  ...at('desired', '.status.desiredNumberScheduled', 'number'),
+  ...at('current', '.status.currentNumberScheduled', 'number'),
+  ...at('ready', '.status.numberReady', 'number'),
+  ...at('updated', '.status.updatedNumberScheduled', 'number'),
+  ...at('available', '.status.numberAvailable', 'number'),
+  ...imagesOfTemplate,
+];
+
+const conditioned = z.array(z.object({ type: z.string(), status: z.string() }));
+
+const readNode = reader(
+  z.object({
+    spec: z.object({ unschedulable: z.boolean() }),
+    status: z.object({ conditions: conditioned }),
+  }),
+);
+
+/** As kubectl shows it: `Ready,SchedulingDisabled`. */
+function nodeStatus(node: KubernetesObject): string {
+  const { spec, status } = readNode(node);
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const word = ready === 'True' ? 'Ready' : ready === undefined ? 'Unknown' : 'NotReady';
+  return spec?.unschedulable === true ? `${word},SchedulingDisabled` : word;
+}
+
+const roleLabel = 'node-role.kubernetes.io/';
+
+const nodeRoles = ({ metadata: { labels = {} } }: KubernetesObject): string | null =>
+  Object.keys(labels)
+    .filter((key) => key.startsWith(roleLabel))
+    .map((key) => key.slice(roleLabel.length))
+    .sort()
+    .join() || null;
+
 const nodeColumns = [
+  ...computed('status', 'string', nodeStatus),
+  ...computed('roles', 'string', nodeRoles),
   ...at('ready', '.status.conditions[?(@.type=="Ready")].status', 'boolean'),
   ...at('unschedulable', '.spec.unschedulable', 'boolean'),
   ...at('version', '.status.nodeInfo.kubeletVersion'),
@@ -100,13 +146,60 @@ const serviceColumns = [
   ...at('ports', '.spec.ports[*].port'),
 ];
 
+const readJob = reader(z.object({ status: z.object({ conditions: conditioned }) }));
+
+/** In the order in which kubectl looks for them. */
+const jobEnds = ['Complete', 'Failed'];
+const jobStates = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
+
+/** As kubectl shows it. */
+function jobStatus(job: KubernetesObject): string {
+  const holding = readJob(job).status?.conditions?.filter(({ status }) => status === 'True') ?? [];
+  const first = (types: readonly string[]) => types.find((type) => holding.some((condition) => condition.type === type));
+  const going = job.metadata.deletionTimestamp === undefined ? undefined : 'Terminating';
+  return first(jobEnds) ?? going ?? first(jobStates) ?? 'Running';
+}
+
+const readCronJob = reader(z.object({ status: z.object({ active: z.array(z.unknown()) }) }));
+
+const cronJobColumns = [
+  ...at('schedule', '.spec.schedule'),
+  ...at('timeZone', '.spec.timeZone'),
+  ...at('suspend', '.spec.suspend', 'boolean'),
+  ...computed('active', 'number', (cronJob) => readCronJob(cronJob).status?.active?.length ?? 0),
+  ...at('lastSchedule', '.status.lastScheduleTime', 'date'),
+  ...at('images', '.spec.jobTemplate.spec.template.spec.containers[*].image'),
+];
+
+const readIngress = reader(z.object({ spec: z.object({ tls: z.array(z.unknown()), rules: z.array(z.object({ host: z.string() })) }) }));
+
+const ingressColumns = [
+  ...at('class', '.spec.ingressClassName'),
+  ...computed('hosts', 'string', (ingress) =>
+    shownText((readIngress(ingress).spec?.rules ?? []).map(({ host }) => host ?? '*').join() || '*'),
+  ),
+  ...at('address', '.status.loadBalancer.ingress[*].ip'),
+  ...at('hostname', '.status.loadBalancer.ingress[*].hostname'),
+  ...computed('ports', 'string', (ingress) => ((readIngress(ingress).spec?.tls ?? []).length > 0 ? '80, 443' : '80')),
+];
+
+const claimColumns = [
+  ...at('status', '.status.phase'),
+  ...at('volume', '.spec.volumeName'),
+  ...at('capacity', '.status.capacity.storage'),
+  ...at('accessModes', '.status.accessModes'),
+  ...at('storageClass', '.spec.storageClassName'),
+];
+
 const jobColumns = [
+  ...computed('status', 'string', jobStatus),
   ...at('complete', '.status.conditions[?(@.type=="Complete")].status', 'boolean'),
   ...at('failed', '.status.conditions[?(@.type=="Failed")].status', 'boolean'),
   ...at('completions', '.spec.completions', 'number'),
   ...at('succeeded', '.status.succeeded', 'number'),
   ...at('startTime', '.status.startTime', 'date'),
   ...at('completionTime', '.status.completionTime', 'date'),
+  ...imagesOfTemplate,
 ];
 
 const eventColumns = (about: { name: string; message: string }) => [
@@ -134,9 +227,15 @@ const newEventColumns = [
 const known: Readonly<Record<string, readonly Column[]>> = {
   pods: podColumns,
   'deployments.apps': deploymentColumns,
+  'statefulsets.apps': statefulSetColumns,
+  'daemonsets.apps': daemonSetColumns,
   nodes: nodeColumns,
+  namespaces: at('status', '.status.phase'),
   services: serviceColumns,
+  'ingresses.networking.k8s.io': ingressColumns,
+  persistentvolumeclaims: claimColumns,
   'jobs.batch': jobColumns,
+  'cronjobs.batch': cronJobColumns,
   events: coreEventColumns,
   'events.events.k8s.io': newEventColumns,
 };

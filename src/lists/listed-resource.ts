@@ -91,6 +91,8 @@ export class ListedResource {
       kind: 'ResourceRow',
       name: this.#name,
       maxObjects,
+      // What is not shown is not asked for: ConfigMaps may hold 1 MiB each.
+      isMetadataOnly: columns.every(({ isOfMetadata }) => isOfMetadata === true),
       answer: {
         apiVersion: rowsApiVersion,
         extra: { resource: this.type, columns: columns.map(({ name, type }) => ({ name, type })) },

@@ -127,7 +127,15 @@ describe('deploy/manifests', () => {
   });
 
   it('grants nothing to all users, and impersonation in a file of its own only', () => {
-    for (const file of ['rbac.yaml', 'certificates.yaml', 'access-tokens.yaml', 'user-bindings.yaml', 'roles.yaml', 'impersonation.yaml']) {
+    for (const file of [
+      'rbac.yaml',
+      'certificates.yaml',
+      'access-tokens.yaml',
+      'user-bindings.yaml',
+      'workload-lists.yaml',
+      'roles.yaml',
+      'impersonation.yaml',
+    ]) {
       const documents = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document): unknown => document.toJS());
       const text = JSON.stringify(documents);
       expect(text, file).not.to.match(/system:authenticated|system:unauthenticated|"\*"/);

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { stringify } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
+import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 
 const problems = (...resources: object[]): string => {
@@ -54,5 +56,37 @@ describe('lists.resources', () => {
     expect(problems(pods, pods)).to.contain('must not hold a resource twice');
     expect(problems({ ...pods, maxObjects: 0 })).to.contain('maxObjects');
     expect(problems({ ...pods, version: 'one' })).to.contain('must be an API version');
+  });
+});
+
+const role = z.looseObject({
+  rules: z.array(z.strictObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) })),
+});
+
+describe('lists.preset', () => {
+  const listed = (lists: object) =>
+    parseConfig({ yaml: stringify({ lists }) }).lists.resources.map(({ group, resource }) => `${resource}.${group}`);
+
+  it('lists nothing unless it is set', () => {
+    expect(listed({})).to.deep.equal([]);
+    expect(listed({ preset: 'none', resources: [] })).to.deep.equal([]);
+  });
+
+  it('workloads lists thirteen kinds, for which the manifest gives list and watch and nothing else', async () => {
+    const text = await readFile(new URL('../../../deploy/manifests/workload-lists.yaml', import.meta.url), 'utf8');
+    const { rules } = role.parse(parseAllDocuments(text)[0]?.toJS());
+    const granted = rules.flatMap(({ apiGroups, resources }) => resources.map((resource) => `${resource}.${apiGroups.join()}`));
+
+    expect(listed({ preset: 'workloads' })).to.have.length(13);
+    expect(listed({ preset: 'workloads' })).to.have.members(granted);
+    for (const { verbs } of rules) expect(verbs).to.deep.equal(['list', 'watch']);
+  });
+
+  it('leaves a kind to the entry that names it', () => {
+    const pods = { version: 'v1', resource: 'pods', maxObjects: 7 };
+    const { resources } = parseConfig({ yaml: stringify({ lists: { preset: 'workloads', resources: [pods] } }) }).lists;
+
+    expect(resources.filter(({ resource }) => resource === 'pods').map(({ maxObjects }) => maxObjects)).to.deep.equal([7]);
+    expect(resources).to.have.length(13);
   });
 });
