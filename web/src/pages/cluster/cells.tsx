@@ -38,20 +38,33 @@ const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : typeof value === 'object' ? stringifyJson(value) : String(value);
 
 const good = new Set(['Running', 'Active', 'Bound', 'Available', 'Ready', 'Complete', 'Completed', 'Succeeded', 'True', 'Normal']);
-const under = new Set(['Pending', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Progressing', 'Released', 'Warning', 'Unknown']);
+const under = new Set([
+  'Pending',
+  'ContainerCreating',
+  'PodInitializing',
+  'Terminating',
+  'Draining',
+  'Progressing',
+  'Released',
+  'Warning',
+  'Unknown',
+]);
 
 /** A state in the cluster's own word, with a shape: never colour alone. */
 export function StateWord({ word }: { word: string }) {
   if (word === '') return null;
   const first = word.split(/[\s,(]/, 1)[0] ?? '';
   const kind = good.has(first) ? 'ok' : under.has(first) || first.startsWith('Init:') ? 'warn' : isBad(word) ? 'bad' : undefined;
-  if (kind === undefined) return <span title={word}>{word}</span>;
-  return (
-    <span class={`phase ${kind}`} title={word}>
-      <Icon of={kind === 'ok' ? CircleCheck : kind === 'warn' ? Clock : CircleAlert} />
-      <span>{word}</span>
-    </span>
-  );
+  return kind === undefined ? <span title={word}>{word}</span> : <StateShape tone={kind} word={word} />;
 }
+
+const shapes = { ok: CircleCheck, warn: Clock, bad: CircleAlert } as const;
+
+export const StateShape = ({ tone, word }: { tone: keyof typeof shapes; word: string }) => (
+  <span class={`phase ${tone}`} title={word}>
+    <Icon of={shapes[tone]} />
+    <span>{word}</span>
+  </span>
+);
 
 const isBad = (word: string): boolean => /err|fail|backoff|evict|oom|unhealthy|notready|lost|invalid|false/i.test(word);

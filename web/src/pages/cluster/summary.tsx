@@ -3,24 +3,15 @@ import type { ClusterObject } from '../../api/objects';
 import { href } from '../../app/router';
 import { dateTime, t } from '../../text/text';
 import { Facts } from '../../ui/facts';
-import { PlainTable } from '../../ui/plain-table';
 import { Age } from './age';
 import { StateWord } from './cells';
+import { Conditions } from './sections/condition-table';
 import { podWord } from './sections/pod-state';
 import { hasSections, type SectionProps, Sections } from './sections/sections';
 import { selectedLabels } from './sections/selector';
 
-interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
-}
-
 export function Summary({ kind, kinds, object }: SectionProps) {
   const { metadata, status } = object;
-  const conditions = (Array.isArray(status?.conditions) ? status.conditions : []) as Condition[];
   return (
     <>
       <Sections kind={kind} kinds={kinds} object={object} />
@@ -38,21 +29,10 @@ export function Summary({ kind, kinds, object }: SectionProps) {
           ['UID', metadata.uid && <code key="uid">{metadata.uid}</code>],
         ]}
       />
-      {conditions.length > 0 && (
+      {Array.isArray(status?.conditions) && status.conditions.length > 0 && (
         <section aria-labelledby="conditions-title">
           <h2 id="conditions-title">{t('cluster.conditions')}</h2>
-          <PlainTable
-            label={t('cluster.conditions')}
-            rows={conditions}
-            idOf={({ type }) => type}
-            columns={[
-              { title: t('cluster.condition'), cell: ({ type }) => type },
-              { title: t('cluster.state'), cell: ({ status: word }) => word },
-              { title: t('cluster.reason'), cell: ({ reason }) => reason },
-              { title: t('cluster.message'), cell: ({ message }) => message },
-              { title: t('cluster.since'), cell: ({ lastTransitionTime }) => <Age since={lastTransitionTime} /> },
-            ]}
-          />
+          <Conditions of={status.conditions} label={t('cluster.conditions')} />
         </section>
       )}
     </>

@@ -1,0 +1,28 @@
+import { t } from '../../../text/text';
+import { PlainTable } from '../../../ui/plain-table';
+import { Age } from '../age';
+import { StateShape } from '../cells';
+import { conditionRows } from './conditions';
+
+const words = { True: 'object.yes', False: 'object.no', Unknown: 'node.unknown' } as const;
+
+/** Conditions of an object, or of a part of it. */
+export function Conditions({ of, label }: { of: unknown; label: string }) {
+  return (
+    <PlainTable
+      label={label}
+      rows={conditionRows(of)}
+      idOf={({ type }) => type}
+      columns={[
+        { title: t('cluster.condition'), cell: ({ name, type }) => <span title={type}>{name}</span> },
+        {
+          title: t('cluster.state'),
+          cell: ({ status, tone }) => (tone ? <StateShape tone={tone} word={t(words[status])} /> : t(words[status])),
+        },
+        { title: t('cluster.reason'), cell: ({ reason }) => reason },
+        { title: t('cluster.message'), cell: ({ message }) => message },
+        { title: t('cluster.since'), cell: ({ since }) => <Age since={since} /> },
+      ]}
+    />
+  );
+}
