@@ -1,12 +1,9 @@
 /** The page of a namespace: its pods, quota, warnings, and the roles that are bound in it. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
-import { barriers } from './axe.ts';
 import { type Demo, loggedIn, press } from './demo.ts';
-import { create, look, merge, tooWide } from './kind-pages.ts';
+import { create, inspect, merge, part } from './kind-pages.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
-const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 const pod = (name: string, cpu = '250m') => ({
   metadata: { name },
   spec: { containers: [{ name: 'app', image: 'nginx', resources: { requests: { cpu } } }] },
@@ -57,9 +54,7 @@ describe('the page of a namespace', () => {
       /\/users\?q=reader%40example\.com \S*\/clusterroles\/view \S*\/rolebindings\/ns\/team\/readers \S*\/clusterrolebindings$/,
     );
     expect((await links('Warning events')).join()).to.match(/\/pods\/ns\/team\/one$/);
-    await look(page, 'namespace');
-    expect(await tooWide(page)).to.deep.equal([]);
-    expect(await barriers(page)).to.deep.equal([]);
+    await inspect(page, 'namespace');
   });
 
   it('follows pods and quota, and leaves the browser connections for the next page', async () => {
@@ -97,9 +92,7 @@ describe('the page of a namespace for a person with few rights', () => {
     const refused = part(page, 'Role bindings');
     await refused.getByText('You may not list rolebindings in team.').waitFor();
     expect(await refused.getByRole('table').count()).to.equal(0);
-    await look(page, 'namespace-refused');
-    expect(await tooWide(page)).to.deep.equal([]);
-    expect(await barriers(page)).to.deep.equal([]);
+    await inspect(page, 'namespace-refused');
     await refused.getByRole('button', { name: 'Why' }).click();
     await page.getByRole('dialog').getByText(`list rolebindings.${rbac} -n team`).waitFor();
     await press(page, 'Close');

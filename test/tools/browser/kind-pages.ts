@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { barriers } from './axe.ts';
 import type { Demo } from './demo.ts';
 
 async function send(demo: Demo, path: string, { method, type, body }: { method: string; type: string; body: object }): Promise<void> {
@@ -52,4 +53,14 @@ export async function look(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: null });
   await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** A section of the page of an object, by its title. */
+export const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+
+/** Takes pictures for a review, and looks for barriers and for elements that do not fit. */
+export async function inspect(page: Page, name: string): Promise<void> {
+  await look(page, name);
+  expect(await tooWide(page)).to.deep.equal([]);
+  expect(await barriers(page)).to.deep.equal([]);
 }

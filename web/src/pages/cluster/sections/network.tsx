@@ -2,7 +2,9 @@ import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty } from '../../../ui/state';
+import { serviceEndpoints, sliceSections } from './endpoint-tables';
 import { ObjectLink } from './object-link';
+import { policySections } from './policy-view';
 import type { Section, SectionProps } from './sections';
 import { selectedPods } from './selected-pods';
 import { selectedLabels } from './selector';
@@ -137,7 +139,37 @@ function Routes(props: SectionProps) {
   );
 }
 
+function ClassFacts({ kinds, object: { metadata, spec = {} } }: SectionProps) {
+  const { controller, parameters } = spec as {
+    controller?: string;
+    parameters?: { apiGroup?: string; kind: string; name: string; namespace?: string };
+  };
+  return (
+    <Facts
+      of={[
+        [t('net.controller'), controller],
+        [
+          t('net.isDefault'),
+          t(metadata.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true' ? 'object.yes' : 'object.no'),
+        ],
+        [
+          t('net.parameters'),
+          parameters && <ObjectLink key="parameters" {...{ kinds, ...parameters, group: parameters.apiGroup ?? '' }} />,
+        ],
+      ]}
+    />
+  );
+}
+
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  services: [{ View: ServiceFacts }, { title: 'object.ports', isShown: (object) => portsOf(object).length > 0, View: Ports }, selectedPods],
+  services: [
+    { View: ServiceFacts },
+    { title: 'object.ports', isShown: (object) => portsOf(object).length > 0, View: Ports },
+    serviceEndpoints,
+    selectedPods,
+  ],
+  'endpointslices.discovery.k8s.io': sliceSections,
+  'networkpolicies.networking.k8s.io': policySections,
+  'ingressclasses.networking.k8s.io': [{ View: ClassFacts }],
   'ingresses.networking.k8s.io': [{ View: IngressFacts }, { title: 'net.routes', View: Routes }],
 };

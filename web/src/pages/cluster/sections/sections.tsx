@@ -27,6 +27,7 @@ type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section
 const workload: Family = () => import('./workload');
 const rbac: Family = () => import('./rbac');
 const network: Family = () => import('./network');
+const gateway: Family = () => import('./gateway');
 const data: Family = () => import('./data');
 const batch: Family = () => import('./batch');
 
@@ -34,10 +35,16 @@ const batch: Family = () => import('./batch');
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
+  persistentvolumeclaims: () => import('./storage'),
   namespaces: () => import('./namespace'),
   services: network,
+  'endpointslices.discovery.k8s.io': network,
   'ingresses.networking.k8s.io': network,
-  persistentvolumeclaims: () => import('./storage'),
+  'ingressclasses.networking.k8s.io': network,
+  'networkpolicies.networking.k8s.io': network,
+  'gateways.gateway.networking.k8s.io': gateway,
+  'gatewayclasses.gateway.networking.k8s.io': gateway,
+  'httproutes.gateway.networking.k8s.io': gateway,
   serviceaccounts: rbac,
   'rolebindings.rbac.authorization.k8s.io': rbac,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac,

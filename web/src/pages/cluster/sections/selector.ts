@@ -13,18 +13,20 @@ const operators: Readonly<Record<string, (expression: Expression) => string>> = 
   DoesNotExist: ({ key }) => `!${key}`,
 };
 
-/** Returns the selector of a workload or of a Service as a label selector in text; empty for one that selects nothing. */
-export function selectedLabels({ spec }: ClusterObject): string {
-  const selector = spec?.selector;
-  if (typeof selector !== 'object' || selector === null) return '';
+/** Prints a selector, or plain labels, as kubectl takes it: empty for all objects, undefined for one that cannot be printed. */
+export function selectorText(selector: unknown): string | undefined {
+  if (typeof selector !== 'object' || selector === null) return undefined;
   const isPlain = !('matchLabels' in selector || 'matchExpressions' in selector);
-  const { matchLabels = {}, matchExpressions = [] } = (isPlain ? { matchLabels: selector } : selector) as {
-    matchLabels?: Record<string, unknown>;
-    matchExpressions?: readonly Expression[];
+  const { matchLabels, matchExpressions } = (isPlain ? { matchLabels: selector } : selector) as {
+    matchLabels?: Record<string, unknown> | null;
+    matchExpressions?: readonly Expression[] | null;
   };
-  const labels = Object.entries(matchLabels);
-  if (labels.some(([, value]) => typeof value !== 'string')) return '';
-  const expressions = matchExpressions.map((expression) => operators[expression.operator]?.(expression));
-  if (expressions.includes(undefined)) return '';
+  const labels = Object.entries(matchLabels ?? {});
+  if (labels.some(([, value]) => typeof value !== 'string')) return undefined;
+  const expressions = (matchExpressions ?? []).map((expression) => operators[expression.operator]?.(expression));
+  if (expressions.includes(undefined)) return undefined;
   return [...labels.map(([name, value]) => `${name}=${value}`), ...expressions].join(',');
 }
+
+/** Returns the selector of a workload or of a Service as a label selector in text; empty for one that selects nothing. */
+export const selectedLabels = ({ spec }: ClusterObject): string => selectorText(spec?.selector) ?? '';
