@@ -28,6 +28,8 @@ const workload: Family = () => import('./workload');
 const rbac: Family = () => import('./rbac');
 const network: Family = () => import('./network');
 const gateway: Family = () => import('./gateway');
+const storage: Family = () => import('./storage');
+const limits: Family = () => import('./limits');
 const data: Family = () => import('./data');
 const batch: Family = () => import('./batch');
 
@@ -35,7 +37,6 @@ const batch: Family = () => import('./batch');
 const families: Readonly<Record<string, Family>> = {
   pods: () => import('./pod'),
   nodes: () => import('./node'),
-  persistentvolumeclaims: () => import('./storage'),
   namespaces: () => import('./namespace'),
   services: network,
   'endpointslices.discovery.k8s.io': network,
@@ -45,6 +46,15 @@ const families: Readonly<Record<string, Family>> = {
   'gateways.gateway.networking.k8s.io': gateway,
   'gatewayclasses.gateway.networking.k8s.io': gateway,
   'httproutes.gateway.networking.k8s.io': gateway,
+  persistentvolumeclaims: storage,
+  persistentvolumes: storage,
+  'storageclasses.storage.k8s.io': storage,
+  resourcequotas: limits,
+  limitranges: limits,
+  'horizontalpodautoscalers.autoscaling': limits,
+  'poddisruptionbudgets.policy': limits,
+  'priorityclasses.scheduling.k8s.io': limits,
+  'leases.coordination.k8s.io': limits,
   serviceaccounts: rbac,
   'rolebindings.rbac.authorization.k8s.io': rbac,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac,
