@@ -55,6 +55,7 @@ const families: Readonly<Record<string, Family>> = {
   'poddisruptionbudgets.policy': limits,
   'priorityclasses.scheduling.k8s.io': limits,
   'leases.coordination.k8s.io': limits,
+  'certificatesigningrequests.certificates.k8s.io': () => import('./certificate-requests'),
   serviceaccounts: rbac,
   'rolebindings.rbac.authorization.k8s.io': rbac,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac,
