@@ -2,7 +2,7 @@
 
 import type { ClusterObject } from '../../../api/object-types.ts';
 
-export interface Target {
+interface Target {
   kind: string;
   name: string;
   namespace?: string;
