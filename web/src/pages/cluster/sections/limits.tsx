@@ -74,7 +74,7 @@ function Metrics({ object }: SectionProps) {
             current === undefined ? (
               <span class="muted">{t('node.unknown')}</span>
             ) : (
-              <UsageBar label={current} value={currentValue} of={targetValue} isBare />
+              <UsageBar label={current} value={currentValue} of={targetValue} isBare isSoft />
             ),
         },
         { title: t('scaler.wanted'), cell: ({ target }) => target },
