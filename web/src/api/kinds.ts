@@ -108,14 +108,18 @@ export function apiPath({ group, version, resource }: Kind, { namespace, name, s
   return `api/kubernetes/${root}/${segments(...(namespace ? ['namespaces', namespace] : []), resource, name, subresource)}`;
 }
 
-/** The page of a kind, or of one of its objects. */
+/**
+ * The page of a kind, or of one of its objects. The service takes a last segment with a dot for a file, and answers 404 in place of the
+ * console: a name such as `users.auth.platform.io` is followed by its tab.
+ */
 export function pageOf(
   { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
   place: Place = {},
   tab?: string,
 ): string {
   const { namespace, name } = place;
-  return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
+  const last = tab ?? (name?.includes('.') ? 'summary' : undefined);
+  return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && last)}`;
 }
 
 /** The page of the events of a namespace, or of all namespaces. */

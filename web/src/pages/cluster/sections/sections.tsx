@@ -32,6 +32,7 @@ const storage: Family = () => import('./storage');
 const limits: Family = () => import('./limits');
 const data: Family = () => import('./data');
 const batch: Family = () => import('./batch');
+const anyKind: Family = () => import('./any-kind');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
@@ -69,14 +70,18 @@ const families: Readonly<Record<string, Family>> = {
   'daemonsets.apps': workload,
   'jobs.batch': batch,
   'cronjobs.batch': batch,
+  'customresourcedefinitions.apiextensions.k8s.io': () => import('./definition'),
 };
+
+/** The entry of `any-kind`, for custom resources and whatever else has no page of its own. */
+export const otherKinds = '*';
 
 export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));
 
 export function Sections(props: SectionProps) {
   const id = kindId(props.kind);
   const family = Object.hasOwn(families, id) ? families[id] : undefined;
-  return family === undefined ? null : <FamilySections {...props} id={id} family={family} />;
+  return <FamilySections {...props} id={family ? id : otherKinds} family={family ?? anyKind} />;
 }
 
 function FamilySections({ id, family, ...props }: SectionProps & { id: string; family: Family }) {
