@@ -5,7 +5,8 @@ import { Age } from '../age';
 import { type ConditionWord, conditionWords } from './condition-words';
 import { fieldsOf } from './field-tree';
 import { FieldTree } from './field-tree-view';
-import { otherKinds, type Section, type SectionProps } from './sections';
+import { otherKinds } from './other-kinds';
+import type { Section, SectionProps } from './sections';
 
 const tones = { good: 'ok', bad: 'bad', unknown: 'warn', unseen: 'info' } as const;
 

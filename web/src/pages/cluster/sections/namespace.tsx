@@ -11,9 +11,9 @@ import { findKind } from './find-kind';
 import { NamespacePods } from './namespace-pods';
 import { ObjectLink } from './object-link';
 import { LimitTable, QuotaTable } from './quota-tables';
-import { SubjectName } from './rbac';
 import { RelatedObjects } from './related-objects';
 import type { Section, SectionProps } from './sections';
+import { SubjectName } from './subject-name';
 
 const shownGroups = 10;
 const rbacGroup = 'rbac.authorization.k8s.io';

@@ -1,12 +1,15 @@
-import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { RuleList, type Rules } from '../../../ui/rules';
 import { Empty } from '../../../ui/state';
+import { AccountRights } from './account-rights';
+import { roleRefOf, subjectsOf } from './bindings';
+import { BoundBy } from './bound-by';
 import { ObjectLink } from './object-link';
 import { RelatedTable } from './related-table';
 import type { Section, SectionProps } from './sections';
+import { SubjectName } from './subject-name';
 
 const group = 'rbac.authorization.k8s.io';
 
@@ -15,14 +18,8 @@ function RoleRules({ object }: SectionProps) {
   return rules.length === 0 ? <Empty text={t('rules.none')} /> : <RuleList rules={rules} />;
 }
 
-interface Subject {
-  kind: string;
-  name: string;
-  namespace?: string;
-}
-
 function BoundRole({ kinds, object }: SectionProps) {
-  const { kind, name } = object.roleRef as { kind: string; name: string };
+  const { kind, name } = roleRefOf(object);
   const { namespace } = object.metadata;
   return (
     <Facts
@@ -35,18 +32,8 @@ function BoundRole({ kinds, object }: SectionProps) {
   );
 }
 
-export function SubjectName({ kinds, subject: { kind, name, namespace } }: { kinds: SectionProps['kinds']; subject: Subject }) {
-  // Users and groups of the control plane itself are none of Atrium.
-  if (name.startsWith('system:')) return <code>{name}</code>;
-  const query = new URLSearchParams({ q: name });
-  if (kind === 'User') return <a href={href(`/users?${query}`)}>{name}</a>;
-  if (kind !== 'Group') return <ObjectLink {...{ kinds, kind, name, namespace }} />;
-  const isLocal = name.startsWith('local:');
-  return <a href={href(isLocal ? `/groups/${encodeURIComponent(name.slice('local:'.length))}` : `/groups?${query}`)}>{name}</a>;
-}
-
 function Subjects({ kinds, object }: SectionProps) {
-  const subjects = (Array.isArray(object.subjects) ? object.subjects : []) as readonly Subject[];
+  const subjects = subjectsOf(object);
   if (subjects.length === 0) return <Empty text={t('subjects.none')} />;
   return (
     <PlainTable
@@ -93,7 +80,10 @@ function AccountPods({ kinds, object: { metadata } }: SectionProps) {
   return <RelatedTable kind={pods} namespace={metadata.namespace} selection={selection} label={t('account.pods')} />;
 }
 
-const rules: readonly Section[] = [{ title: 'rules.title', View: RoleRules }];
+const rules: readonly Section[] = [
+  { title: 'rules.title', View: RoleRules },
+  { title: 'bound.title', View: BoundBy },
+];
 const binding: readonly Section[] = [{ View: BoundRole }, { title: 'subjects.title', View: Subjects }];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
@@ -101,5 +91,5 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
   [`clusterroles.${group}`]: rules,
   [`rolebindings.${group}`]: binding,
   [`clusterrolebindings.${group}`]: binding,
-  serviceaccounts: [{ View: AccountFacts }, { title: 'account.pods', View: AccountPods }],
+  serviceaccounts: [{ View: AccountFacts }, { title: 'bound.rights', View: AccountRights }, { title: 'account.pods', View: AccountPods }],
 };

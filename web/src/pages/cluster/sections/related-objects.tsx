@@ -12,11 +12,13 @@ import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
 
 /** Objects come whole: more of them would take megabytes. */
-const limit = 500;
+const usualLimit = 500;
 
 interface RelatedProps {
   namespace?: string | undefined;
   selection?: Selection;
+  /** Unset: 500, a good size for large objects. */
+  limit?: number;
   children: (objects: readonly ClusterObject[]) => ComponentChildren;
 }
 
@@ -47,7 +49,14 @@ interface ObjectList {
   metadata: { resourceVersion: string; continue?: string };
 }
 
-function Followed({ kind, namespace, selection = {}, mayWatch, children }: RelatedProps & { kind: Kind; mayWatch: boolean }) {
+function Followed({
+  kind,
+  namespace,
+  selection = {},
+  limit = usualLimit,
+  mayWatch,
+  children,
+}: RelatedProps & { kind: Kind; mayWatch: boolean }) {
   const path = apiPath(kind, { namespace });
   const query = new URLSearchParams({ ...selection, limit: String(limit) });
   const load = useLoad(`related/${path}?${query}`, (signal) => getJson<ObjectList>(`${path}?${query}`, signal));

@@ -7,6 +7,7 @@ import { useLoad } from '../../../api/load';
 import type { ClusterObject } from '../../../api/objects';
 import { type Key, t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
+import { otherKinds } from './other-kinds';
 
 export interface SectionProps {
   kind: Kind;
@@ -72,9 +73,6 @@ const families: Readonly<Record<string, Family>> = {
   'cronjobs.batch': batch,
   'customresourcedefinitions.apiextensions.k8s.io': () => import('./definition'),
 };
-
-/** The entry of `any-kind`, for custom resources and whatever else has no page of its own. */
-export const otherKinds = '*';
 
 export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));
 
