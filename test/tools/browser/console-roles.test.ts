@@ -1,7 +1,7 @@
 /** Pages of roles and ServiceAccounts: to whom a role is bound, and what an account may do. */
 import { expect } from 'chai';
 import { loggedIn } from './demo.ts';
-import { create, expectPleasant } from './kind-pages.ts';
+import { create, inspect } from './kind-pages.ts';
 
 const api = 'rbac.authorization.k8s.io';
 const rbac = (kind: string, namespace?: string) => `apis/${api}/v1/${namespace ? `namespaces/${namespace}/` : ''}${kind}`;
@@ -48,7 +48,7 @@ describe('the pages of roles and ServiceAccounts', () => {
     expect(await some.innerText())
       .to.match(/count-payments\s+payments/)
       .and.not.to.contain('count-shop');
-    await expectPleasant(page, 'clusterrole');
+    await inspect(page, 'clusterrole');
     await create(demo, rbac('rolebindings', 'monitoring'), {
       ...{ metadata: { name: 'count-later' }, roleRef: { apiGroup: api, kind: 'ClusterRole', name: 'counter' }, subjects: [robot] },
     });
@@ -60,7 +60,7 @@ describe('the pages of roles and ServiceAccounts', () => {
     await page.goto(`${demo.url}/r/${api}/v1/roles/ns/shop/counter`);
     await section('Bound to').getByRole('link', { name: 'count-shop' }).waitFor();
     expect(await section('Bound to').innerText()).not.to.match(/count-(all|payments)/);
-    await expectPleasant(page, 'role');
+    await inspect(page, 'role');
   });
 
   it('show what a ServiceAccount may do, by itself and through its groups', async () => {
@@ -71,7 +71,7 @@ describe('the pages of roles and ServiceAccounts', () => {
       /shop[\s\S]*patch deployments[\s\S]*The account itself/,
     );
     await page.getByRole('table', { name: 'In the whole cluster' }).getByText('Group system:authenticated').first().waitFor();
-    await expectPleasant(page, 'account-rights');
+    await inspect(page, 'account-rights');
   });
 });
 
@@ -84,6 +84,6 @@ describe('the pages of roles for a viewer', () => {
     await page.goto(`${demo.url}/r/core/v1/serviceaccounts/ns/shop/robot`);
     await page.getByRole('region', { name: 'Permissions' }).getByText('You may not list clusterrolebindings').waitFor();
     expect(await page.getByRole('region', { name: 'Permissions' }).innerText()).not.to.contain('No binding found');
-    await expectPleasant(page, 'account-viewer');
+    await inspect(page, 'account-viewer');
   });
 });

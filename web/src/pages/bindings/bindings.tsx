@@ -18,18 +18,32 @@ type Binding = Schemas['UserBinding'];
 
 const sortable = ['subject', 'roleRef', 'namespace', 'expiresAt', 'phase', 'creationTimestamp'];
 
+const phases = ['Synced', 'Pending', 'Failed', 'Expired'] as const;
+
+const filterBy = (phase = '') => (phases.some((known) => known === phase) ? { filterBy: [`phase,${phase}`] } : {});
+
 const bindingList = (): List<Binding> => ({
   key: 'bindings',
   label: t('bindings.title'),
   none: t('bindings.none'),
   search: t('bindings.search'),
+  filters: [
+    {
+      name: 'phase',
+      label: t('users.phase'),
+      any: t('users.anyPhase'),
+      options: phases.map((phase) => [phase, t(`bindings.${phase}`)] as const),
+    },
+  ],
   columns: columns(),
   sortable,
   nameOf: subjectsOf,
   fetch:
-    ({ parameters }) =>
-    (page, signal) =>
-      bodyOf(api.GET('/auth/v2/userbindings', { params: { query: { ...parameters, page, limit: windowSize } }, signal })),
+    ({ parameters, chosen: { phase } }) =>
+    (page, signal) => {
+      const query = { ...parameters, ...filterBy(phase), page, limit: windowSize };
+      return bodyOf(api.GET('/auth/v2/userbindings', { params: { query }, signal }));
+    },
   follow: may(watchRight) ? () => followObjects<Binding>(bindingsPath) : undefined,
 });
 

@@ -22,7 +22,7 @@ interface Table {
 }
 
 /** @throws Error if the API server prints no Table of the kind */
-export async function readTable(kind: Kind, namespace: string, signal: AbortSignal): Promise<Table> {
+async function readTable(kind: Kind, namespace: string, signal: AbortSignal): Promise<Table> {
   const path = `${apiPath(kind, { namespace })}?${new URLSearchParams({ limit: String(readRows) })}`;
   const table = asTable(await getJson<ServerTable>(path, signal, tableAccept));
   if (table === undefined) throw new Error(t('cluster.noList'));
