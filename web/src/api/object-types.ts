@@ -1,5 +1,13 @@
 /** The shape of Kubernetes objects, without imports: tests outside of the browser load modules that need no more. */
 
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+}
+
 export interface Metadata {
   name: string;
   namespace?: string;
@@ -13,7 +21,7 @@ export interface Metadata {
   annotations?: Record<string, string>;
   finalizers?: string[];
   managedFields?: unknown[];
-  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
+  ownerReferences?: OwnerReference[];
 }
 
 export interface ClusterObject {

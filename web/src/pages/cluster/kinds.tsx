@@ -1,19 +1,17 @@
-import { useSignal } from '@preact/signals';
-import { Pin, PinOff, Search } from 'lucide';
+import { Pin, PinOff } from 'lucide';
 import { isListable, type Kind, kindId, pageOf, staleGroups } from '../../api/kinds';
 import { isPinned, togglePin } from '../../app/cluster-menu';
-import { href, query, setQuery } from '../../app/router';
+import { href, query } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
-import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
+import { SearchField } from '../../ui/search';
 import { Empty } from '../../ui/state';
 import { Stale, useKinds } from './use-kind';
 
 /** Every kind of object that the cluster has, by group. */
 export function Page() {
   const load = useKinds();
-  const isQuick = useSignal(false);
   const search = (query.value.get('q') ?? '').toLowerCase();
   return (
     <section class="page">
@@ -21,21 +19,7 @@ export function Page() {
         <h1 tabIndex={-1}>{t('cluster.kinds')}</h1>
       </header>
       <search class="filters">
-        <label class="search">
-          <span class="hidden">{t('cluster.findKind')}</span>
-          <Icon of={Search} />
-          <input
-            type="search"
-            data-find
-            placeholder={t('cluster.findKind')}
-            spellcheck={false}
-            value={query.value.get('q') ?? ''}
-            onInput={({ currentTarget }) => {
-              isQuick.value = true;
-              setQuery({ q: currentTarget.value.trim() });
-            }}
-          />
-        </label>
+        <SearchField label={t('cluster.findKind')} isPrompt />
       </search>
       {staleGroups.value.length > 0 && <Stale groups={staleGroups.value} />}
       <Loaded load={load}>

@@ -1,14 +1,10 @@
+import type { ClusterObject, Metadata, OwnerReference } from '../../../api/object-types.ts';
+
 /** The members of a Pod that pure functions of these pages read. */
-export interface Pod {
-  metadata: {
-    name: string;
-    namespace?: string;
-    uid?: string;
-    annotations?: Record<string, string>;
-    ownerReferences?: { kind: string; controller?: boolean }[];
+export interface Pod extends Pick<ClusterObject, 'spec' | 'status'> {
+  metadata: Pick<Metadata, 'name' | 'namespace' | 'uid' | 'annotations'> & {
+    ownerReferences?: readonly Pick<OwnerReference, 'kind' | 'controller'>[];
   };
-  spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
 }
 
 /** A finished pod holds no resources, and a drain deletes it without asking. */
