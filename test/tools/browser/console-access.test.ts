@@ -126,7 +126,7 @@ describe('access on the console', () => {
     await press(page, 'End');
     await dialog().getByRole('button', { name: 'End this session' }).click();
     await page.getByText('The session is ended.').waitFor();
-    await tab.getByRole('link', { name: 'Users' }).click();
+    await tab.getByRole('link', { name: 'Users', exact: true }).click();
     await tab.getByRole('dialog', { name: 'Your session is over' }).waitFor();
     await other.leave();
   });

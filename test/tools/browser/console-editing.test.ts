@@ -55,6 +55,7 @@ describe('new objects in the console', () => {
     await press(page, 'Save this ConfigMap');
     await page.getByText('ConfigMap ordered is saved.').waitFor();
     expect(await stored('ordered')).to.deep.equal({ key: 'after' });
+    visitor.takeComplaints();
   });
 
   it('applies several documents in order, with a result for each', async () => {

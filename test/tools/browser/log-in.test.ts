@@ -179,7 +179,7 @@ describe('the demo in a browser', () => {
     await submitPassword(second, demo.person('viewer'));
     await isLoggedIn(second, viewer);
     for (const tab of [page, second]) {
-      await tab.getByRole('link', { name: 'Users' }).click();
+      await tab.getByRole('link', { name: 'Users', exact: true }).click();
       await tab.getByRole('link', { name: 'Vera Viewer', exact: true }).waitFor();
     }
 
@@ -195,7 +195,7 @@ describe('the demo in a browser', () => {
     });
     expect(ended.status).to.equal(200);
     // Not by the mouse: the page may have noticed already, and its dialog lies above the link.
-    await page.getByRole('link', { name: 'Users' }).dispatchEvent('click');
+    await page.getByRole('link', { name: 'Users', exact: true }).dispatchEvent('click');
     const dialog = page.getByRole('dialog', { name: 'Your session is over' });
     await dialog.waitFor();
     const opened = page.waitForEvent('popup');
