@@ -64,6 +64,9 @@ export async function addPod(page: Page, name: string): Promise<void> {
 export async function addKind(page: Page, added: AddedKind, answers: Answers): Promise<void> {
   await addToDiscovery(page, discovered(added));
   const root = `/api/kubernetes/apis/${added.group}/v1`;
+  await page.route(`**/api/kubernetes/openapi/v3/apis/${added.group}/v1*`, (route) =>
+    route.fulfill({ contentType: 'application/json', body: '{"openapi":"3.0.0","paths":{},"components":{"schemas":{}}}' }),
+  );
   await page.route(`**${root}/**`, async (route) => {
     const request = route.request();
     const path = new URL(request.url()).pathname.replace(root, '');

@@ -1,12 +1,12 @@
 /** The page of a namespace: its pods, quota, warnings, and the roles that are bound in it. */
 import { expect } from 'chai';
 import { type Demo, loggedIn, press } from './demo.ts';
-import { create, inspect, merge, part } from './kind-pages.ts';
+import { create, inspect, part } from './kind-pages.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const pod = (name: string, cpu = '250m') => ({
   metadata: { name },
-  spec: { containers: [{ name: 'app', image: 'nginx', resources: { requests: { cpu } } }] },
+  spec: { containers: [{ name: 'app', image: 'nginx', resources: { requests: { cpu, memory: '64Mi' } } }] },
 });
 
 async function createTeam(demo: Demo): Promise<void> {
@@ -15,7 +15,6 @@ async function createTeam(demo: Demo): Promise<void> {
   const hard = { pods: '4', 'requests.cpu': '1', 'requests.memory': '2Gi' };
   const quotas = 'api/v1/namespaces/team/resourcequotas';
   await create(demo, quotas, { metadata: { name: 'figures' }, spec: { hard } });
-  await merge(demo, `${quotas}/figures/status`, { status: { hard, used: { pods: '3', 'requests.cpu': '750m', 'requests.memory': '0' } } });
   await create(demo, 'api/v1/namespaces/team/limitranges', {
     metadata: { name: 'defaults' },
     spec: { limits: [{ type: 'Container', max: { cpu: '2' }, defaultRequest: { cpu: '100m' }, default: { cpu: '500m' } }] },
@@ -59,7 +58,6 @@ describe('the page of a namespace', () => {
 
   it('follows pods and quota, and leaves the browser connections for the next page', async () => {
     await create(demo, 'api/v1/namespaces/team/pods', pod('four'));
-    await merge(demo, 'api/v1/namespaces/team/resourcequotas/figures/status', { status: { used: { pods: '4', 'requests.cpu': '1' } } });
     await part(page, 'Pods by state').getByRole('link', { name: '4 Running' }).waitFor();
     await bar('pods').getByText('100 %').waitFor();
     await part(page, 'Pods by state').getByRole('link', { name: '4 Running' }).click();
