@@ -105,7 +105,7 @@ describe('the pages of the console', () => {
       it(`${what}, ${screen.name}: keeps no user out, and keeps to its policy`, async () => {
         const { page, visitor } = await open(role, screen);
         await page.goto(`${demo.url}${await named(path, role)}`);
-        await page.getByText(text).first().waitFor();
+        await page.getByText(text).filter({ visible: true }).first().waitFor();
 
         expect(await barriers(page)).to.deep.equal([]);
         expect(await misplaced(page)).to.deep.equal([]);

@@ -133,7 +133,7 @@ describe('the people pages of the console', () => {
 
     expect(page.url()).to.contain('sort=memberCount');
     await page.goto(`${demo.url}/bindings?q=oncall`);
-    await page.getByText('In force').waitFor();
+    await page.getByText('In force').filter({ visible: true }).waitFor();
   });
 
   it('a list of more groups than one answer holds is shown to its end', async () => {

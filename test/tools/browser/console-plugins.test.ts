@@ -258,7 +258,7 @@ describe('plugins in the console', () => {
         ['Overview', 'Who you are'],
       ] as const) {
         await menu().getByRole('link', { name, exact: true }).click();
-        await page.getByText(text).first().waitFor();
+        await page.getByText(text).filter({ visible: true }).first().waitFor();
       }
     });
 
