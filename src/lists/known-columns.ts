@@ -112,7 +112,7 @@ const readNode = reader(
   }),
 );
 
-/** As kubectl shows it: `Ready,SchedulingDisabled`. */
+/** The status column of kubectl: `Ready,SchedulingDisabled`. */
 function nodeStatus(node: KubernetesObject): string {
   const { spec, status } = readNode(node);
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -152,7 +152,7 @@ const readJob = reader(z.object({ status: z.object({ conditions: conditioned }) 
 const jobEnds = ['Complete', 'Failed'];
 const jobStates = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
 
-/** As kubectl shows it. */
+/** The status column of kubectl. */
 function jobStatus(job: KubernetesObject): string {
   const holding = readJob(job).status?.conditions?.filter(({ status }) => status === 'True') ?? [];
   const first = (types: readonly string[]) => types.find((type) => holding.some((condition) => condition.type === type));

@@ -91,7 +91,7 @@ export class ListedResource {
       kind: 'ResourceRow',
       name: this.#name,
       maxObjects,
-      // What is not shown is not asked for: ConfigMaps may hold 1 MiB each.
+      // Members that no column shows are not read: ConfigMaps may hold 1 MiB each.
       isMetadataOnly: columns.every(({ isOfMetadata }) => isOfMetadata === true),
       answer: {
         apiVersion: rowsApiVersion,

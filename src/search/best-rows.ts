@@ -29,7 +29,7 @@ export class BestRows<Row> {
     return this.#rows;
   }
 
-  /** How many rows were added. */
+  /** Number of rows that were added. */
   get total(): number {
     return this.#total;
   }

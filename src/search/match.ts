@@ -4,7 +4,7 @@
 export const ranks = ['Exact', 'Prefix', 'Word', 'Part'] as const;
 export const fields = ['name', 'label', 'image'] as const;
 
-/** Where a row fits, and how well. */
+/** The field of a row that fits, and how well it does. */
 export interface Match {
   rank: (typeof ranks)[number];
   field: (typeof fields)[number];

@@ -49,7 +49,7 @@ export class SearchService {
   }
 }
 
-/** As kubectl names it: `pods`, `deployments.apps`. */
+/** The name that kubectl uses: `pods`, `deployments.apps`. */
 const kindName = ({ group, resource }: ResourceType): string => (group === '' ? resource : `${resource}.${group}`);
 
 async function search(

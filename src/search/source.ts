@@ -2,7 +2,7 @@ import type { Caller } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { RowTexts } from './match.ts';
 
-/** What an answer shows of a row beside its match. */
+/** Members of a row that an answer shows beside its match. */
 interface ShownRow {
   name: string;
   namespace?: string;
@@ -27,7 +27,7 @@ export interface Visible<Row> {
 /** Gets the rows, whatever their type is. */
 type Visitor<Result> = <Row>(visible: Visible<Row>) => Result;
 
-/** One kind of objects that can be searched. */
+/** A kind of objects that can be searched. */
 export interface SearchSource {
   readonly type: ResourceType;
   /**

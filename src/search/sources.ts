@@ -56,7 +56,7 @@ function recordSource<Row extends ListRow>(
   };
 }
 
-/** What `lists.resources` names, but for the kinds that have a source of their own. */
+/** Kinds of `lists.resources` without a source of their own. */
 export const listSources = (lists: ListsService, own: readonly SearchSource[]): SearchSource[] =>
   lists.resources
     .filter((type) => !own.some((source) => source.type.group === type.group && source.type.resource === type.resource))

@@ -11,7 +11,7 @@ interface Import {
   isType: boolean;
 }
 
-/** By a path, or by the name of one of our packages. `import()` is not among them: it is not run when the module is. */
+/** Imports by a path or by the name of a package of ours. `import()` does not count: it does not run with the module. */
 const importLine = /^(?:import|export)(?:(\s+type)?\s[^;'"]*?\sfrom)?\s+'((?:\.|@atrium\/|kubectl-atrium\/)[^']+)'/gm;
 
 const pathOf = (file: string, target: string): string =>

@@ -65,7 +65,7 @@ function useList<T extends Row>({ key, fetch, follow, filters = [], sortable = n
 
 interface ListPageProps<T extends Row> {
   list: List<T>;
-  /** Without it the list is the caller's own. */
+  /** Unset for a list of the caller's own objects. */
   right?: Right;
   /** Asked together with the rights of `offers`. */
   rights?: readonly Right[];

@@ -26,7 +26,7 @@ export interface Cursor {
 interface Entry {
   /** Columns of the dashes before it. */
   dashes: readonly number[];
-  /** Where the name or the value begins. */
+  /** Offset of the name or the value. */
   column: number;
   name?: string;
   /** Column behind the colon. */

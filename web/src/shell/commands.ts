@@ -1,4 +1,4 @@
-/** What the palette can do by itself: pages, kinds of the cluster, and things to be done. */
+/** Commands of the palette: pages, kinds of the cluster, and actions. */
 import { type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
 import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';

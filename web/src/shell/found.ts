@@ -1,4 +1,4 @@
-/** What a search of all kinds finds, as commands of the palette. */
+/** Results of a search of all kinds, as commands of the palette. */
 import { CircleUserRound, Users } from 'lucide';
 import { api, bodyOf, type Schemas } from '../api/client';
 import { fetchKinds, kindId, pageOf } from '../api/kinds';

@@ -69,7 +69,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What was typed, after a pause. */
+/** The typed text, after a pause. */
 function usePaused(typed: Signal<string>): string {
   const paused = useSignal('');
   useEffect(() => {

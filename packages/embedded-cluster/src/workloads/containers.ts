@@ -9,7 +9,7 @@ import type { ContainerSpec, ContainerStatus, Pod } from './shapes.ts';
 /** The kubelet's back-off between restarts: doubled each time. */
 const firstBackOffMs = 10_000;
 const maxBackOffMs = 300_000;
-/** How long an init container runs whose image would run until it is stopped. */
+/** Run time of an init container whose image would run until it is stopped. */
 const initMs = 2_000;
 
 /** A container at a moment. */

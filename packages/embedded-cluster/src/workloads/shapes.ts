@@ -5,9 +5,9 @@ import type { KubernetesObject, ObjectMeta, StoredObject } from '../objects.ts';
 export interface ContainerSpec {
   name: string;
   image: string;
-  /** Of an init container: `Always` makes it a sidecar. */
+  /** `Always` makes an init container a sidecar. */
   restartPolicy?: 'Always';
-  /** Of an ephemeral container: the container whose processes it sees. */
+  /** Names the container whose processes an ephemeral container sees. */
   targetContainerName?: string;
   [field: string]: unknown;
 }

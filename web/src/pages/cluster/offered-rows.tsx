@@ -161,7 +161,7 @@ function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered):
       ),
     },
     ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
-    // What kubectl shows of a pod says more than its phase; images beside it leave no room for names.
+    // The status column of kubectl says more than the phase; images beside it leave no room for names.
     ...columns.filter(({ name }) => !(hasStatus && (name === 'phase' || name === 'images'))).map(cellOf),
     {
       id: 'age',

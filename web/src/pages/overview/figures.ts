@@ -74,7 +74,7 @@ export interface NotReady {
   kind: Kind;
   name: string;
   namespace: string;
-  /** As kubectl prints it: `1/2`. */
+  /** The ready column of kubectl: `1/2`. */
   ready: string;
   /** The rollout has not replaced all replicas. */
   isRollingOut: boolean;

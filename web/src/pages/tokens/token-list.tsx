@@ -10,7 +10,7 @@ import type { Column } from '../../ui/table';
 type Token = Schemas['AccessToken'];
 
 interface TokenListProps {
-  /** Without it all tokens that the caller may list, each with its owner. */
+  /** Unset: all tokens that the caller may list, each with its owner. */
   user: string | undefined;
   mayRevoke: (token: Token) => boolean;
 }

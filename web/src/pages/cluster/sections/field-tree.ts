@@ -1,7 +1,7 @@
 /** Fields of any object within bounds: a custom resource has up to 1.5 MiB, of any depth and any number of members. */
 
 export interface Field {
-  /** Of a member of an object its name, of an item of a list its index. */
+  /** The name of a member, or the index of an item. */
   name: string | number;
   value: unknown;
 }
