@@ -58,7 +58,9 @@ describe('an object of the cluster on the console', () => {
     await press(page, 'Review the changes');
     await page.getByText('this is what will change').waitFor();
 
-    expect(await page.locator('.cm-deletedChunk').last().textContent()).to.contain('calm');
+    expect((await page.locator('.cm-deletedChunk').allTextContents()).join())
+      .to.contain('calm')
+      .and.to.contain('app: web');
     expect((await read(settings)).body.data?.theme).to.equal('calm');
     await press(page, 'Save this ConfigMap');
     await page.getByText('ConfigMap settings is saved.').waitFor();
