@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { SchemaDocs } from '../../../web/src/api/schema-docs.ts';
+import { SchemaDocument } from '../../../web/src/api/schema-document.ts';
+import { fieldAt, item } from '../../../web/src/api/schema-fields.ts';
 import { conditionWords } from '../../../web/src/pages/cluster/sections/condition-words.ts';
 import { definitionOf, instanceCount, missingVersions } from '../../../web/src/pages/cluster/sections/definitions.ts';
 import { fieldsOf, itemName, openedPaths, shownFields, valueText } from '../../../web/src/pages/cluster/sections/field-tree.ts';
@@ -61,24 +62,27 @@ describe('descriptions of fields out of OpenAPI', () => {
     },
     loop: { $ref: '#/components/schemas/loop' },
   };
-  const docs = new SchemaDocs({ components: { schemas } });
-  const shop = docs.ofKind({ group: 'example.com', version: 'v1', kind: 'Shop' });
-  const follow = (...path: (string | number)[]) =>
-    docs.description(path.reduce<ReturnType<typeof docs.ofMember>>((schema, name) => docs.ofMember(schema, name), shop));
+  const read = (document: unknown) => SchemaDocument.read(JSON.stringify(document) ?? '');
+  const follow = async (...path: (string | number)[]) => {
+    const document = await read({ components: { schemas } });
+    const steps = path.map((name) => (typeof name === 'number' ? item : name));
+    const root = document.rootOf({ group: 'example.com', version: 'v1', kind: 'Shop' });
+    return root && (fieldAt(root, steps, document.resolve)?.description ?? '');
+  };
 
-  it('are found through references, lists and maps', () => {
-    expect(follow('spec')).to.equal('The wish.');
-    expect(follow('spec', 'doors', 0)).to.equal('A door.');
-    expect(follow('spec', 'doors', 3, 'name')).to.equal('On the sign.');
-    expect(follow('labels', 'app')).to.equal('A label.');
+  it('are found through references, lists and maps', async () => {
+    expect(await follow('spec')).to.equal('The wish.');
+    expect(await follow('spec', 'doors', 0)).to.equal('A door.');
+    expect(await follow('spec', 'doors', 3, 'name')).to.equal('On the sign.');
+    expect(await follow('labels', 'app')).to.equal('A label.');
   });
 
-  it('are empty for unknown members, references to themselves and hostile documents', () => {
-    expect(follow('other', 'deep')).to.equal('');
-    expect(follow('loop', 'loop')).to.equal('');
-    expect(follow('__proto__', 'constructor')).to.equal('');
+  it('are empty for unknown members, references to themselves and hostile documents', async () => {
+    expect(await follow('other', 'deep')).to.equal('');
+    expect(await follow('loop', 'loop')).to.equal('');
+    expect(await follow('__proto__', 'constructor')).to.equal('');
     for (const document of [undefined, null, 'text', { components: [] }, { components: { schemas: { a: null, b: 'x' } } }])
-      expect(new SchemaDocs(document).ofKind({ group: '', version: 'v1', kind: 'Pod' })).to.equal(undefined);
+      expect((await read(document)).rootOf({ group: '', version: 'v1', kind: 'Pod' })).to.equal(undefined);
   });
 });
 

@@ -1,16 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import type { Kind } from '../../../api/kinds';
+import { type Kind, kindId } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
-import { getJson } from '../../../api/objects';
-import { SchemaDocs } from '../../../api/schema-docs';
+import { fetchSchemas, type Schemas } from '../../../api/openapi';
+import { fieldAt, item, type Step } from '../../../api/schema-fields';
 import { t } from '../../../text/text';
 import { CheckField } from '../../../ui/form';
 import { Failure, Skeleton } from '../../../ui/state';
 import { type Field, fieldsOf, itemName, openedPaths, pathOf, valueText } from './field-tree';
-
-const documentPath = ({ group, version }: Kind): string =>
-  `api/kubernetes/openapi/v3/${group ? `apis/${encodeURIComponent(group)}` : 'api'}/${encodeURIComponent(version)}`;
 
 interface FieldTreeProps {
   kind: Kind;
@@ -24,13 +21,10 @@ interface FieldTreeProps {
 export function FieldTree({ kind, value, id }: FieldTreeProps) {
   const isExplained = useSignal(false);
   const opened = useMemo(() => openedPaths(value), [id]);
-  const { group, version } = kind;
-  const load = useLoad(isExplained.value ? `schema/${group}/${version}` : undefined, async (signal) => {
-    const docs = new SchemaDocs(await getJson<unknown>(documentPath(kind), signal));
-    return { docs };
-  });
-  const docs = isExplained.value ? load.data.value?.docs : undefined;
-  const schema = docs?.ofKind(kind);
+  const load = useLoad(isExplained.value ? `schema/${kind.version}/${kindId(kind)}` : undefined, async () => ({
+    schemas: await fetchSchemas(kind),
+  }));
+  const { schemas } = (isExplained.value && load.data.value) || {};
   return (
     <>
       <CheckField
@@ -40,9 +34,9 @@ export function FieldTree({ kind, value, id }: FieldTreeProps) {
           isExplained.value = isChecked;
         }}
       />
-      {isExplained.value && docs === undefined && <Waiting load={load} />}
-      {docs && schema === undefined && <p class="muted">{t('fields.noSchema')}</p>}
-      <FieldList {...{ value, docs, schema, opened }} path="" level={0} />
+      {isExplained.value && load.data.value === undefined && <Waiting load={load} />}
+      {isExplained.value && load.data.value && schemas === undefined && <p class="muted">{t('fields.noSchema')}</p>}
+      <FieldList {...{ value, schemas, opened }} path="" steps={[]} />
     </>
   );
 }
@@ -55,17 +49,18 @@ const Waiting = ({
 
 interface FieldListProps {
   value: unknown;
-  docs: SchemaDocs | undefined;
-  schema: ReturnType<SchemaDocs['ofKind']>;
+  schemas: Schemas | undefined;
   opened: ReadonlySet<string>;
   path: string;
-  level: number;
+  /** The path in the schema. */
+  steps: readonly Step[];
 }
 
 /** Deeper levels are not indented: a phone has room for these. */
 const indentedLevels = 6;
 
-function FieldList({ value, docs, schema, opened, path, level }: FieldListProps) {
+function FieldList({ value, schemas, opened, path, steps }: FieldListProps) {
+  const level = steps.length;
   const fields = fieldsOf(value);
   if (fields === undefined) return null;
   return (
@@ -73,9 +68,9 @@ function FieldList({ value, docs, schema, opened, path, level }: FieldListProps)
       {fields.shown.map((field) => (
         <OneField
           key={field.name}
-          {...{ field, docs, opened, level }}
-          schema={docs?.ofMember(schema, field.name)}
+          {...{ field, schemas, opened }}
           path={pathOf(path, field)}
+          steps={[...steps, typeof field.name === 'number' ? item : field.name]}
         />
       ))}
       {fields.hidden > 0 && <li class="muted">{t('fields.hidden', { count: fields.hidden })}</li>}
@@ -87,10 +82,10 @@ interface OneFieldProps extends Omit<FieldListProps, 'value'> {
   field: Field;
 }
 
-function OneField({ field: { name, value }, docs, schema, opened, path, level }: OneFieldProps) {
+function OneField({ field: { name, value }, schemas, opened, path, steps }: OneFieldProps) {
   const isOpen = useSignal(opened.has(path));
   const isItem = typeof name === 'number';
-  const hint = docs?.description(schema) ?? '';
+  const hint = (schemas && fieldAt(schemas.root, steps, schemas.resolve)?.description) ?? '';
   const head = (
     <>
       <code class="name">{isItem ? `[${name}]` : name}</code>
@@ -119,7 +114,7 @@ function OneField({ field: { name, value }, docs, schema, opened, path, level }:
       >
         <summary>{head}</summary>
         {words}
-        {isOpen.value && <FieldList {...{ value, docs, schema, opened, path }} level={level + 1} />}
+        {isOpen.value && <FieldList {...{ value, schemas, opened, path, steps }} />}
       </details>
     </li>
   );
