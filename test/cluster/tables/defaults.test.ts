@@ -1,8 +1,6 @@
-import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
-import { ApiClient, connect, type KubernetesObject } from '../../service/conformance/api-client.ts';
-import { apiServer } from '../../support/api-server.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import type { ApiClient, KubernetesObject } from '../../service/conformance/api-client.ts';
+import { bothClusters } from './both-clusters.ts';
 import { refused, samples } from './samples.ts';
 
 /** Values that each server chooses by itself. */
@@ -17,20 +15,7 @@ const comparable = ({ metadata, ...rest }: KubernetesObject) => {
 };
 
 describe('workloads of the embedded cluster beside kube-apiserver', () => {
-  const server = forSuite(() => apiServer());
-  const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
-  const real = forSuite(
-    () => connect(server, 'admin'),
-    (client) => client.close(),
-  );
-  const embedded = forSuite(
-    async () => {
-      const { url, certificateAuthority } = cluster;
-      const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
-      return new ApiClient({ url, certificateAuthority, token: async () => token, stop: async () => {} }, token);
-    },
-    (client) => client.close(),
-  );
+  const { real, embedded } = bothClusters();
 
   for (const [title, family] of Object.entries(samples))
     it(`fills in the same defaults: ${title}`, async () => {

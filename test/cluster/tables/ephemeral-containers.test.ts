@@ -1,8 +1,6 @@
-import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
-import { type Answer, ApiClient, connect } from '../../service/conformance/api-client.ts';
-import { apiServer } from '../../support/api-server.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import type { Answer, ApiClient } from '../../service/conformance/api-client.ts';
+import { bothClusters } from './both-clusters.ts';
 
 const pods = '/api/v1/namespaces/default/pods';
 const pod = {
@@ -49,20 +47,7 @@ const changes: readonly Change[] = [
 ];
 
 describe('ephemeral containers of the embedded cluster beside kube-apiserver', () => {
-  const server = forSuite(() => apiServer());
-  const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
-  const real = forSuite(
-    () => connect(server, 'admin'),
-    (client) => client.close(),
-  );
-  const embedded = forSuite(
-    async () => {
-      const { url, certificateAuthority } = cluster;
-      const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
-      return new ApiClient({ url, certificateAuthority, token: async () => token, stop: async () => {} }, token);
-    },
-    (client) => client.close(),
-  );
+  const { real, embedded } = bothClusters();
 
   it('are accepted and refused in the same cases, with the same defaults', async () => {
     for (const client of [real, embedded]) await client.create(pods, pod);

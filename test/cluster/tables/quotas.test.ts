@@ -1,9 +1,7 @@
-import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
-import { ApiClient, connect } from '../../service/conformance/api-client.ts';
-import { apiServer } from '../../support/api-server.ts';
+import type { ApiClient } from '../../service/conformance/api-client.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import { bothClusters } from './both-clusters.ts';
 
 const core = '/api/v1/namespaces/default';
 const pod = (name: string, resources: object) => ({
@@ -29,20 +27,7 @@ const attempts: readonly [path: string, body: object][] = [
 ];
 
 describe('quotas of the embedded cluster beside kube-apiserver', () => {
-  const server = forSuite(() => apiServer());
-  const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
-  const real = forSuite(
-    () => connect(server, 'admin'),
-    (client) => client.close(),
-  );
-  const embedded = forSuite(
-    async () => {
-      const { url, certificateAuthority } = cluster;
-      const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
-      return new ApiClient({ url, certificateAuthority, token: async () => token, stop: async () => {} }, token);
-    },
-    (client) => client.close(),
-  );
+  const { real, embedded } = bothClusters();
 
   it('refuse the same objects with the same words', async () => {
     for (const client of [real, embedded]) {
