@@ -104,8 +104,8 @@ export class StatusError extends Error {
   }
 }
 
-/** `users.auth.platform.io`, or `configmaps` in the core group. */
-const qualified = ({ group, resource }: GroupResource) => (group ? `${resource}.${group}` : resource);
+/** The name that kubectl uses: `users.auth.platform.io`, or `configmaps` in the core group. */
+export const qualified = ({ group, resource }: GroupResource): string => (group ? `${resource}.${group}` : resource);
 
 /** 400; `causes[].field` is the bare name of the parameter. */
 export const badRequest = (message: string, causes?: StatusCause[]) =>

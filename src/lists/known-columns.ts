@@ -1,6 +1,7 @@
 /** The columns of resources that every cluster has (docs/lists.md). */
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
+import { qualified } from '../api/status.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type Column, type ColumnType, columnOf, shownText, type Value } from './columns.ts';
 
@@ -240,8 +241,7 @@ const known: Readonly<Record<string, readonly Column[]>> = {
   'events.events.k8s.io': newEventColumns,
 };
 
-export const knownColumns = ({ group, resource }: ResourceType): readonly Column[] =>
-  known[group === '' ? resource : `${resource}.${group}`] ?? [];
+export const knownColumns = (type: ResourceType): readonly Column[] => known[qualified(type)] ?? [];
 
 /** Groups that the API server itself serves: their resources have no definition that could be read. The chart knows them too. */
 const ownGroups =

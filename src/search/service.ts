@@ -1,4 +1,4 @@
-import { badParameter, StatusError } from '../api/status.ts';
+import { badParameter, qualified, StatusError } from '../api/status.ts';
 import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import { type Caller, callerKey } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
@@ -42,15 +42,12 @@ export class SearchService {
   /** @throws StatusError 400 */
   #chosen(kinds: readonly string[]): readonly SearchSource[] {
     const names = kinds.flatMap((text) => text.split(',')).filter((name) => name !== '');
-    const known = new Set(this.#sources.map(({ type }) => kindName(type)));
+    const known = new Set(this.#sources.map(({ type }) => qualified(type)));
     if (names.some((name) => !known.has(name)))
       throw badParameter('kinds', `must be kinds that are searched: ${[...known].join(', ')}`, 'FieldValueNotSupported');
-    return names.length === 0 ? this.#sources : this.#sources.filter(({ type }) => names.includes(kindName(type)));
+    return names.length === 0 ? this.#sources : this.#sources.filter(({ type }) => names.includes(qualified(type)));
   }
 }
-
-/** The name that kubectl uses: `pods`, `deployments.apps`. */
-const kindName = ({ group, resource }: ResourceType): string => (group === '' ? resource : `${resource}.${group}`);
 
 async function search(
   sources: readonly SearchSource[],
