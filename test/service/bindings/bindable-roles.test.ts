@@ -113,6 +113,11 @@ describe('roles that the service may not bind', () => {
       'Unsupported value: "admin": the service may bind no ClusterRole; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart',
     );
     await server.kubernetes.call('PATCH', rolePath, { rules }, merge);
+    // The authorizer of the API server learns of the rule by a watch.
+    await eventually(
+      () => server.kubernetes.call('POST', `${bindingsPath}?dryRun=All`, aBinding('none', { roleRef: 'view' })),
+      ({ warnings }) => warnings.length === 0,
+    );
   });
 
   it('K2 warns kubectl of them, and makes the UserBinding', async () => {
