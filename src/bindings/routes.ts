@@ -15,7 +15,7 @@ import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
 import { newBindingBody } from './binding-body.ts';

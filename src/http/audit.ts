@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { stateOf } from './router.ts';
+import { stateOf } from './request-state.ts';
 
 /** What is recorded (docs/contract/service.md); there are no others. */
 type AuditName =

@@ -1,7 +1,7 @@
 /** What an operation may ask for before its own work, in `before`: a need of several operations is a function here, and no flag of theirs. */
 import type { Context } from 'koa';
 import type { Preparation } from './operation.ts';
-import { stateOf } from './router.ts';
+import { stateOf } from './request-state.ts';
 
 /**
  * JSON, scripts and style sheets over 1 KB go out compressed. Never where a credential can be in the answer: its length would tell of it what a caller guesses

@@ -14,7 +14,8 @@ import { lineWriter } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { networkOf } from './network.ts';
 import { type Kind, RequestLifetime } from './request-deadline.ts';
-import { type Answer, type RequestState, stateOf } from './router.ts';
+import { type RequestState, stateOf } from './request-state.ts';
+import type { Answer } from './router.ts';
 import { UnfinishedBodies, type UnfinishedBody } from './unfinished-bodies.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 

@@ -8,30 +8,12 @@ import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableP
 import { KeptInput } from './kept-input.ts';
 import { networkOf } from './network.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
+import { stateOf } from './request-state.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 
 /** What answers a request. It gives no promise where nothing has to be awaited: many an answer is shorter than the way of a promise. */
 export type Answer = (ctx: Context) => Promise<void> | void;
-
-/** What the frame keeps of a request while it is under way. */
-export interface RequestState {
-  requestId: string;
-  /** Peer address, or what a trusted proxy says it is. */
-  source: string;
-  signal: AbortSignal;
-  /** Milliseconds until the request's deadline, for an operation that can answer how far it got. */
-  leftMs: () => number;
-  operationId?: string;
-  /** For the access log; never a credential. */
-  userName?: string;
-  /** True if the request may outlive the request deadline. */
-  isLasting?: true;
-  /** Whether the operation lets its answers be compressed. */
-  isCompressed?: true;
-  /** Why a credential was refused, for the access log: callers are not told. */
-  refusal?: string;
-}
 
 export interface RouterOptions {
   operations: readonly Operation[];
@@ -52,8 +34,6 @@ export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
 const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 
 const jsonTypes = ['application/json'] as const;
-
-export const stateOf = (ctx: Context): RequestState => ctx.state;
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Answer {

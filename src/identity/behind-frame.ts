@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { sentOnce } from '../http/cookies.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import type { ProviderCookies } from './provider.ts';
 import { endSessionView, type Views } from './views.ts';
 

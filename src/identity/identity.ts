@@ -11,7 +11,7 @@ import { CookieFamily } from '../http/cookie-family.ts';
 import type { Check } from '../http/health.ts';
 import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import type { Before } from '../http/request-listener.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
 import type { Links } from '../links/links.ts';

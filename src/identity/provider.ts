@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { acrValues } from '../factors/second-factors.ts';
 import type { CookieNames } from '../http/cookies.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from 'koa';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 
 /** A record as it was last seen. */
 interface KnownRecord {

@@ -3,7 +3,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { networkOf } from '../http/network.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { durationText, type languageChoice } from './languages.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter } from '../api/status.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/mix-up.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { identityOf } from '../issuer/claims.ts';
 import { beginSession } from '../sessions/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';

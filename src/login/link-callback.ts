@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { conflict, type StatusError, serviceUnavailable } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { Identity } from '../http/operation.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { identityOf, loginOf, plainGroupsOf } from '../issuer/claims.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';

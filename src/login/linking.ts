@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { notSupported } from '../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Session } from '../sessions/browser-sessions.ts';

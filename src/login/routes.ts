@@ -6,7 +6,7 @@
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { Services } from '../services.ts';
 import {

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { readBearer } from '../http/bearer.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';

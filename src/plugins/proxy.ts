@@ -3,7 +3,7 @@ import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api
 import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { requestBody } from '../http/request-body.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { discard } from '../http/trusting-agent.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugin.ts';

@@ -3,7 +3,7 @@ import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { identityOf, subjectOf } from '../issuer/claims.ts';
 import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
 import type { Account } from '../users/record/account.ts';

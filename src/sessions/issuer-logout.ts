@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';

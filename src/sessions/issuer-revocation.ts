@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { SessionContext } from './context.ts';
 import { issuerMs } from './issuer-logout.ts';

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedToken } from '../issuer/types.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';

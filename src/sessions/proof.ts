@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter, StatusError } from '../api/status.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';

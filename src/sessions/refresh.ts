@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';

@@ -14,7 +14,7 @@ import { type Audit, auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import { reviewToken } from './reviews.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';

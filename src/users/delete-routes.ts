@@ -6,7 +6,7 @@ import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '
 import { type Audit, auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { stateOf } from '../http/router.ts';
+import { stateOf } from '../http/request-state.ts';
 import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
 import { userName } from './record/schema.ts';

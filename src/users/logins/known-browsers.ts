@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { type HostCookie, hostCookie } from '../../http/host-cookie.ts';
 import type { RateExceeded, RateLimit } from '../../http/rate-limit.ts';
-import { stateOf } from '../../http/router.ts';
+import { stateOf } from '../../http/request-state.ts';
 import type { Seal } from '../../keys/seal.ts';
 import type { Services } from '../../services.ts';
 
