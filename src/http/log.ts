@@ -30,31 +30,6 @@ export interface Destination {
   write(line: string): unknown;
 }
 
-/**
- * Where a log of ours writes to, for lines that are made by hand: what a request costs is in good part its line.
- *
- * @param level `info` or `debug`
- * @returns undefined where the log leaves out lines of that level
- */
-export function lineWriter(log: Logger, level: 'debug' | 'info'): ((members: string) => void) | undefined {
-  if (!log.isLevelEnabled(level)) return undefined;
-  const stream: unknown = Reflect.get(log, pino.symbols.streamSym);
-  if (!isDestination(stream)) return undefined;
-  return (members) => void stream.write(`{"level":"${level}","time":"${timestamp()}",${members}}\n`);
-}
-
-const isDestination = (stream: unknown): stream is Destination =>
-  typeof stream === 'object' && stream !== null && 'write' in stream && typeof stream.write === 'function';
-
-let written = { at: Number.NaN, text: '' };
-
-/** Many lines are of one millisecond. */
-function timestamp(): string {
-  const at = Date.now();
-  if (written.at !== at) written = { at, text: new Date(at).toISOString() };
-  return written.text;
-}
-
 const maxCauses = 4;
 
 /**

@@ -2,32 +2,24 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { notReady, type StatusError, timedOut } from '../api/status.ts';
 import { hasBody } from './body.ts';
-import { Deadlines, type Due } from './shared-timer.ts';
-
-/** A reader this much slower than the request's deadline is cut off; what it holds back is memory of all callers. */
-const slowReaderFactor = 2;
-
-const deadlines = new Deadlines();
 
 /** A body that has not arrived, an answer that is being made, one that only waits for its reader, and one that may outlive the deadline. */
 export type Kind = 'receiving' | 'short' | 'unread' | 'long';
 
 /** One request from its first byte to the end of its answer: when it must stop, and why. */
-export class RequestLifetime implements Due {
+export class RequestLifetime {
   readonly #ctx: Context;
   #timeoutMs: number;
   #endsAt: number;
   /** Made for the first who asks: most answers wait for nothing that could be called off. */
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
-  /** Whether the answer should have been there. */
-  #isLate = false;
+  #timer: NodeJS.Timeout;
   /** Told at the deadline, so that a handler that does not look at its signal is left behind too. */
   onCut: (reason: unknown) => void = () => undefined;
   /** Called when the response is closed. */
   onEnd: () => void = () => undefined;
   kind: Kind;
-  step: Set<Due> | undefined;
   /** Whether it may take longer than others. */
   isSlow = false;
   /** Whether the caller went away before the answer was out: there is no answer to send, and no failure to log. */
@@ -38,7 +30,7 @@ export class RequestLifetime implements Due {
     this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
-    deadlines.set(this, timeoutMs);
+    this.#timer = this.#startTimer();
   }
 
   get signal(): AbortSignal {
@@ -67,25 +59,15 @@ export class RequestLifetime implements Due {
   }
 
   becomeLong(): void {
-    deadlines.clear(this);
+    clearTimeout(this.#timer);
   }
 
   becomeSlow(timeoutMs: number): void {
+    clearTimeout(this.#timer);
     this.isSlow = true;
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
-    deadlines.set(this, timeoutMs);
-  }
-
-  /** First the answer has to be there, then the reader has to have taken it. */
-  due(): void {
-    if (this.#isLate) {
-      this.#ctx.req.socket.destroy();
-      return;
-    }
-    this.#isLate = true;
-    deadlines.set(this, this.#timeoutMs * (slowReaderFactor - 1));
-    this.abort(timedOut('the request'));
+    this.#timer = this.#startTimer();
   }
 
   /** An answer under way ends as if nothing more had come, not as one that was cut. */
@@ -102,10 +84,20 @@ export class RequestLifetime implements Due {
 
   /** The answer is out, or the caller is gone: whatever still runs for it stops. */
   end(): void {
-    deadlines.clear(this);
+    clearTimeout(this.#timer);
     this.onEnd();
     if (this.#ctx.res.writableFinished) return;
     this.isAbandoned = this.#end === undefined;
     this.abort(new Error('the caller went away'));
+  }
+
+  #startTimer(): NodeJS.Timeout {
+    return setTimeout(() => this.#expire(), this.#timeoutMs).unref();
+  }
+
+  /** The reader gets as much time again to take the answer: the bytes that wait for it are memory of all callers. */
+  #expire(): void {
+    this.#timer = setTimeout(() => this.#ctx.req.socket.destroy(), this.#timeoutMs).unref();
+    this.abort(timedOut('the request'));
   }
 }

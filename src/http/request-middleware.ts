@@ -10,7 +10,6 @@ import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { isNotModified } from './conditional.ts';
 import { answerError } from './error-answer.ts';
 import { checkHost } from './host.ts';
-import { lineWriter } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { networkOf } from './network.ts';
 import { type Kind, RequestLifetime } from './request-deadline.ts';
@@ -62,11 +61,11 @@ export class RequestMiddleware {
   readonly #long: ConcurrencyLimit;
   #untrustedProxy: string | undefined;
   readonly #lasting = new Set<RequestLifetime>();
-  readonly #writeLine: Record<'debug' | 'info', ((members: string) => void) | undefined>;
+  readonly #line: Logger;
 
   constructor(options: RequestMiddlewareOptions) {
     this.#options = options;
-    this.#writeLine = { debug: lineWriter(options.log, 'debug'), info: lineWriter(options.log, 'info') };
+    this.#line = options.log.child({}, { redact: [] });
     options.metrics.countInFlight(() => this.#inFlight);
     this.#addressOf = clientAddress(options.trustedProxies, (peer) => this.#distrust(peer));
     this.#unfinished = new UnfinishedBodies(options.maxInFlight, options.bodyTimeoutMs);
@@ -187,16 +186,20 @@ export class RequestMiddleware {
     const { requestId, operationId = 'none', userName, refusal, source } = stateOf(ctx);
     const { req, res } = ctx;
     const code = res.writableFinished ? res.statusCode : 499;
-    this.#options.metrics.requests.add(operationId, code, seconds);
-    const write = this.#writeLine[isProbe.test(path) ? 'debug' : 'info'];
-    if (write === undefined) return;
-    const elapsed = Math.round(seconds * 1e4) / 1e4;
-    const user = userName === undefined ? '' : `,"user":${JSON.stringify(userName)}`;
-    const why = refusal === undefined ? '' : `,"refusal":${JSON.stringify(refusal)}`;
-    const [shownPath, agent] = [shown(path), (req.headers['user-agent'] ?? '').slice(0, 256)].map((text) => JSON.stringify(text));
-    write(
-      `"requestId":"${requestId}","method":${JSON.stringify(req.method)},"path":${shownPath},"code":${code},"seconds":${elapsed},"operation":${JSON.stringify(operationId)},"source":${JSON.stringify(source)}${user}${why},"userAgent":${agent},"msg":"request"`,
-    );
+    this.#options.metrics.requests.observe({ operation: operationId, code }, seconds);
+    const entry = {
+      requestId,
+      method: req.method,
+      path: shown(path),
+      code,
+      seconds: Math.round(seconds * 1e4) / 1e4,
+      operation: operationId,
+      source,
+      user: userName,
+      refusal,
+      userAgent: (req.headers['user-agent'] ?? '').slice(0, 256),
+    };
+    this.#line[isProbe.test(path) ? 'debug' : 'info'](entry, 'request');
   }
 
   /** All clients behind such a proxy share its address, and with it every limit. Told once: any client can send the header. */

@@ -30,25 +30,25 @@ interface Operation {
 
 const review = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
 
-/** What the service does besides, on a machine that takes its time, comes to less than these parts of a call and a timer. */
-const kept = { calls: 0.05, timers: 0.1 };
-const passed = { calls: 1.05, timers: 4 };
+/** Work beside the requests, on a slow machine, adds less than these parts of a call and of a timer. A request has one timer, its deadline. */
+const kept = { calls: 0.05, timers: 1.1 };
+const passed = { calls: 1.05, timers: 6 };
 
 /** The bounds leave a third above what was counted when they were set: docs/performance.md has the figures. */
 const operations: readonly Operation[] = [
-  { name: 'HandleModules', path: '/api/v1/modules', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 27_000 } },
-  { name: 'HandleStaticFiles', path: '/small.js', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 27_000 } },
+  { name: 'HandleModules', path: '/api/v1/modules', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 40_000 } },
+  { name: 'HandleStaticFiles', path: '/small.js', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 38_000 } },
   {
     name: 'ListUsers',
     path: '/auth/v2/users?limit=20&page=2&filterBy=username,person&sortBy=d,username',
     count: 10_000,
-    bounds: { ...kept, bytes: 28_000 },
+    bounds: { ...kept, bytes: 52_000 },
   },
   {
     name: 'GetUser',
     path: `/auth/v1/users/${aUser('person-7@example.com').metadata.name}`,
     count: 10_000,
-    bounds: { ...kept, bytes: 39_000 },
+    bounds: { ...kept, bytes: 58_000 },
   },
   {
     name: 'CreateSelfSubjectAccessReview',
@@ -56,7 +56,7 @@ const operations: readonly Operation[] = [
     method: 'POST',
     body: review,
     count: 10_000,
-    bounds: { ...kept, bytes: 39_000 },
+    bounds: { ...kept, timers: 2.1, bytes: 61_000 },
   },
   { name: 'ListUsersNative', path: '/apis/auth.platform.io/v1/users?limit=20', count: 500, bounds: { ...passed, bytes: 270_000 } },
   {
