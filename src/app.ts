@@ -5,14 +5,14 @@ import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createFeatures, type Features, type Surroundings } from './features.ts';
 import { auditForbidden } from './http/access-denied.ts';
+import { ClientAddresses } from './http/client-address.ts';
 import { cookieNames } from './http/cookies.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './http/log.ts';
 import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
-import { requestListener } from './http/request-listener.ts';
-import { RequestMiddleware } from './http/request-middleware.ts';
+import { type Chain, requestChain } from './http/request-listener.ts';
 import { shadowedPaths } from './http/shadowed-paths.ts';
 import { upgradeOffers } from './http/upgrade.ts';
 import type { Connection } from './kubernetes/connection.ts';
@@ -32,7 +32,7 @@ export class App {
   readonly #log: Logger;
   readonly #health: Health;
   readonly #features: Features;
-  readonly #frame: RequestMiddleware;
+  readonly #chain: Chain;
   readonly #public: Listener;
   readonly #internal: Listener;
   /** Everything that the public port answers. */
@@ -48,7 +48,8 @@ export class App {
     const { services, authenticator, before } = this.#features;
     const { apiServer, audit, basePath, metrics } = services;
     for (const check of this.#features.checks) this.#health.add(check);
-    this.#health.add({ name: 'trustedProxies', critical: false, failure: () => this.#frame.untrustedProxy() });
+    const addresses = new ClientAddresses(server.trustedProxies, log);
+    this.#health.add({ name: 'trustedProxies', critical: false, failure: () => addresses.failure() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
     this.#health.add({ name: 'publicURL', critical: false, failure: () => withoutPublicURL(config) });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
@@ -61,44 +62,45 @@ export class App {
     ];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
 
-    const frame = {
+    const shared = {
+      authenticator,
+      bodyLimit: server.bodyLimit,
+      clock: services.clock,
       requestTimeoutMs: server.requestTimeout,
       maxInFlight: server.maxInFlight,
       log,
       metrics,
       isStopping: () => this.#health.isStopping,
     };
-    const routing = { authenticator, bodyLimit: server.bodyLimit, clock: services.clock };
-    this.#frame = new RequestMiddleware({
-      ...frame,
+    this.#chain = requestChain({
+      ...shared,
       basePath,
+      addresses,
       isSecure: server.publicURL?.startsWith('https:') === true,
-      trustedProxies: server.trustedProxies,
+      corsOrigins: server.corsOrigins,
+      operations: this.operations,
+      onForbidden: auditForbidden(audit),
+      ...(before && { before }),
     });
-    this.#public = new Listener(
-      requestListener(this.#frame, {
-        ...routing,
-        onForbidden: auditForbidden(audit),
-        operations: this.operations,
-        corsOrigins: server.corsOrigins,
-        ...(before && { before }),
-      }),
-      {
-        host: server.host,
-        port: server.port,
-        requestTimeoutMs: server.requestTimeout,
-        tls: server.tls,
-        offersUpgrade: upgradeOffers(this.operations, basePath),
-      },
-    );
-    this.#internal = new Listener(
-      requestListener(new RequestMiddleware({ ...frame, basePath: '', trustedProxies: [] }), {
-        ...routing,
-        operations: [...this.#health.operations({ showsReasons: true }), scrapeOperation(metrics)],
-        corsOrigins: [],
-      }),
-      { host: server.host, port: server.metricsPort, requestTimeoutMs: server.requestTimeout },
-    );
+    this.#public = new Listener(this.#chain.listener, {
+      host: server.host,
+      port: server.port,
+      requestTimeoutMs: server.requestTimeout,
+      tls: server.tls,
+      offersUpgrade: upgradeOffers(this.operations, basePath),
+    });
+    const internal = requestChain({
+      ...shared,
+      basePath: '',
+      addresses: new ClientAddresses([], log),
+      corsOrigins: [],
+      operations: [...this.#health.operations({ showsReasons: true }), scrapeOperation(metrics)],
+    });
+    this.#internal = new Listener(internal.listener, {
+      host: server.host,
+      port: server.metricsPort,
+      requestTimeoutMs: server.requestTimeout,
+    });
   }
 
   /** The OpenAPI document of a service with every feature on; nothing is started. */
@@ -169,7 +171,7 @@ export class App {
     this.#health.stop();
     const deadline = performance.now() + this.#config.server.shutdownGrace;
     if (drain) await new Promise((resolve) => setTimeout(resolve, Math.min(drainMs, this.#config.server.shutdownGrace / 4)));
-    this.#frame.endLongRunning();
+    this.#chain.endLongRunning();
     await this.#public.stop(Math.max(0, deadline - performance.now()));
     await this.#internal.stop(0);
     await this.#features.stop();

@@ -1,4 +1,5 @@
 /** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
+import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
@@ -21,7 +22,6 @@ import { cookieNames } from './http/cookies.ts';
 import type { Check } from './http/health.ts';
 import { Metrics } from './http/metrics.ts';
 import type { Operation } from './http/operation.ts';
-import type { Before } from './http/request-listener.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
@@ -92,7 +92,7 @@ export interface Features {
   services: Services;
   authenticator: Authenticator;
   /** What answers before any operation: the embedded OpenID provider. */
-  before: Before | undefined;
+  before: Middleware | undefined;
   /** The console's static files, which take every path that is left, come last. */
   operations: readonly Operation[];
   checks: readonly Check[];

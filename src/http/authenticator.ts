@@ -10,10 +10,10 @@ export interface Authenticator {
    * signature, revocation, state of the account. May expire a cookie on `ctx`.
    *
    * @param isOptional whether a session that has ended counts as none instead of 401
-   * @returns undefined for an anonymous caller; at once where nothing has to be awaited
+   * @returns undefined for an anonymous caller
    * @throws StatusError 401, 403 CrossSiteRequest, 503
    */
-  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> | Bearer | undefined;
+  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
   /**
    * The credential of a request that has been under way for long, checked again; that it is open is no use of a session.
    *
@@ -28,7 +28,7 @@ export interface Authenticator {
 
 /** Without login: each bearer token that the API server accepts. */
 export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
-  read: ({ req }) => readBearer(req),
+  read: async ({ req }) => readBearer(req),
   async revalidate({ req }) {
     const bearer = readBearer(req);
     if (bearer === undefined) throw unauthorized({ tokenGiven: false });

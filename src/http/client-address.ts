@@ -1,7 +1,37 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import type { Logger } from 'pino';
 
 /** More proxies than a request passes. What stands further left is not read. */
 const maxHops = 32;
+
+/** Addresses of clients, and the first proxy that forwards for clients without being trusted. */
+export class ClientAddresses {
+  readonly #addressOf: ReturnType<typeof clientAddress>;
+  readonly #log: Logger;
+  #untrustedProxy: string | undefined;
+
+  constructor(trustedProxies: readonly string[], log: Logger) {
+    this.#log = log;
+    this.#addressOf = clientAddress(trustedProxies, (peer) => this.#distrust(peer));
+  }
+
+  readonly sourceOf = ({ socket, headers }: IncomingMessage): string =>
+    this.#addressOf(socket.remoteAddress ?? '', headers['x-forwarded-for']);
+
+  /** Names the untrusted proxy, as a check of the service. */
+  failure(): string | undefined {
+    return this.#untrustedProxy && `${this.#untrustedProxy} sends X-Forwarded-For and is not in server.trustedProxies`;
+  }
+
+  /** All clients behind such a proxy share its address, and every limit. Logged once: any client can send the header. */
+  #distrust(peer: string): void {
+    if (this.#untrustedProxy !== undefined) return;
+    this.#untrustedProxy = peer;
+    const why = 'if it is your proxy, name it there: until then limits count all its clients as one';
+    this.#log.warn({ peer }, `X-Forwarded-For comes from an address that is not in server.trustedProxies; ${why}`);
+  }
+}
 
 /**
  * Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for.

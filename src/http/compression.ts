@@ -1,9 +1,10 @@
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { varyOn } from './conditional.ts';
+import { isNotModified, varyOn } from './conditional.ts';
+import { stateOf } from './request-state.ts';
 
 /** Below this the headers of a packet are most of what is sent. */
 const minBytes = 1024;
@@ -25,6 +26,13 @@ const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 /** Texts that are sent many times (prepared documents, pages of lists) are compressed once: the promise lives as long as the bytes. */
 const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 let underWay = 0;
+
+/** Compresses the answers of operations that allow it, outside of the event loop. A 304 needs no body, only the ETag of the encoding. */
+export const compression: Middleware = async (ctx, next) => {
+  await next();
+  const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
+  if (encoding && !isNotModified(ctx)) await compress(ctx, encoding);
+};
 
 /**
  * Chooses how the answer of an operation that allows it is encoded, by `Accept-Encoding`, and marks the answer so that caches and
@@ -65,8 +73,7 @@ function accepted({ req, request }: Context): Encoding | undefined {
   return encoding;
 }
 
-/** Encodes the body as chosen, outside of the event loop. */
-export async function compress(ctx: Context, encoding: Encoding): Promise<void> {
+async function compress(ctx: Context, encoding: Encoding): Promise<void> {
   const { body } = ctx;
   ctx.set('Content-Encoding', encoding);
   ctx.body = Buffer.isBuffer(body) ? await compressed(body, encoding) : compressing(body as Readable, encoding);

@@ -1,13 +1,17 @@
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 
 const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
 
-/**
- * Whether the caller has this very answer already (RFC 9110 sections 13.1.2 and 13.1.3). Koa's own `fresh` would also look at the
- * request's `Cache-Control`, which browsers set to `no-cache` whenever a script revalidates by itself.
- */
+/** Answers 304 where the caller has this very answer already (RFC 9110, 13.1.2 and 13.1.3). */
+export const conditional: Middleware = async (ctx, next) => {
+  await next();
+  if (isNotModified(ctx)) ctx.status = 304;
+};
+
+/** Koa's own `fresh` also reads the request's `Cache-Control`, which browsers set to `no-cache` when a script revalidates by itself. */
 export function isNotModified(ctx: Context): boolean {
+  if (ctx.status !== 200 || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return false;
   const { 'if-none-match': given, 'if-modified-since': date } = ctx.req.headers;
   if (given === undefined && date === undefined) return false;
   // Koa's types say otherwise: there may be none.

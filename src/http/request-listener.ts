@@ -1,20 +1,79 @@
 import type { RequestListener } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
-import Koa, { type Context, type Request } from 'koa';
-import type { RequestMiddleware } from './request-middleware.ts';
-import { type Answer, type RouterOptions, routeOperations } from './router.ts';
+import Koa, { type Context, type Middleware, type Request } from 'koa';
+import type { Logger } from 'pino';
+import type { ClientAddresses } from './client-address.ts';
+import { compression } from './compression.ts';
+import { conditional } from './conditional.ts';
+import { accessLog } from './middleware/access-log.ts';
+import { Admission, type AdmissionOptions } from './middleware/admission.ts';
+import { stripBasePath } from './middleware/base-path.ts';
+import { cors } from './middleware/cors.ts';
+import { deadline } from './middleware/deadline.ts';
+import { errorAnswers } from './middleware/error-answers.ts';
+import { indentation } from './middleware/indentation.ts';
+import { requestHead } from './middleware/request-head.ts';
+import { requestMetrics } from './middleware/request-metrics.ts';
+import { requestStart } from './middleware/request-start.ts';
+import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
+import { type RouterOptions, routeOperations } from './router.ts';
 
-/** Gets each request before the operations do, and hands on what is not for it. */
-export type Before = (ctx: Context, next: Answer) => Promise<void> | void;
+export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {
+  basePath: string;
+  addresses: ClientAddresses;
+  corsOrigins: readonly string[];
+  log: Logger;
+  /** Gets each request before the operations, as the embedded issuer does for its own paths. */
+  before?: Middleware;
+}
 
-interface RequestListenerOptions extends Omit<RouterOptions, 'bounds'> {
-  before?: Before;
+export interface Chain {
+  listener: RequestListener;
+  /** Ends watches, followed logs and connections; clients resume them at another replica. */
+  endLongRunning(): void;
+}
+
+/** Returns the Koa app of one port. A request passes the middlewares from top to bottom. */
+export function requestChain(options: ChainOptions): Chain {
+  const { basePath, addresses, corsOrigins, log, metrics, before, requestTimeoutMs } = options;
+  const admission = new Admission(options);
+  const app = new Koa();
+  app.silent = true;
+  useQueryOnce(app);
+  // All errors were answered below; an error that arrives here broke an answer in the middle of its body.
+  app.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
+
+  app.use(requestStart({ sourceOf: addresses.sourceOf, requestTimeoutMs }));
+  app.use(accessLog(log));
+  app.use(requestMetrics(metrics));
+  app.use(responseHeaders(options));
+  app.use(errorAnswers(log));
+  app.use(deadline);
+  app.use(admission.middleware);
+  app.use(requestHead);
+  app.use(stripBasePath(basePath));
+  app.use(conditional);
+  app.use(compression);
+  app.use(indentation);
+  if (before) app.use(before);
+  app.use(cors(corsOrigins));
+  app.use(routeOperations({ ...options, bounds: admission }));
+
+  return { listener: app.callback(), endLongRunning: () => admission.endLongRunning() };
 }
 
 /**
- * Returns the parameters of a query as Koa does, in one pass. Koa looks for all values of a name once for each time that the name is there:
- * a name that fills the request line takes 300 ms.
+ * Makes `ctx.query` in one pass. Koa's own getter looks for all values of a name once for each time that the name is there: a name that
+ * fills the request line takes 300 ms.
  */
+function useQueryOnce(app: Koa): void {
+  Object.defineProperty(app.request, 'query', {
+    get(this: Request) {
+      return queryOf(this.querystring);
+    },
+  });
+}
+
 function queryOf(text: string): ParsedUrlQuery {
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(text)) {
@@ -23,20 +82,4 @@ function queryOf(text: string): ParsedUrlQuery {
     else known.push(value);
   }
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
-}
-
-/** The Koa app of one port: the frame around everything, the operations inside. */
-export function requestListener(frame: RequestMiddleware, { before, ...options }: RequestListenerOptions): RequestListener {
-  const koa = new Koa();
-  koa.silent = true;
-  Object.defineProperty(koa.request, 'query', {
-    get(this: Request) {
-      return queryOf(this.querystring);
-    },
-  });
-  // The frame has answered whatever could be answered; what comes here broke in the middle of a body.
-  koa.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
-  const operations = routeOperations({ ...options, bounds: frame });
-  koa.use(frame.around(before ? (ctx) => before(ctx, operations) : operations));
-  return koa.callback();
 }

@@ -1,13 +1,19 @@
 import type { Context } from 'koa';
+import { RequestLifetime } from './request-lifetime.ts';
+
+interface RequestStart {
+  requestId: string;
+  source: string;
+  timeoutMs: number;
+}
 
 /** Facts about one request, as `ctx.state` while it is under way. */
-export interface RequestState {
-  requestId: string;
+export class RequestState {
+  readonly requestId: string;
   /** Address of the peer, or the one that a trusted proxy forwards for. */
-  source: string;
-  signal: AbortSignal;
-  /** Returns the milliseconds until the deadline, for operations that can report partial work. */
-  leftMs: () => number;
+  readonly source: string;
+  readonly startedAt = performance.now();
+  readonly lifetime: RequestLifetime;
   operationId?: string;
   /** For the access log; never a credential. */
   userName?: string;
@@ -17,6 +23,25 @@ export interface RequestState {
   isCompressed?: true;
   /** Why a credential was refused, for the access log: callers are not told. */
   refusal?: string;
+
+  constructor(ctx: Context, { requestId, source, timeoutMs }: RequestStart) {
+    this.requestId = requestId;
+    this.source = source;
+    this.lifetime = new RequestLifetime(ctx, timeoutMs);
+  }
+
+  /** Aborts at the deadline, and when the caller goes away. */
+  get signal(): AbortSignal {
+    return this.lifetime.signal;
+  }
+
+  /** Returns the milliseconds until the deadline, for operations that can report partial work. */
+  leftMs(): number {
+    return this.lifetime.leftMs;
+  }
 }
 
 export const stateOf = (ctx: Context): RequestState => ctx.state;
+
+/** Returns the status code that the caller has received; 499 for a caller that left before the end of the answer. */
+export const receivedCode = ({ res }: Context): number => (res.writableFinished ? res.statusCode : 499);

@@ -1,4 +1,4 @@
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -12,16 +12,12 @@ import { stateOf } from './request-state.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 
-/** What answers a request. It gives no promise where nothing has to be awaited: many an answer is shorter than the way of a promise. */
-export type Answer = (ctx: Context) => Promise<void> | void;
-
 export interface RouterOptions {
   operations: readonly Operation[];
   authenticator: Authenticator;
   bodyLimit: number;
   /** Milliseconds that only ever grow. */
   clock?: (() => number) | undefined;
-  corsOrigins: readonly string[];
   bounds: RequestBounds;
   /** Told of each 403 that the caller of an operation gets. */
   onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
@@ -36,7 +32,7 @@ const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 const jsonTypes = ['application/json'] as const;
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
-export function routeOperations(options: RouterOptions): Answer {
+export function routeOperations(options: RouterOptions): Middleware {
   const guard = new TokenGuard(options.clock);
   const table = new RouteTable<Serve>(unreservedPath);
   for (const operation of options.operations) {
@@ -51,8 +47,7 @@ export function routeOperations(options: RouterOptions): Answer {
     answerOptions(ctx, allowed);
   };
 
-  return (ctx) => {
-    allowOrigin(ctx, options.corsOrigins);
+  return async (ctx) => {
     const { path, method } = ctx.request;
     const found = table.find(path);
     const serve = found?.routes.get(method);
@@ -65,18 +60,7 @@ export function routeOperations(options: RouterOptions): Answer {
 const methodsOf = ({ method, answersHead }: Operation): string[] =>
   method === 'GET' && answersHead !== false ? ['GET', 'HEAD'] : [method];
 
-/** CORS (Fetch Standard, section 3.3): only for origins that the configuration lists. */
-function allowOrigin(ctx: Context, origins: readonly string[]): void {
-  if (origins.length === 0) return;
-  ctx.vary('Origin');
-  const origin = ctx.get('Origin');
-  if (!origins.includes(origin)) return;
-  ctx.set('Access-Control-Allow-Origin', origin);
-  ctx.set('Access-Control-Allow-Credentials', 'true');
-  ctx.set('Access-Control-Expose-Headers', 'ETag, Link, Location, Retry-After, Warning, X-Request-Id');
-}
-
-/** A browser asks before it sends what a page of a listed origin wants, without the credential that comes with it. */
+/** Preflight request of a page of a listed origin: sent without the credential that the request itself will carry. */
 const isPreflight = (ctx: Context): boolean =>
   ctx.req.method === 'OPTIONS' &&
   ctx.get('Access-Control-Request-Method') !== '' &&
@@ -93,60 +77,42 @@ function answerOptions(ctx: Context, allowed: readonly string[]): void {
 }
 
 type Params = Readonly<Record<string, string>>;
-type Serve = (ctx: Context, params: Params) => Promise<void> | void;
+type Serve = (ctx: Context, params: Params) => Promise<void>;
 
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
   const { credential } = operation;
+  const { authenticator, bounds, onForbidden } = options;
   const handleInput = handler(operation, options.bodyLimit);
 
-  return (ctx, params) => {
-    const state = stateOf(ctx);
-    state.operationId = operation.id;
-    for (const prepare of operation.before ?? []) prepare(ctx, options.bounds);
+  return async (ctx, params) => {
+    stateOf(ctx).operationId = operation.id;
+    for (const prepare of operation.before ?? []) prepare(ctx, bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (credential === 'none') return handle(ctx, params, undefined);
     varyOn(ctx, 'Authorization, Cookie');
-    const { authorization, cookie } = ctx.req.headers;
-    // Without either there is none, whatever the authenticator.
-    if (credential === 'optional' && authorization === undefined && cookie === undefined) return handle(ctx, params, undefined);
-    return serveAuthenticated(ctx, params);
+    const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
+    if (bearer === undefined) return handle(ctx, params, undefined);
+    const { source, signal, isLasting } = stateOf(ctx);
+    // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
+    if (credential === 'forwarded' && !isLasting) return guard.ask(source, bearer, () => handle(ctx, params, bearer));
+    const caller = authenticator.identified?.(bearer) ?? (await guard.ask(source, bearer, () => authenticator.identify(bearer, signal)));
+    return handleCaller(ctx, params, caller);
   };
 
-  function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> | void {
-    const { isLasting, source } = stateOf(ctx);
-    if (isLasting) options.bounds.onLongRunning(ctx, caller === undefined ? `network ${networkOf(source)}` : callerKey(caller));
-    return handleInput(ctx, params, caller);
-  }
-
-  function serveAuthenticated(ctx: Context, params: Params): Promise<void> | void {
-    const reading = options.authenticator.read(ctx, credential === 'optional');
-    if (reading instanceof Promise) return reading.then((bearer) => serveBearer(ctx, params, bearer));
-    return serveBearer(ctx, params, reading);
-  }
-
-  function serveBearer(ctx: Context, params: Params, read: Bearer | undefined): Promise<void> | void {
-    const bearer = checkCredential(read, operation);
-    if (bearer === undefined) return handle(ctx, params, undefined);
-    const state = stateOf(ctx);
-    // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
-    if (credential === 'forwarded' && !state.isLasting) return guard.ask(state.source, bearer, async () => handle(ctx, params, bearer));
-    const known = options.authenticator.identified?.(bearer);
-    if (known !== undefined) return serveCaller(ctx, params, known);
-    const asking = guard.ask(state.source, bearer, () => options.authenticator.identify(bearer, state.signal));
-    return asking.then((caller) => serveCaller(ctx, params, caller));
-  }
-
-  function serveCaller(ctx: Context, params: Params, caller: Caller): Promise<void> | void {
+  async function handleCaller(ctx: Context, params: Params, caller: Caller): Promise<void> {
     stateOf(ctx).userName = caller.identity.name;
-    const fail = (error: unknown): never => {
-      if (error instanceof StatusError && error.status.code === 403) options.onForbidden?.(ctx, caller, error);
-      throw error;
-    };
     try {
-      return handle(ctx, params, caller)?.then(undefined, fail);
+      await handle(ctx, params, caller);
     } catch (error) {
-      return fail(error);
+      if (error instanceof StatusError && error.status.code === 403) onForbidden?.(ctx, caller, error);
+      throw error;
     }
+  }
+
+  async function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> {
+    const { isLasting, source } = stateOf(ctx);
+    if (isLasting) bounds.onLongRunning(ctx, caller === undefined ? `network ${networkOf(source)}` : callerKey(caller));
+    await handleInput(ctx, params, caller);
   }
 }
 
@@ -158,30 +124,6 @@ function checkCredential(bearer: Bearer | undefined, operation: Operation): Bear
   return bearer;
 }
 
-type Handled = Parameters<Operation['handle']>[0];
-
-/** What the handler gets. */
-class OperationCall implements Handled {
-  readonly ctx: Context;
-  readonly caller: Caller | Bearer | undefined;
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-
-  constructor(call: Omit<Handled, 'signal'>) {
-    this.ctx = call.ctx;
-    this.caller = call.caller;
-    this.params = call.params;
-    this.query = call.query;
-    this.body = call.body;
-  }
-
-  /** Made for those who ask for it. */
-  get signal(): AbortSignal {
-    return stateOf(this.ctx).signal;
-  }
-}
-
 const noInput = {};
 
 /** Reads the input, then handles it. Where a schema asks for nothing, nothing is read. */
@@ -189,15 +131,24 @@ function handler(operation: Operation, bodyLimit: number) {
   const hasParams = Object.keys(operation.params.shape).length > 0;
   const readQuery = queryReader(operation);
   const readBody = bodyReader(operation, bodyLimit);
-  return (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> | void => {
+  return async (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> => {
     const params = hasParams ? parseParams(operation.params, given) : noInput;
     const query = readQuery(ctx);
-    if (readBody === undefined) return operation.handle(new OperationCall({ ctx, caller, params, query, body: undefined }));
-    return readBody(ctx).then((body) => operation.handle(new OperationCall({ ctx, caller, params, query, body })));
+    const body = await readBody?.(ctx);
+    await operation.handle({
+      ctx,
+      caller,
+      params,
+      query,
+      body,
+      get signal() {
+        return stateOf(ctx).signal;
+      },
+    });
   };
 }
 
-/** Parameters of the frame: `api/json.ts` reads them. */
+/** Parameters of all operations, read by middlewares. */
 const commonParameters = ['pretty'];
 
 function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {

@@ -3,14 +3,13 @@
  * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. A relying party,
  * the console included, knows it by its address only.
  */
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import { CookieFamily } from '../http/cookie-family.ts';
 import type { Check } from '../http/health.ts';
 import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
-import type { Before } from '../http/request-listener.ts';
 import { stateOf } from '../http/request-state.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
 import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
@@ -65,8 +64,8 @@ interface IdentityNeeds {
 }
 
 export interface Identity {
-  /** To be put inside the frame, before the router: answers everything below `/identity`. */
-  middleware: Before;
+  /** Answers every request below `/identity`. */
+  middleware: Middleware;
   /**
    * The holder of that refresh token has just given the password again: what it renews counts from now on.
    *
@@ -195,7 +194,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
         ? inRequestScope(ctx, now, () => answer(ctx, { limit, keeper, cookieNames, logIn, linkPages }))
-        : next(ctx),
+        : next(),
     provenAgain: (ctx, refreshToken) =>
       inRequestScope(ctx, now, async () => {
         const found = await records.find('RefreshToken', refreshToken);

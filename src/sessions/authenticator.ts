@@ -25,7 +25,7 @@ export class LoginAuthenticator implements Authenticator {
     this.#renewal = renewal;
   }
 
-  read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> | Bearer | undefined {
+  async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
     const bearer = readBearer(ctx.req);
     if (bearer === undefined) return this.#ofCookie(ctx, isOptional);
     return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);

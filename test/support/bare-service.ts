@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { unauthorized } from '../../src/api/status.ts';
 import { tokensOnly } from '../../src/http/authenticator.ts';
+import { ClientAddresses } from '../../src/http/client-address.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { createLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import type { Operation } from '../../src/http/operation.ts';
-import { requestListener } from '../../src/http/request-listener.ts';
-import { RequestMiddleware, type RequestMiddlewareOptions } from '../../src/http/request-middleware.ts';
-import type { RouterOptions } from '../../src/http/router.ts';
+import { type ChainOptions, requestChain } from '../../src/http/request-listener.ts';
 
 export interface BareService {
   url: string;
@@ -19,43 +18,38 @@ export interface BareService {
   stop(graceMs?: number): Promise<void>;
 }
 
-interface BareServiceOptions extends Partial<RequestMiddlewareOptions & Pick<RouterOptions, 'bodyLimit' | 'corsOrigins' | 'clock'>> {
+interface BareServiceOptions extends Partial<Omit<ChainOptions, 'addresses' | 'authenticator' | 'operations'>> {
+  trustedProxies?: readonly string[];
   /** How long a request may take to arrive. Default: as long as its answer. */
   arrivalTimeoutMs?: number;
 }
 
-/** The frame and the router as the service has them, around operations of the test's own. The one token it knows is `good`. */
+/** The request chain of the service around operations of the test's own. The only accepted token is `good`. */
 export async function startBareService(operations: readonly Operation[], options: BareServiceOptions = {}): Promise<BareService> {
-  const { bodyLimit = 1024, corsOrigins = [], clock, requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...frame } = options;
+  const { trustedProxies = [], requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...given } = options;
   const metrics = new Metrics();
   const logLines: string[] = [];
+  const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
   let judged = 0;
-  const listener = new Listener(
-    requestListener(
-      new RequestMiddleware({
-        basePath: '',
-        trustedProxies: [],
-        requestTimeoutMs,
-        maxInFlight: 100,
-        log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
-        metrics,
-        isStopping: () => false,
-        ...frame,
-      }),
-      {
-        operations,
-        bodyLimit,
-        corsOrigins,
-        clock,
-        authenticator: tokensOnly(async ({ token }) => {
-          judged += 1;
-          if (token !== 'good') throw unauthorized({ tokenGiven: true });
-          return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
-        }),
-      },
-    ),
-    { host: '127.0.0.1', port: 0, requestTimeoutMs: arrivalTimeoutMs },
-  );
+  const { listener: handle } = requestChain({
+    basePath: '',
+    addresses: new ClientAddresses(trustedProxies, log),
+    bodyLimit: 1024,
+    corsOrigins: [],
+    requestTimeoutMs,
+    maxInFlight: 100,
+    log,
+    metrics,
+    isStopping: () => false,
+    ...given,
+    operations,
+    authenticator: tokensOnly(async ({ token }) => {
+      judged += 1;
+      if (token !== 'good') throw unauthorized({ tokenGiven: true });
+      return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
+    }),
+  });
+  const listener = new Listener(handle, { host: '127.0.0.1', port: 0, requestTimeoutMs: arrivalTimeoutMs });
   const port = await listener.start();
   return {
     url: `http://127.0.0.1:${port}`,

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
-import Koa from 'koa';
 import { z } from 'zod';
 import { isRecord } from '../../../src/api/reader.ts';
+import { unauthorized } from '../../../src/api/status.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { PasskeyLogin } from '../../../src/factors/passkey-login.ts';
@@ -9,10 +9,12 @@ import { Passkeys } from '../../../src/factors/passkeys.ts';
 import { SecondFactors } from '../../../src/factors/second-factors.ts';
 import { FactorStore } from '../../../src/factors/store.ts';
 import { Audit } from '../../../src/http/audit.ts';
+import { tokensOnly } from '../../../src/http/authenticator.ts';
+import { ClientAddresses } from '../../../src/http/client-address.ts';
 import { Listener } from '../../../src/http/listener.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
-import { RequestMiddleware } from '../../../src/http/request-middleware.ts';
+import { requestChain } from '../../../src/http/request-listener.ts';
 import { createIdentity, type Identity } from '../../../src/identity/identity.ts';
 import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
@@ -231,19 +233,22 @@ async function startReplica({
     linkMail: undefined,
   });
   identity.start();
-  const koa = new Koa();
-  koa.use(
-    new RequestMiddleware({
-      basePath,
-      trustedProxies: config.server.trustedProxies,
-      requestTimeoutMs: 60_000,
-      maxInFlight: 500,
-      log,
-      metrics,
-      isStopping: () => false,
-    }).around((ctx) => identity.middleware(ctx, () => undefined)),
-  );
-  handle = koa.callback();
+  ({ listener: handle } = requestChain({
+    basePath,
+    addresses: new ClientAddresses(config.server.trustedProxies, log),
+    requestTimeoutMs: 60_000,
+    maxInFlight: 500,
+    log,
+    metrics,
+    isStopping: () => false,
+    before: identity.middleware,
+    operations: [],
+    authenticator: tokensOnly(async () => {
+      throw unauthorized({ tokenGiven: true });
+    }),
+    bodyLimit: config.server.bodyLimit,
+    corsOrigins: [],
+  }));
   return {
     origin: own,
     accounts,

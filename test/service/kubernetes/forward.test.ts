@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
-import { answerError } from '../../../src/http/error-answer.ts';
+import { deadline } from '../../../src/http/middleware/deadline.ts';
+import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
+import { requestStart } from '../../../src/http/middleware/request-start.ts';
+import { stateOf } from '../../../src/http/request-state.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
@@ -23,21 +26,18 @@ describe('forwarding a read', () => {
     clients.push(client);
     const app = new Koa();
     app.silent = true;
-    app.use(async (ctx) => {
-      const goneAway = new AbortController();
-      ctx.res.on('close', () => goneAway.abort(new Error('the caller has gone away')));
-      try {
-        await client.asCaller(bearer('jane')).forward(ctx, {
-          call: 'list users',
-          path,
-          query: ctx.querystring,
-          signal: goneAway.signal,
-          isLong: ctx.query.watch === 'true',
-        });
-      } catch (error) {
-        answerError(ctx, error, silentLog);
-      }
-    });
+    app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000 }));
+    app.use(errorAnswers(silentLog));
+    app.use(deadline);
+    app.use((ctx) =>
+      client.asCaller(bearer('jane')).forward(ctx, {
+        call: 'list users',
+        path,
+        query: ctx.querystring,
+        signal: stateOf(ctx).signal,
+        isLong: ctx.query.watch === 'true',
+      }),
+    );
     const console = createServer(app.callback()).listen(0, '127.0.0.1');
     consoles.push(console);
     await once(console, 'listening');

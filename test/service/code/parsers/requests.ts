@@ -6,10 +6,10 @@ import { Duplex } from 'node:stream';
 import Koa, { type Context } from 'koa';
 import { unauthorized } from '../../../../src/api/status.ts';
 import { tokensOnly } from '../../../../src/http/authenticator.ts';
+import { ClientAddresses } from '../../../../src/http/client-address.ts';
 import { createLog } from '../../../../src/http/log.ts';
 import { Metrics } from '../../../../src/http/metrics.ts';
-import { requestListener } from '../../../../src/http/request-listener.ts';
-import { RequestMiddleware } from '../../../../src/http/request-middleware.ts';
+import { requestChain } from '../../../../src/http/request-listener.ts';
 import { upgradeListener } from '../../../../src/http/upgrade.ts';
 import { app } from './operations.ts';
 
@@ -32,25 +32,22 @@ export function contextOf(sent: Sent): Context {
   return koa.createContext(request, new ServerResponse(request)) as Context;
 }
 
-const listener = requestListener(
-  new RequestMiddleware({
-    basePath: '',
-    trustedProxies: ['10.0.0.0/8'],
-    requestTimeoutMs: 60_000,
-    maxInFlight: 100,
-    log: createLog({ level: 'info', format: 'json' }, { write: () => undefined }),
-    metrics: new Metrics(),
-    isStopping: () => false,
+const log = createLog({ level: 'info', format: 'json' }, { write: () => undefined });
+const { listener } = requestChain({
+  basePath: '',
+  addresses: new ClientAddresses(['10.0.0.0/8'], log),
+  requestTimeoutMs: 60_000,
+  maxInFlight: 100,
+  log,
+  metrics: new Metrics(),
+  isStopping: () => false,
+  operations: app.operations.filter(({ credential, id }) => credential === 'required' || id === 'OpenApi'),
+  authenticator: tokensOnly(async () => {
+    throw unauthorized({ tokenGiven: true });
   }),
-  {
-    operations: app.operations.filter(({ credential, id }) => credential === 'required' || id === 'OpenApi'),
-    authenticator: tokensOnly(async () => {
-      throw unauthorized({ tokenGiven: true });
-    }),
-    bodyLimit: 1024,
-    corsOrigins: ['https://console.example.com'],
-  },
-);
+  bodyLimit: 1024,
+  corsOrigins: ['https://console.example.com'],
+});
 
 /** Takes what is written, and gives nothing. */
 const sink = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });

@@ -3,26 +3,24 @@ import type { Context } from 'koa';
 import { notReady, type StatusError, timedOut } from '../api/status.ts';
 import { hasBody } from './body.ts';
 
-/** A body that has not arrived, an answer that is being made, one that only waits for its reader, and one that may outlive the deadline. */
+/** Kinds of requests, as `middleware/admission.ts` counts them. */
 export type Kind = 'receiving' | 'short' | 'unread' | 'long';
 
-/** One request from its first byte to the end of its answer: when it must stop, and why. */
+/** Deadline and end of one request, from its first byte to the end of its answer. */
 export class RequestLifetime {
   readonly #ctx: Context;
   #timeoutMs: number;
   #endsAt: number;
-  /** Made for the first who asks: most answers wait for nothing that could be called off. */
+  #timer: NodeJS.Timeout;
+  /** Most answers await no call, and need no controller. */
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
-  #timer: NodeJS.Timeout;
-  /** Told at the deadline, so that a handler that does not look at its signal is left behind too. */
-  onCut: (reason: unknown) => void = () => undefined;
-  /** Called when the response is closed. */
-  onEnd: () => void = () => undefined;
+  /** Called once with the reason, when the request is called off. */
+  onAbort: (reason: unknown) => void = () => undefined;
   kind: Kind;
-  /** Whether it may take longer than others. */
+  /** True for an operation with a deadline of its own. */
   isSlow = false;
-  /** Whether the caller went away before the answer was out: there is no answer to send, and no failure to log. */
+  /** True if the caller went away before the answer was out: there is no answer to send, and no failure to log. */
   isAbandoned = false;
 
   constructor(ctx: Context, timeoutMs: number) {
@@ -41,12 +39,12 @@ export class RequestLifetime {
     return this.#controller.signal;
   }
 
-  /** Why it was called off; undefined if it was not. */
-  get cutBy(): unknown {
+  /** Why the request was called off; undefined if it was not. */
+  get endReason(): unknown {
     return this.#end?.reason;
   }
 
-  /** Until the deadline, in milliseconds. */
+  /** Milliseconds until the deadline. */
   get leftMs(): number {
     return this.#endsAt - performance.now();
   }
@@ -55,7 +53,7 @@ export class RequestLifetime {
     if (this.#end) return;
     this.#end = { reason };
     this.#controller?.abort(reason);
-    this.onCut(reason);
+    this.onAbort(reason);
   }
 
   becomeLong(): void {
@@ -70,10 +68,10 @@ export class RequestLifetime {
     this.#timer = this.#startTimer();
   }
 
-  /** An answer under way ends as if nothing more had come, not as one that was cut. */
+  /** Ends an answer under way as a complete one; an answer that has not begun becomes 503. */
   endAnswer(): void {
     const { body, res } = this.#ctx;
-    // Of an answer that is out, what goes on in another protocol ends by the signal.
+    // An answer that went on in another protocol ends by the signal.
     if (!res.headersSent || res.writableEnded) {
       this.abort(notReady([{ reason: 'shutdown', message: 'stopping' }]));
       return;
@@ -82,10 +80,9 @@ export class RequestLifetime {
     res.end();
   }
 
-  /** The answer is out, or the caller is gone: whatever still runs for it stops. */
+  /** Stops all work for the request: the answer is out, or the caller is gone. */
   end(): void {
     clearTimeout(this.#timer);
-    this.onEnd();
     if (this.#ctx.res.writableFinished) return;
     this.isAbandoned = this.#end === undefined;
     this.abort(new Error('the caller went away'));

@@ -1,0 +1,35 @@
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { isProbe } from '../probe.ts';
+import { receivedCode, stateOf } from '../request-state.ts';
+
+const maxPath = 1024;
+const maxUserAgent = 256;
+/** A one-time link is worth a password, also on a path that is nearly right. */
+const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
+
+/** Writes one line for each request when its connection is done with it. Probes are logged at level `debug`. */
+export function accessLog(log: Logger): Middleware {
+  const line = log.child({}, { redact: [] });
+  return (ctx, next) => {
+    const { path } = ctx;
+    const { requestId, source, startedAt } = stateOf(ctx);
+    ctx.res.once('close', () => {
+      const { operationId = 'none', userName, refusal } = stateOf(ctx);
+      const entry = {
+        requestId,
+        method: ctx.req.method,
+        path: path.slice(0, maxPath).replace(secretPath, '$1/***'),
+        code: receivedCode(ctx),
+        seconds: Math.round((performance.now() - startedAt) * 10) / 1e4,
+        operation: operationId,
+        source,
+        user: userName,
+        refusal,
+        userAgent: (ctx.req.headers['user-agent'] ?? '').slice(0, maxUserAgent),
+      };
+      line[isProbe(path) ? 'debug' : 'info'](entry, 'request');
+    });
+    return next();
+  };
+}

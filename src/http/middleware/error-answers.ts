@@ -1,0 +1,43 @@
+import type { Context, Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { indentJson } from '../../api/json.ts';
+import { internalError, StatusError } from '../../api/status.ts';
+import { closeOnUnreadBody } from '../body.ts';
+import { isProbe } from '../probe.ts';
+import { stateOf } from '../request-state.ts';
+
+const headersOfTheAnswer = ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'];
+
+/**
+ * Answers a StatusError with its Status, and any other error with a bare 500. Logs the cause and the stack of a 5xx once; callers see
+ * neither. A caller that has gone gets no answer, and causes no log line.
+ */
+export function errorAnswers(log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const { lifetime } = stateOf(ctx);
+      if (lifetime.isAbandoned) {
+        ctx.respond = false;
+        return;
+      }
+      answerError(ctx, lifetime.endReason instanceof StatusError ? lifetime.endReason : error, log);
+    }
+  };
+}
+
+function answerError(ctx: Context, error: unknown, log: Logger): void {
+  const failure = error instanceof StatusError ? error : internalError();
+  const state = stateOf(ctx);
+  if (failure.status.code >= 500) log[isProbe(ctx.path) ? 'debug' : 'error']({ requestId: state.requestId, err: error }, 'request failed');
+  if (failure.status.code === 401 && failure.cause instanceof Error) state.refusal = failure.cause.message.slice(0, 256);
+  for (const name of headersOfTheAnswer) ctx.remove(name);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set(failure.headers);
+  ctx.status = failure.status.code;
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(failure.status);
+  closeOnUnreadBody(ctx);
+  indentJson(ctx);
+}

@@ -1,0 +1,14 @@
+import type { Middleware } from 'koa';
+import type { Metrics } from '../metrics.ts';
+import { receivedCode, stateOf } from '../request-state.ts';
+
+/** Observes the duration of each request, by operation id and status code. */
+export function requestMetrics({ requests }: Metrics): Middleware {
+  return (ctx, next) => {
+    ctx.res.once('close', () => {
+      const { operationId = 'none', startedAt } = stateOf(ctx);
+      requests.observe({ operation: operationId, code: receivedCode(ctx) }, (performance.now() - startedAt) / 1000);
+    });
+    return next();
+  };
+}

@@ -1,0 +1,24 @@
+import type { Middleware } from 'koa';
+import { stateOf } from '../request-state.ts';
+
+export interface ResponseHeadersOptions {
+  /** Browsers reach the service by https, and are told to use nothing else. */
+  isSecure?: boolean;
+  isStopping: () => boolean;
+}
+
+const oneYear = 'max-age=31536000';
+
+/** Sets the headers that every answer carries. */
+export function responseHeaders({ isSecure = false, isStopping }: ResponseHeadersOptions): Middleware {
+  return (ctx, next) => {
+    const { res } = ctx;
+    res.setHeader('X-Request-Id', stateOf(ctx).requestId);
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    res.setHeader('Referrer-Policy', 'no-referrer');
+    res.setHeader('Cache-Control', 'no-store');
+    if (isSecure) res.setHeader('Strict-Transport-Security', oneYear);
+    if (isStopping()) res.setHeader('Connection', 'close');
+    return next();
+  };
+}
