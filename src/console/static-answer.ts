@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
-import { isNotModified, varyOn } from '../http/conditional.ts';
+import { isNotModified } from '../http/conditional.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
 
@@ -27,7 +27,7 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
   const isPartWanted = ctx.method === 'GET' && wanted !== '';
   const encoding = isPartWanted ? undefined : preferredCompression(file, accepted);
   const content = (encoding && file.compressed[encoding]) ?? file.content;
-  varyOn(ctx, 'Accept-Encoding');
+  ctx.vary('Accept-Encoding');
   res.setHeader('Cache-Control', file.cacheControl);
   res.setHeader('ETag', content.etag);
   res.setHeader('Last-Modified', content.lastModified);

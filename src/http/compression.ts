@@ -2,8 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
-import { LRUCache } from 'lru-cache';
-import { isNotModified, varyOn } from './conditional.ts';
+import { isNotModified } from './conditional.ts';
 import { stateOf } from './request-state.ts';
 
 /** Below this the headers of a packet are most of what is sent. */
@@ -49,7 +48,7 @@ export function chooseEncoding(ctx: Context): Encoding | undefined {
   if (!Buffer.isBuffer(body) && !(body instanceof Readable)) return undefined;
   if (body !== response.body) response.body = body;
   if (Buffer.isBuffer(body) && body.length < minBytes) return undefined;
-  varyOn(ctx, 'Accept-Encoding');
+  ctx.vary('Accept-Encoding');
   const encoding = accepted(ctx);
   if (encoding === undefined || (underWay >= maxUnderWay && !isMade(body, encoding))) return undefined;
   const etag = response.get('ETag');
@@ -57,20 +56,11 @@ export function chooseEncoding(ctx: Context): Encoding | undefined {
   return encoding;
 }
 
-const maxKeptHeader = 128;
-/** By `Accept-Encoding`: browsers and libraries send a few of them, again and again. */
-const choices = new LRUCache<string, { encoding: Encoding | undefined }>({ max: 64 });
-
-/** The encoding that the request likes best; undefined for the answer as it is. */
+/** Returns the encoding that the caller prefers; undefined for the answer as it is. */
 function accepted({ req, request }: Context): Encoding | undefined {
-  const header = req.headers['accept-encoding'];
-  if (header === undefined) return undefined;
-  const known = choices.get(`${header}`);
-  if (known !== undefined) return known.encoding;
+  if (req.headers['accept-encoding'] === undefined) return undefined;
   const chosen = request.acceptsEncodings('br', 'gzip', 'identity');
-  const encoding = chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
-  if (header.length <= maxKeptHeader) choices.set(`${header}`, { encoding });
-  return encoding;
+  return chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
 }
 
 async function compress(ctx: Context, encoding: Encoding): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Context, Middleware } from 'koa';
-import { LRUCache } from 'lru-cache';
 
 const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
 
@@ -21,24 +20,4 @@ export function isNotModified(ctx: Context): boolean {
   const since = Date.parse(date ?? '');
   const modified = Date.parse(ctx.response.get('Last-Modified'));
   return modified <= since;
-}
-
-/** What `Vary` becomes, by what it was and what is added: of most answers, both come from code alone. */
-const joined = new LRUCache<string, string>({ max: 64 });
-
-/** Says that the answer differs by these headers of the request. Koa's own way reads each list of them again. */
-export function varyOn({ res, response }: Context, fields: string): void {
-  const before = res.getHeader('Vary');
-  if (before === undefined) {
-    res.setHeader('Vary', fields);
-    return;
-  }
-  const key = `${String(before)}|${fields}`;
-  const known = joined.get(key);
-  if (known !== undefined) {
-    res.setHeader('Vary', known);
-    return;
-  }
-  response.vary(fields);
-  joined.set(key, String(res.getHeader('Vary')));
 }

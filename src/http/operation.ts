@@ -123,8 +123,6 @@ interface OperationBase {
   openToPasswordDue?: true;
   /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
   answersHead?: false;
-  /** Whether the same body, without secrets, comes again and again: what was understood of it is then kept. */
-  isAskedAgain?: true;
   /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /**

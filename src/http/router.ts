@@ -3,9 +3,7 @@ import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath }
 import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bodyTextReader, checkLength, decodeJson } from './body.ts';
-import { varyOn } from './conditional.ts';
 import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
-import { KeptInput } from './kept-input.ts';
 import { networkOf } from './network.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
 import { stateOf } from './request-state.ts';
@@ -89,7 +87,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     for (const prepare of operation.before ?? []) prepare(ctx, bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (credential === 'none') return handle(ctx, params, undefined);
-    varyOn(ctx, 'Authorization, Cookie');
+    ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
     const { source, signal, isLasting } = stateOf(ctx);
@@ -151,7 +149,7 @@ function handler(operation: Operation, bodyLimit: number) {
 /** Parameters of all operations, read by middlewares. */
 const commonParameters = ['pretty'];
 
-function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
+function queryReader({ query: schema, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
   const names = Object.keys(schema.shape);
   if (names.length === 0 && ignoredQuery === 'all') return () => noInput;
   const repeatable = repeatableParameters(schema);
@@ -161,13 +159,10 @@ function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation
     return parseQuery(schema, repeatable, search);
   };
   if (names.length === 0) return ({ request }) => (request.querystring === '' ? noInput : understand(request.querystring));
-  // Without a credential it may be one: the code of a login.
-  if (credential === 'none') return ({ request }: Context): unknown => understand(request.querystring);
-  const kept = new KeptInput();
-  return ({ request }: Context): unknown => kept.of(request.querystring, understand);
+  return ({ request }) => understand(request.querystring);
 }
 
-function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAgain }: Operation, limit: number) {
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number) {
   if (schema === undefined) return undefined;
   const understand = (body: unknown): unknown => {
     const result = validate(schema, body);
@@ -175,10 +170,8 @@ function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAg
     return result.data;
   };
   const read = bodyTextReader({ limit, mediaTypes });
-  const kept = isAskedAgain ? new KeptInput() : undefined;
   return async (ctx: Context): Promise<unknown> => {
     const text = await read(ctx);
-    if (text === undefined) return understand(undefined);
-    return kept === undefined ? understand(decodeJson(text)) : kept.of(text, (json) => understand(decodeJson(json)));
+    return understand(text === undefined ? undefined : decodeJson(text));
   };
 }
