@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { App } from '../../../src/app.ts';
 
@@ -62,6 +63,32 @@ describe('the words of the documentation', () => {
   });
 });
 
+/** Anchors as GitHub makes them of headings. */
+function anchors(file: string): Set<string> {
+  const headings = [...withoutCode(readFileSync(file, 'utf8')).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase());
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replaceAll(/\s/g, '-'),
+    ),
+  );
+}
+
+describe('the links of the documentation', () => {
+  for (const file of pages)
+    it(`of ${file} lead to a file and a heading`, () => {
+      const links = [...withoutCode(readFileSync(file, 'utf8')).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+      const broken = links.filter(([, path = '', anchor]) => {
+        const target = path === '' ? file : join(dirname(file), path);
+        return !existsSync(target) || (anchor !== undefined && target.endsWith('.md') && !anchors(target).has(anchor));
+      });
+
+      expect(broken.map(([link]) => link)).to.deep.equal([]);
+    });
+});
+
 describe('the words of the code', () => {
   const files = globSync('{src,packages,test,bench,scripts}/**/*.ts', { exclude: (name) => name.includes('node_modules') });
   /** A comment on a line, or the title of a test. */
@@ -80,9 +107,22 @@ describe('the words of the code', () => {
 });
 
 describe('the pages of decisions', () => {
-  for (const file of globSync('docs/decisions/*.md'))
+  const decisions = globSync('docs/decisions/*.md').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+  const isOfOneDecision = ({ file }: { file: string }) => /\/\d{4}-[^/]+$/.test(file);
+  const headings = (text: string) => [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
+
+  for (const { file, text } of decisions.filter(isOfOneDecision))
     it(`of ${file} tell context, decision and consequences`, () => {
-      const text = readFileSync(file, 'utf8');
-      expect([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).to.deep.equal(['Context', 'Decision', 'Consequences']);
+      expect(headings(text)).to.deep.equal(['Context', 'Decision', 'Consequences']);
     });
+
+  it('give each decision a number of its own', () => {
+    const ofNouns = decisions.filter((page) => !isOfOneDecision(page) && !page.file.endsWith('README.md'));
+    const numbers = ofNouns.flatMap(({ text }) => headings(text)).map((heading) => /^(\d+)\. \S/.exec(heading)?.[1] ?? heading);
+    const ofFiles = decisions.filter(isOfOneDecision).map(({ text }) => /^# (\d+)\. /.exec(text)?.[1] ?? text);
+    const all = [...numbers, ...ofFiles];
+
+    expect(numbers.length).to.be.greaterThan(100);
+    expect(all.filter((number, index) => !/^\d+$/.test(number) || all.indexOf(number) !== index)).to.deep.equal([]);
+  });
 });
