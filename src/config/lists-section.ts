@@ -17,7 +17,7 @@ const column = z.strictObject({
     .string()
     .regex(/^[a-z][A-Za-z0-9]{0,62}$/, 'must be a name in camel case, of letters and digits')
     .refine((name) => !commonNames.includes(name) && name !== 'a' && name !== 'd', 'must not be one that every row has, nor a or d')
-    .describe('How filters, order and answers call it.'),
+    .describe('Name of the column in filters, order and answers.'),
   jsonPath: z
     .string()
     .max(256)
@@ -26,8 +26,8 @@ const column = z.strictObject({
       (path) => parseJSONPath(path) === undefined || isShowable(path),
       'must not lead into data, binaryData, stringData, env, managedFields or the last applied configuration',
     )
-    .describe('Where the value is, as in a printer column. Objects are never shown, several texts with commas between.'),
-  type: z.enum(['string', 'number', 'date', 'boolean']).default('string').describe('How it is compared and ordered.'),
+    .describe('JSON path of the value, as in a printer column. Objects are never shown, several texts with commas between.'),
+  type: z.enum(['string', 'number', 'date', 'boolean']).default('string').describe('Type for comparison and order.'),
 });
 
 const resource = z
@@ -52,7 +52,7 @@ const resource = z
       .max(32)
       .refine((columns) => isUnique(columns.map(({ name }) => name)), 'must not hold a name twice')
       .default([])
-      .describe('What rows show beside the columns that the resource has of itself; one of the same name takes its place.'),
+      .describe('Columns beside those of the resource; one of the same name replaces it.'),
     maxObjects: z
       .number()
       .int()
@@ -78,7 +78,7 @@ export const listsSection = z.strictObject({
     .enum([noPreset, 'workloads'])
     .default(noPreset)
     .describe(
-      '`workloads`: lists pods, deployments, statefulsets, daemonsets, jobs, cronjobs, services, ingresses, configmaps, nodes, namespaces, persistentvolumeclaims and events too. What `resources` says of one of them counts.',
+      '`workloads`: lists pods, deployments, statefulsets, daemonsets, jobs, cronjobs, services, ingresses, configmaps, nodes, namespaces, persistentvolumeclaims and events too. An entry of `resources` for one of them wins.',
     ),
   resources: z
     .array(resource)

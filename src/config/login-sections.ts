@@ -22,7 +22,7 @@ const factors = z.strictObject({
   default: factorRule()
     .default('optional')
     .describe(
-      'For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up. Where one is required, a login with a linked account needs `acr` `urn:atrium:acr:2` or `phr` of its issuer.',
+      'For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up. If one is required, a login with a linked account needs `acr` `urn:atrium:acr:2` or `phr` of its issuer.',
     ),
   rules: z
     .array(
@@ -32,15 +32,13 @@ const factors = z.strictObject({
       }),
     )
     .default([])
-    .describe('For the users of a group. Of several that fit, the strictest counts. A factor that exists is always asked.'),
-  grace: duration()
-    .prefault('7d')
-    .describe('How long a user for whom a factor is required may log in without one, from the first such login.'),
+    .describe('For the users of a group. The strictest of several counts. An existing factor is always asked.'),
+  grace: duration().prefault('7d').describe('Time from the first login in which a required factor may be missing.'),
   passkeys: z
     .boolean()
     .default(true)
-    .describe('Whether passkeys can be set up and log in without a password. Off, one that exists is asked after the password.'),
-  totp: z.boolean().default(true).describe('Whether authenticator apps can be set up. Off, codes of one that exists are asked.'),
+    .describe('Passkeys can be set up, and log in without a password. Off, existing ones are asked after the password.'),
+  totp: z.boolean().default(true).describe('Authenticator apps can be set up. Off, codes of existing ones are asked.'),
 });
 
 const stepUp = z.strictObject({
@@ -51,7 +49,7 @@ const stepUp = z.strictObject({
     .describe(
       'Operations that need a fresh login beside those on factors and links. The same holds for these writes by `/api/kubernetes`.',
     ),
-  maxAge: duration().prefault('5m').describe('How old that login may be.'),
+  maxAge: duration().prefault('5m').describe('Greatest age of that login.'),
   acr: z.array(acrValue()).max(4).default([]).describe('Values of `acr` of which that login must have one. Default: any.'),
 });
 
@@ -67,7 +65,7 @@ export const oneIssuer = {
   clientAuthentication: z
     .enum(['basic', 'post'])
     .default('basic')
-    .describe('How our client secret is sent: in an HTTP Basic header (in the body where the issuer takes nothing else), or in the body.'),
+    .describe('Place of the client secret: an HTTP Basic header (the body if the issuer accepts nothing else), or the body.'),
   caFile: path().optional().describe('PEM certificate authority of the issuer, beside those of the system.'),
   scopes: scopes().default(['openid', 'profile', 'email', 'groups', 'offline_access']).describe('Scopes that are asked for.'),
   responseMode: z
@@ -90,7 +88,7 @@ export const oneIssuer = {
     .array(redirectURL())
     .min(1)
     .optional()
-    .describe('Where the issuer sends browsers after a logout. Default: `server.publicURL` with a slash.'),
+    .describe('Addresses to which the issuer sends browsers after a logout. Default: `server.publicURL` with a slash.'),
   logoutURL: redirectURL().optional().describe('Logout address of an issuer that announces no `end_session_endpoint`.'),
   audiences: z.array(z.string().min(1)).default([]).describe('Further audiences whose bearer tokens are accepted.'),
   bearer: z
@@ -137,7 +135,7 @@ const issuerEntry = z.strictObject({
   redirectURL: redirectURL()
     .optional()
     .describe(
-      'Where this issuer alone sends browsers back to; its query holds `issuer=ID`. Compulsory for an issuer that does not announce `iss` (RFC 9207), such as Dex.',
+      'Redirect URL of this issuer alone, with `issuer=ID` in its query. Compulsory for an issuer that does not announce `iss` (RFC 9207), such as Dex.',
     ),
   ...oneIssuer,
 });
@@ -168,15 +166,13 @@ export const loginSection = z.strictObject({
       scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
     })
     .prefault({}),
-  externalURL: redirectURL().optional().describe('Where the redirect operation jumps instead of the issuer.'),
+  externalURL: redirectURL().optional().describe('Target of the redirect operation in place of the issuer.'),
   tokenStorage: z
     .array(z.enum(['cookie', 'local']))
     .min(1)
     .refine(isUnique, 'must not hold one twice')
     .default(['local', 'cookie'])
-    .describe(
-      'Where tokens may be kept: by the caller, or in a session here behind a cookie. The first is the default of a login that asks for neither.',
-    ),
+    .describe('Allowed places of tokens: the caller, or a session behind a cookie. The first is the default of a login.'),
   perMinute: z
     .number()
     .int()
@@ -233,7 +229,7 @@ export const identitySection = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe('Whether the embedded OpenID provider runs. Default: if `login.issuer` is not set and `server.publicURL` is.'),
+    .describe('The embedded OpenID provider runs. Default: if `login.issuer` is not set and `server.publicURL` is.'),
   clients: z
     .array(client)
     .refine((clients) => isUnique(clients.map(({ id }) => id)), 'must not hold an id twice')

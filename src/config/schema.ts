@@ -76,7 +76,7 @@ const server = z.strictObject({
     .min(1)
     .default(1000)
     .describe('Requests answered at one time; more are 429. Watches are counted apart, with the same bound.'),
-  shutdownGrace: duration().prefault('25s').describe('How long requests in flight may go on after SIGTERM.'),
+  shutdownGrace: duration().prefault('25s').describe('Time for requests in flight after SIGTERM.'),
 });
 
 const apiPath = () =>
@@ -91,14 +91,14 @@ const proxy = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Also the subresource `proxy` of pods, services and nodes, for bearer tokens only. What a pod answers there never acts as a page.',
+      'Also the subresource `proxy` of pods, services and nodes, for bearer tokens only. Answers of a pod there never act as a page.',
     ),
   paths: z
     .array(apiPath())
     .min(1)
     .refine(isUnique, 'must not hold a path twice')
     .default(['/api', '/apis', '/version', '/openapi'])
-    .describe('What of the API server is there, with all that is below; the rest is 404.'),
+    .describe('Offered paths of the API server, with everything below; others are 404.'),
   idleTimeout: duration().prefault('1h').describe('An exec, attach or port-forward that is silent for so long is cut.'),
   pingInterval: duration()
     .refine((ms) => ms >= 100 && ms <= 3_600_000, 'must be between 100ms and 1h')
@@ -117,9 +117,9 @@ const kubernetes = z.strictObject({
     .enum(['passthrough', 'impersonate'])
     .optional()
     .describe(
-      'How the API server learns who is logged in: their token is forwarded (the API server must trust the issuer), or the service impersonates them. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
+      'The token of the user is forwarded (the API server must trust the issuer), or the service impersonates the user. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
     ),
-  accessCache: duration().prefault('5s').describe('How long an access decision may be used again (denials at most 1s); 0s turns it off.'),
+  accessCache: duration().prefault('5s').describe('Life of an access decision (denials at most 1s); 0s turns it off.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
   proxy: proxy.prefault({}).describe('The Kubernetes API below `/api/kubernetes`.'),
   publicURL: publicURL()
@@ -237,7 +237,7 @@ const consoleSection = z.strictObject({
       keepPrevious: duration()
         .prefault('1h')
         .describe(
-          'How long files with a hash in their name stay after a change of the directory, up to 256 MiB, so that open pages survive an upgrade. `0s`: not at all.',
+          'Time that files with a hash in their name stay after a change of the directory, up to 256 MiB, so that open pages survive an upgrade. `0s`: none.',
         ),
     })
     .prefault({}),
@@ -272,7 +272,7 @@ const features = z.strictObject({
 
 const log = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level that is logged.'),
-  format: z.enum(['json', 'pretty']).default('json').describe('One JSON line per entry, or text for a terminal.'),
+  format: z.enum(['json', 'pretty']).default('json').describe('JSON lines, or text for a terminal.'),
 });
 
 const audit = z.strictObject({
@@ -282,7 +282,7 @@ const audit = z.strictObject({
 export const configSchema = z.strictObject({
   server: server.prefault({}).describe('The listener.'),
   kubernetes: kubernetes.prefault({}).describe('The API server.'),
-  console: consoleSection.prefault({}).describe('What the console is told and given.'),
+  console: consoleSection.prefault({}).describe('The console and its files.'),
   login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
   identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
   users: usersSection.prefault({}).describe('User records.'),

@@ -23,7 +23,7 @@ export const smtpSection = z.strictObject({
   caFile: path().optional().describe('PEM certificate authority of the mail server, beside those of the system.'),
   userFile: path().optional().describe('File with the name to log in with; read for each mail.'),
   passwordFile: path().optional().describe('File with the password; read for each mail.'),
-  from: mailbox().optional().describe('Who the mail is from: `Atrium <no-reply@example.com>`.'),
+  from: mailbox().optional().describe('Sender of the mail: `Atrium <no-reply@example.com>`.'),
 });
 
 const isThisMachine = (host: string) => ['localhost', '127.0.0.1', '::1'].includes(host);

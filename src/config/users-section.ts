@@ -22,7 +22,7 @@ const ldapConnector = z
     startTLS: z.boolean().default(false).describe('Begin with plain ldap and go on in TLS (RFC 4513 section 3).'),
     bindDN: z.string().min(1).optional().describe('The entry that searches. Default: an anonymous bind.'),
     bindPasswordFile: path().optional().describe('File with the password of `bindDN`.'),
-    baseDN: z.string().min(1).describe('Where the entries of users are.'),
+    baseDN: z.string().min(1).describe('Base DN of the entries of users.'),
     filter: z.string().min(1).default('(objectClass=person)').describe('Which entries are users (RFC 4515).'),
     attributes: z
       .strictObject({
@@ -30,18 +30,18 @@ const ldapConnector = z
         username: attribute('The display name.', 'cn'),
         account: attribute('The login name at the source.', 'uid'),
         mobile: attribute('The mobile number.', 'mobile'),
-        id: attribute('What stays when an entry is renamed.', 'entryUUID'),
+        id: attribute('Attribute that stays when an entry is renamed.', 'entryUUID'),
       })
       .prefault({}),
     groups: z
       .strictObject({
-        baseDN: z.string().min(1).describe('Where the entries of groups are.'),
+        baseDN: z.string().min(1).describe('Base DN of the entries of groups.'),
         filter: z.string().min(1).default('(objectClass=groupOfNames)').describe('Which entries are groups (RFC 4515).'),
         name: attribute('The name of a group.', 'cn'),
-        member: attribute('What names the members of a group, by their DNs.', 'member'),
+        member: attribute('Attribute with the DNs of the members of a group.', 'member'),
       })
       .optional()
-      .describe('Where the groups of users come from. Default: there are none.'),
+      .describe('Groups of users. Default: none.'),
   })
   .refine(({ bindDN, bindPasswordFile }) => (bindDN === undefined) === (bindPasswordFile === undefined), {
     path: ['bindPasswordFile'],
@@ -67,7 +67,7 @@ export const usersSection = z.strictObject({
     .strictObject({
       failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
       window: duration().prefault('24h').describe('Within which they count.'),
-      duration: duration().prefault('20m').describe('How long the lock lasts.'),
+      duration: duration().prefault('20m').describe('Duration of the lock.'),
     })
     .prefault({}),
   passwordPolicy: z
@@ -87,7 +87,7 @@ export const usersSection = z.strictObject({
     .prefault({}),
   certificates: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Whether `POST /auth/v1/authorize` hands out client certificates; else it is 404.'),
+      enabled: z.boolean().default(true).describe('`POST /auth/v1/authorize` hands out client certificates; otherwise it is 404.'),
       signerName: z
         .string()
         .regex(/^[a-z0-9.-]+\/[a-zA-Z0-9._-]+$/, 'must be a signer name such as example.com/people')

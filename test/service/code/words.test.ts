@@ -5,6 +5,8 @@ import { App } from '../../../src/app.ts';
 
 /** Words that Kubernetes' documentation would not use, or would not write so. `nobody` is also a user of the demo. */
 const refused = /\b(?:whoever|somebody|anybody|everybody|anew|log-ins?|log-outs?)\b|(?<!['`@_ ]|as |may )\bnobody\b(?![@'`"_:])/i;
+/** A sentence begins with a noun of the field or a verb. */
+const refusedBeginning = /^(?:\*\*|\(|"|')*(?:What|Whose|Who|Of|As|By|One|Those|That|Whether|How|So|Or|Nothing|Else|It|Where)(?!-)\b/;
 const longestSentence = 30;
 const longestLine = 120;
 
@@ -40,6 +42,12 @@ const tooLong = (text: string) =>
     .flatMap(sentences)
     .filter((sentence) => sentence.trim().split(' ').length > longestSentence);
 
+/** Sentences without the mark of a heading, a list item or a quotation before them. */
+const beginnings = (text: string) =>
+  passages(text)
+    .flatMap(sentences)
+    .map((sentence) => sentence.trim().replace(/^(?:[-*>#]+|\d+\.)\s+/, ''));
+
 describe('the words of the documentation', () => {
   for (const file of pages) {
     it(`of ${file} are plain, its sentences and lines short`, () => {
@@ -47,6 +55,7 @@ describe('the words of the documentation', () => {
       const prose = withoutCode(text);
       expect(prose.split('\n').filter((line) => refused.test(line.replaceAll(/`[^`]*`/g, '')))).to.deep.equal([]);
       expect(tooLong(prose)).to.deep.equal([]);
+      expect(beginnings(prose).filter((sentence) => refusedBeginning.test(sentence))).to.deep.equal([]);
       expect(prose.split('\n').filter((line) => line.length > longestLine && !line.trimStart().startsWith('|'))).to.deep.equal([]);
     });
   }
