@@ -1,4 +1,4 @@
-/** Prints figures of the source: `npm run structure`. They are of one checkout, to be compared with those of another. */
+/** Prints figures of the source of one checkout: `npm run structure`. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript-5';
@@ -10,15 +10,6 @@ interface Measured {
   imports: string[];
   longest: { name: string; lines: number };
 }
-
-const counts = {
-  'option interfaces': 0,
-  'spreads of options': 0,
-  'calls of isRecord': 0,
-  'calls of resourcePath': 0,
-  'casts of contexts': 0,
-};
-type Count = keyof typeof counts;
 
 const files = globSync('{src,packages/*/src}/**/*.ts').toSorted().map(measure);
 const byPath = new Map(files.map((file) => [file.path, file]));
@@ -41,22 +32,10 @@ function measure(path: string): Measured {
       const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
       if (lines > measured.longest.lines) measured.longest = { name: node.name?.getText() ?? 'a function', lines };
     }
-    for (const name of countedAs(node)) counts[name] += 1;
     ts.forEachChild(node, visit);
   };
   visit(source);
   return measured;
-}
-
-function countedAs(node: ts.Node): Count[] {
-  if (ts.isInterfaceDeclaration(node)) return /(Options|Parts)$/.test(node.name.text) ? ['option interfaces'] : [];
-  if (ts.isSpreadAssignment(node)) return /(options|parts|base|shared)$/i.test(node.expression.getText()) ? ['spreads of options'] : [];
-  if (ts.isAsExpression(node) && node.type.getText() !== 'const')
-    return /\bctx\b/.test(node.expression.getText()) ? ['casts of contexts'] : [];
-  if (!ts.isCallExpression(node)) return [];
-  const called = node.expression.getText();
-  if (called === 'isRecord') return ['calls of isRecord'];
-  return called === 'resourcePath' ? ['calls of resourcePath'] : [];
 }
 
 /** All files that a file imports, and those that they import. */
@@ -88,8 +67,8 @@ for (const [room, inside] of rooms)
 console.log(`service              ${String(sum(files) - sum(embedded) - sum(plugin)).padStart(6)} lines`);
 console.log(`cluster and demo     ${String(sum(embedded)).padStart(6)} lines`);
 console.log(`largest file         ${largest?.lines} lines: ${largest?.path}`);
-console.log(`files under 12 lines ${files.filter(({ lines }) => lines < 12).length}`);
+const own = files.filter(({ path }) => path.startsWith('src/'));
+console.log(`files in src         ${String(own.length).padStart(6)}, ${own.filter(({ lines }) => lines <= 30).length} of at most 30 lines`);
 console.log(`longest function     ${longest?.longest.lines} lines: ${longest?.longest.name} in ${longest?.path}`);
-for (const [name, count] of Object.entries(counts)) console.log(`${name.padEnd(20)} ${String(count).padStart(6)}`);
 const found = cycles();
 console.log(`import cycles        ${String(found.length).padStart(6)}${found.map((group) => `\n  ${group.join(' ')}`).join('')}`);

@@ -1,117 +1,71 @@
 /**
- * Prints how many files of `src` a reader opens to follow a request: those of which a function runs for it and not for every request.
- * `--files` names them. What a bearer token takes is not counted again for the users list.
+ * Prints how requests travel through `src`: the files that each one enters, the changes from file to file, the returns to a file entered
+ * before, and how often the request derives issuer, identity, subject and account. Caches, watches and the budget of Events change the way:
+ * each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--files` also the files in the order in which they are entered.
  */
-import { Session } from 'node:inspector/promises';
-import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
-import { configMap } from '../test/service/console/objects.ts';
-import { logIn, userInfoOf } from '../test/service/login/provider/browser.ts';
-import { TestProvider } from '../test/service/login/provider/provider.ts';
-import { LoginCluster } from '../test/service/login/support.ts';
-import { eventually } from '../test/support/cluster-admin.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Journey } from './journeys.ts';
+import { type Trace, traced } from './tracer.ts';
 
-const source = fileURLToPath(new URL('../src/', import.meta.url));
-const inspector = new Session();
-inspector.connect();
-await inspector.post('Profiler.enable');
-await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+const { startJourneys } = await import('./journeys.ts');
 
-/** The files of `src` of which a function ran since the last call. */
-async function ran(): Promise<Set<string>> {
-  const { result } = await inspector.post('Profiler.takePreciseCoverage');
-  const files = result.filter(
-    ({ url, functions }) =>
-      url.startsWith(`file://${source}`) &&
-      functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
-  );
-  return new Set(files.map(({ url }) => url.slice(`file://${source}`.length)));
-}
-
-const provider = await TestProvider.start({});
-const cluster = await LoginCluster.start();
-const service = await cluster.service({ provider, config: { kubernetes: { accessCache: '1m' } } });
-await cluster.kubernetes.apply(
-  configMap(
-    'cost',
-    { 'console.platform.io/public': 'true', 'console.platform.io/plugin': 'cost' },
-    { data: { 'plugin-manifest.json': '{"name":"cost"}' } },
-  ),
-);
-await eventually(
-  () => fetch(`${service.url}/plugins/cost/plugin-manifest.json`),
-  ({ status }) => status === 200,
-);
-const { callback } = await logIn(service, { storage: 'local' });
-const { access_token: bearer = '', refresh_token: given = '' } = userInfoOf(callback).ext.token ?? {};
-let refreshToken = given;
-const mayListUsers = [
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'walk' },
-    rules: [{ apiGroups: ['auth.platform.io'], resources: ['users'], verbs: ['list'] }],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'walk' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'walk' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }],
-  },
-];
-const authorization = `Bearer ${bearer}`;
-
-const walks = {
-  'bearer token': () => fetch(`${service.url}/api/v2/token/info`, { headers: { authorization } }),
-  'users list': () => fetch(`${service.url}/auth/v1/users?limit=20&page=1`, { headers: { authorization } }),
-  // With the same token twice the second answer is that of the first.
-  refresh: async () => {
-    const response = await fetch(`${service.url}/api/v2/token/refresh?${new URLSearchParams({ refresh_token: refreshToken })}`);
-    refreshToken = z.object({ refresh_token: z.string() }).parse(await response.clone().json()).refresh_token;
-    return response;
-  },
-  plugin: () => fetch(`${service.url}/plugins/cost/plugin-manifest.json`),
+/** Functions that derive a value of the login. */
+const derivations: Readonly<Record<string, readonly string[]>> = {
+  issuer: ['issuer/issuers.ts of'],
+  identity: ['issuer/claims.ts identityOf'],
+  subject: ['issuer/claims.ts subjectOf'],
+  account: ['users/record/lookup.ts ofLogin', 'sessions/account-state.ts accountOf'],
 };
-/** Lets what a request left behind end. */
-const quiet = () => new Promise((resolve) => setTimeout(resolve, 300));
 
-const rounds = 5;
-const common = (one: Set<string>, other: Set<string>) => new Set([...one].filter((file) => other.has(file)));
+const derivedIn = ({ steps }: Trace): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(derivations).map(([value, functions]) => [
+      value,
+      steps.filter(({ file, name }) => functions.includes(`${file} ${name}`)).length,
+    ]),
+  );
 
-/** The files of a request, without those that run for every request. */
-async function walk(name: string, request: () => Promise<Response>): Promise<Set<string>> {
-  await quiet();
-  await ran();
-  await fetch(`${service.url}/api/v1/modules`);
-  await quiet();
-  const always = await ran();
-  const response = await request();
-  await response.arrayBuffer();
-  if (response.status !== 200) throw new Error(`${name}: ${response.status}`);
-  return new Set([...(await ran())].filter((file) => !always.has(file)));
+interface Walk {
+  files: number;
+  changes: number;
+  back: number;
+  derived: Record<string, number>;
 }
 
-await cluster.kubernetes.apply(...mayListUsers);
-// What is asked for the first time is kept afterwards: the walk is that of the request after it.
-await eventually(walks['users list'], ({ status }) => status === 200);
-const ofBearer = new Set<string>();
-for (const [name, request] of Object.entries(walks)) {
-  // What the service does by itself meanwhile is not there each time.
-  let walked = await walk(name, request);
-  for (let again = 1; again < rounds; again += 1) walked = common(walked, await walk(name, request));
-  const files = [...walked].filter((file) => !(name === 'users list' && ofBearer.has(file)));
-  if (name === 'bearer token') for (const file of files) ofBearer.add(file);
-  console.log(`walk: ${name.padEnd(14)} ${String(files.length).padStart(6)} files`);
-  if (process.argv.includes('--files'))
-    console.log(
-      files
-        .toSorted()
-        .map((file) => `  ${file}`)
-        .join('\n'),
-    );
+const walkOf = (trace: Trace): Walk => ({ files: trace.files.size, changes: trace.changes, back: trace.back, derived: derivedIn(trace) });
+
+/** Watches report the changes of the last request in this time. */
+const quietMs = 50;
+/** Traces in a row that are no shorter than the shortest one. */
+const enough = 7;
+
+async function shortestTrace({ method, path, ask }: Journey): Promise<Trace> {
+  let shortest: Trace | undefined;
+  for (let longer = 0; shortest === undefined || longer < enough; longer += 1) {
+    await sleep(quietMs);
+    const trace = await traced((incoming) => incoming.method === method && incoming.url?.startsWith(path) === true, ask);
+    if (shortest !== undefined && trace.changes >= shortest.changes) continue;
+    shortest = trace;
+    longer = 0;
+  }
+  return shortest;
 }
-await service.stop();
-await cluster.stop();
-await provider.stop();
+
+function print(name: string, trace: Trace): void {
+  const { files, changes, back, derived } = walkOf(trace);
+  const times = Object.entries(derived).map(([value, count]) => `${value} ${count}`);
+  console.log(`walk ${`${name}:`.padEnd(13)} ${files} files, ${changes} changes, ${back} back; derives ${times.join(', ')}`);
+  if (process.argv.includes('--files')) console.log([...trace.files].map((file) => `  ${file}`).join('\n'));
+}
+
+const { journeys, stop } = await startJourneys();
+const walks: Record<string, Walk> = {};
+const isJSON = process.argv.includes('--json');
+for (const journey of journeys) {
+  const trace = await shortestTrace(journey);
+  walks[journey.name] = walkOf(trace);
+  if (!isJSON) print(journey.name, trace);
+}
+if (isJSON) console.log(JSON.stringify(walks));
+await stop();
 process.exit();
