@@ -12,6 +12,7 @@ import { createLog } from '../src/http/log.ts';
 import { Metrics } from '../src/http/metrics.ts';
 import { createIssuer } from '../src/issuer/issuer.ts';
 import { Issuers } from '../src/issuer/issuers.ts';
+import { VerifiedLogin } from '../src/issuer/verified-login.ts';
 import { KeySeal } from '../src/keys/seal.ts';
 import { KubernetesClient } from '../src/kubernetes/kubernetes-client.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
@@ -46,7 +47,8 @@ const services = servicesOf(apiServer, { log, metrics, now, clock, config, names
 Object.assign(services.keyRing, { sealFor: () => seal, settled: async () => undefined });
 const [first] = issuersOf(config);
 if (first === undefined) throw new Error('no issuer');
-const issuers = new Issuers(createIssuer(services, first, [first]));
+const issuer = createIssuer(services, first, [first]);
+const issuers = new Issuers(issuer);
 const sessions = createSessions(services, {
   issuers,
   publicURL: 'https://console.example',
@@ -100,8 +102,8 @@ for (let n = 0; n < sessionCount; n += 1) {
     groups: ['dev', 'ops'],
   };
   const tokens = { idToken: bearer, refreshToken: 'r', issuedAt: seconds, bearer, bearerExpiresAt: claims.exp, claims };
-  const who = { user: `user${n}`, userUID: undefined, subjectName: claims.email, claimedName: claims.email, claims };
-  const login = newLogin(who, { now: now(), absoluteMs: 7 * 86_400_000 });
+  const user = { user: `user${n}`, userUID: undefined, subjectName: claims.email };
+  const login = newLogin(new VerifiedLogin(issuer, claims), user, { now: now(), absoluteMs: 7 * 86_400_000 });
   await sessions.context?.sessions.create(ctx, { tokens, login }, signal);
   cookies.push(String(ctx.response.headers['set-cookie']).split(';', 1)[0] ?? '');
 }

@@ -82,8 +82,8 @@ const isEmailTelling = (claims: VerifiedClaims, { claims: { username }, isEmbedd
 /**
  * Whether a login may link a record that belongs to no subject of this issuer yet (docs/contract/login.md). What is found by `sub` is linked by it.
  */
-export const mayLink = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
-  isEmailTelling(claims, rules) || loginOf(claims, rules) === claims.sub;
+export const mayLink = (claims: VerifiedClaims, rules: ClaimRules, login: string): boolean =>
+  isEmailTelling(claims, rules) || login === claims.sub;
 
 /**
  * The login string that names a user's record: the email claim; where that is not verified, the username claim, unless it could be

@@ -8,12 +8,20 @@ import { requireAllTellable } from './mix-up.ts';
 import { readSealedBearer } from './sealed-bearers.ts';
 import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
+import { VerifiedLogin } from './verified-login.ts';
 
 /** What a login says of where it is to go. */
 interface IssuerChoice {
   issuer?: string | undefined;
   connector_id?: string | undefined;
   login_hint?: string | undefined;
+}
+
+/** A bearer token of one of the issuers. */
+export interface VerifiedBearer {
+  readonly login: VerifiedLogin;
+  /** Whether it can be sent to the issuer; an ID token is for this service alone. */
+  readonly isAccessToken: boolean;
 }
 
 /**
@@ -26,6 +34,8 @@ export class Issuers {
   /** What a record may belong to. */
   readonly inUse: IssuersInUse;
   readonly #all: ReadonlyMap<string, Issuer>;
+  /** Verifiers cache their tokens, and so the values that a token decides are derived once. */
+  readonly #bearers = new WeakMap<VerifiedToken, VerifiedBearer>();
 
   constructor(first: Issuer, ...further: readonly Issuer[]) {
     this.first = first;
@@ -77,18 +87,25 @@ export class Issuers {
   }
 
   /** Verifies a bearer token with the issuer that it names, like `TokenVerifier.bearer`. Opens sealed bearers of this service, too. */
-  async bearer(...asked: Parameters<TokenVerifier['bearer']>): Promise<VerifiedToken | 'not ours'> {
+  async bearer(...asked: Parameters<TokenVerifier['bearer']>): Promise<VerifiedBearer | 'not ours'> {
     const own = readSealedBearer(asked[0]);
     if (own !== undefined) {
       const issuer = this.named(own.id);
       if (issuer === undefined) throw unauthorized({ tokenGiven: true });
-      return issuer.bearers.open(own.sealed);
+      return this.#bearerOf(issuer, await issuer.bearers.open(own.sealed));
     }
-    for (const { verifier } of this.all()) {
-      const verified = await verifier.bearer(...asked);
-      if (verified !== 'not ours') return verified;
+    for (const issuer of this.all()) {
+      const verified = await issuer.verifier.bearer(...asked);
+      if (verified !== 'not ours') return this.#bearerOf(issuer, verified);
     }
     return 'not ours';
+  }
+
+  #bearerOf(issuer: Issuer, token: VerifiedToken): VerifiedBearer {
+    const { claims, login, isAccessToken } = token;
+    const bearer = this.#bearers.get(token) ?? { login: new VerifiedLogin(issuer, claims, login), isAccessToken };
+    this.#bearers.set(token, bearer);
+    return bearer;
   }
 
   /** Whether a token of that SHA-256 is known to be of none of them; false while that is not known. */

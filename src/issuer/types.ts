@@ -29,11 +29,11 @@ export interface VerifiedClaims {
   readonly [claim: string]: unknown;
 }
 
-/** A token of the issuer that people log in at, verified, and whose it is. */
+/** A bearer token that its issuer's verifier accepts. */
 export interface VerifiedToken {
   readonly claims: VerifiedClaims;
-  /** The login string that the user's record is found by (`AccountLookup.find`). Undefined if the token names no user. */
-  readonly login: string | undefined;
+  /** The login string that names the user's record (`AccountLookup.find`). */
+  readonly login: string;
   /** Whether it can be sent to the issuer; an ID token is for us alone. */
   readonly isAccessToken: boolean;
 }

@@ -4,18 +4,19 @@ import { LRUCache } from 'lru-cache';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
-import { identityOf, loginOf, mayLink, plainGroupsOf, subjectOf, unusableGroupsOf } from '../issuer/claims.ts';
+import { plainGroupsOf, unusableGroupsOf } from '../issuer/claims.ts';
 import { connectorOf } from '../issuer/connector.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import type { IssuerSettings, TokenSet, VerifiedClaims } from '../issuer/types.ts';
+import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
+import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
-import { type Account, isOf, type LinkingSubject } from '../users/record/account.ts';
+import { type Account, isOf } from '../users/record/account.ts';
 import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import type { EndAccessTokens } from '../users/subjects.ts';
@@ -42,13 +43,12 @@ import { displayNameOf } from './user-info.ts';
 export interface Proof {
   flow: Flow;
   tokens: TokenSet;
-  issuer: Issuer;
+  login: VerifiedLogin;
 }
 
-/** Who has come back, with what. */
-export interface LoggedIn {
-  flow: Flow;
-  tokens: TokenSet;
+/** A proof that the callback has accepted. */
+export interface LoggedIn extends Proof {
+  /** The user as Kubernetes sees them. */
   identity: Identity;
   /** Name of the User record, whether or not there is one. */
   user: string;
@@ -92,27 +92,21 @@ export class Callback {
     const code = codeOf(query);
     const issued = await this.#inTime(signal, async (deadline) => {
       await this.#checkIssuer(query, issuer);
-      const frontChannel = await this.#checkIdToken(query, { code, flow, issuer });
-      return this.#tokens({ code, flow, idToken: query.id_token, frontChannel, issuer }, deadline);
+      const frontChannel = await this.#checkIdToken(query, code, flow, issuer);
+      return this.#tokens(query, { code, flow, frontChannel, issuer }, deadline);
     });
     checkStepUp(flow, issued.claims, this.#context.now());
     const isHandedOut = flow.tokenStorage === 'local' && flow.link === undefined;
     const tokens = isHandedOut ? issuer.bearers.handOut(issued) : issued;
-    return { flow, tokens, issuer };
+    return { flow, tokens, login: new VerifiedLogin(issuer, tokens.claims) };
   }
 
   /** The rest of the steps. @throws StatusError 400, 401, 503 */
   async logIn(proof: Proof, signal: AbortSignal): Promise<LoggedIn> {
-    const { flow, tokens, issuer } = proof;
-    const login = this.#loginOf(tokens.claims, issuer.settings);
+    this.#requireUser(proof.login);
     const identity = await this.identityOf(proof, signal);
-    await this.useState(flow, signal);
-    return {
-      flow,
-      tokens,
-      identity,
-      ...(await this.#record({ login, identity, tokens, settings: issuer.settings }, signal)),
-    };
+    await this.useState(proof.flow, signal);
+    return { ...proof, identity, ...(await this.#record(proof, identity, signal)) };
   }
 
   /** Steps 2 and 3: the flow that this browser began. Its cookie is gone from here on, whatever follows. */
@@ -159,7 +153,7 @@ export class Callback {
   }
 
   /** Step 7: an ID token that came through the browser. */
-  async #checkIdToken({ id_token: idToken }: CallbackQuery, { code, flow, issuer }: Pick<FromBrowser, 'code' | 'flow' | 'issuer'>) {
+  async #checkIdToken({ id_token: idToken }: CallbackQuery, code: string | undefined, flow: Flow, issuer: Issuer) {
     if (idToken === undefined) return undefined;
     try {
       return await issuer.verifier.idToken(idToken, { nonce: flow.nonce, ...(code !== undefined && { code }) });
@@ -169,7 +163,11 @@ export class Callback {
   }
 
   /** Steps 8 and 9. */
-  async #tokens({ code, flow, idToken, frontChannel, issuer: { tokens } }: FromBrowser, deadline: AbortSignal): Promise<TokenSet> {
+  async #tokens(
+    { id_token: idToken }: CallbackQuery,
+    { code, flow, frontChannel, issuer: { tokens } }: CheckedAnswer,
+    deadline: AbortSignal,
+  ): Promise<TokenSet> {
     const { verifier, redirectURL, nonce } = flow;
     try {
       if (code !== undefined) return await tokens.redeem({ code, verifier, redirectURL, nonce, frontChannel }, deadline);
@@ -181,24 +179,23 @@ export class Callback {
     return tokens.fromIdToken(idToken, frontChannel);
   }
 
-  /** Step 10: the login string of a user who may log in, as far as this replica knows; `#record` asks the cluster. */
-  #loginOf(claims: VerifiedClaims, settings: IssuerSettings): string {
+  /** Step 10: refuses a user who may not log in according to this replica; `#record` asks the cluster. @throws StatusError 401 */
+  #requireUser(login: VerifiedLogin): void {
     const { accounts, accountState, config, now, issuers } = this.#context;
-    const login = nameIn(claims, settings);
-    const subject = linkingSubject(claims, settings);
-    const account = accounts.ofLogin(subject, login);
+    const { name } = namesOf(login);
+    const subject = login.linkingSubject;
+    const account = accounts.ofLogin(subject, name);
     if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
-    if (account && accountState.lacksFactor(account, claims)) throw withoutFactor();
+    if (account && accountState.lacksFactor(account, login)) throw withoutFactor();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
-    return login;
   }
 
   /** Step 11. @throws StatusError 401, 503 */
-  async identityOf({ tokens: { bearer, claims }, issuer: { settings } }: Proof, signal: AbortSignal): Promise<Identity> {
+  async identityOf({ tokens: { bearer }, login }: Proof, signal: AbortSignal): Promise<Identity> {
     const { identify } = this.#context;
     // The API server never gets to see the tokens, but acts on our word.
-    if (!settings.isForwarded) return identityOf(claims, settings);
+    if (!login.issuer.settings.isForwarded) return login.identity;
     try {
       const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
       // A person is none of the cluster's own accounts, whatever a claim is called.
@@ -218,28 +215,30 @@ export class Callback {
   }
 
   /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
-  async #record({ login, identity, tokens, settings }: Arrival, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
+  async #record({ login, tokens }: Proof, identity: Identity, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
-    const { claims, groupsUnknown } = tokens;
+    const { claims, isEmbedded, name } = login;
+    const { settings } = login.issuer;
+    const { groupsUnknown } = tokens;
     const recorded = await this.#recorder.record(
       {
-        login,
+        login: name,
         displayName: displayNameOf(claims),
-        ...connectorOf(claims, { isEmbedded: settings.isEmbedded === true, directories: config.users.ldap }),
+        ...connectorOf(claims, { isEmbedded, directories: config.users.ldap }),
         groups: groupsUnknown === undefined ? plainGroupsOf(claims, settings) : undefined,
         subjectName: identity.name,
-        subject: linkingSubject(claims, settings),
+        subject: login.linkingSubject,
       },
       signal,
     );
     if (recorded.outcome === 'refused' && recorded.reason === 'SubjectDiffers') throw otherSubject();
     if (recorded.outcome === 'refused' && recorded.reason === 'AddressChanged') {
-      if (recorded.account !== undefined) await this.#endOldName(recorded.account, login, signal);
+      if (recorded.account !== undefined) await this.#endOldName(recorded.account, name, signal);
       throw otherAddress();
     }
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
-    const user = account?.name ?? recordName(login) ?? '';
+    const user = account?.name ?? recordName(name) ?? '';
     this.#tellOfUnusableGroups(user, unusableGroupsOf(claims, settings));
     if (groupsUnknown === 'kept back')
       log.warn({ user }, 'the identity provider kept the groups of a user back, who is in too many: the login has none of them');
@@ -264,19 +263,13 @@ export class Callback {
   }
 }
 
-interface FromBrowser {
+/** An answer of the issuer after steps 5 to 7. */
+interface CheckedAnswer {
   issuer: Issuer;
-  code: string | undefined;
   flow: Flow;
-  idToken: string | undefined;
+  code: string | undefined;
+  /** Claims of the ID token that came through the browser. */
   frontChannel: VerifiedClaims | undefined;
-}
-
-interface Arrival {
-  login: string;
-  identity: Identity;
-  tokens: TokenSet;
-  settings: IssuerSettings;
 }
 
 /** Step 5. Undefined in the pure ID token flow. */
@@ -287,17 +280,11 @@ function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined 
   return code === '' ? undefined : code;
 }
 
-/** Of step 10. @throws StatusError 401 */
-function nameIn(claims: VerifiedClaims, settings: IssuerSettings): string {
+/** Step 10: the names of the user in Kubernetes and of the record. @throws StatusError 401 */
+function namesOf(login: VerifiedLogin): { subjectName: string; name: string } {
   try {
-    identityOf(claims, settings);
-    return loginOf(claims, settings);
+    return { subjectName: login.identity.name, name: login.name };
   } catch (error) {
     throw idTokenRefused(error);
   }
-}
-
-function linkingSubject(claims: VerifiedClaims, settings: IssuerSettings): LinkingSubject | undefined {
-  const subject = subjectOf(claims, settings);
-  return subject && { ...subject, mayLink: mayLink(claims, settings) };
 }

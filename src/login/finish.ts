@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
 import { stateOf } from '../http/request-state.ts';
-import { identityOf } from '../issuer/claims.ts';
 import { beginSession } from '../sessions/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';
@@ -37,19 +36,18 @@ export async function finishLogin(
   }
 }
 
-async function handOver(context: SessionContext, ctx: Context, { flow, tokens, identity, user, account }: LoggedIn): Promise<Person> {
-  const { sessions, seals, issuers, config, now } = context;
+async function handOver(context: SessionContext, ctx: Context, loggedIn: LoggedIn): Promise<Person> {
+  const { sessions, seals, config, now } = context;
+  const { flow, tokens, login: verified, identity, user, account } = loggedIn;
   const { signal } = stateOf(ctx);
-  const { claims } = tokens;
   const { tokenStorage, returnTo } = flow;
-  const person: Person = { identity, claims, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
-  const claimedName = identityOf(claims, issuers.of(claims).settings).name;
-  const arrival = { user, userUID: account?.uid, subjectName: identity.name, claimedName, claims };
-  const login = newLogin(arrival, { now: now(), absoluteMs: config.login.session.absolute });
+  const person: Person = { identity, login: verified, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
+  const known = { user, userUID: account?.uid, subjectName: identity.name };
+  const login = newLogin(verified, known, { now: now(), absoluteMs: config.login.session.absolute });
   if (tokenStorage === 'local') {
     // Refresh and logout go by the cookie: an older session of this browser would take the new tokens' place.
     await sessions.leave(ctx, signal);
-    return { ...person, token: localPayload(tokens, await seals.write(login, tokens)) };
+    return { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) };
   }
   const session = await beginSession(context, ctx, { tokens, login }, signal).catch(unwritten);
   if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });

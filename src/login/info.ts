@@ -3,8 +3,8 @@ import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
-import { completed, identityOf, isIncomplete } from '../issuer/claims.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import { completed, isIncomplete } from '../issuer/claims.ts';
+import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { Person } from './user-info.ts';
 
@@ -14,8 +14,8 @@ const maxKept = 10_000;
 export class Info {
   readonly #identifyBearer: Authenticator['identify'];
   readonly #login: SessionContext | undefined;
-  /** By the token's hash: what the userinfo endpoint has added to its claims. */
-  readonly #completed = new LRUCache<string, VerifiedClaims>(atMost(maxKept));
+  /** By the token's hash: the login with claims of the userinfo endpoint. */
+  readonly #completed = new LRUCache<string, VerifiedLogin>(atMost(maxKept));
 
   /** @param login undefined without a login: then there are only tokens of others */
   constructor(identify: Authenticator['identify'], login: SessionContext | undefined) {
@@ -26,45 +26,44 @@ export class Info {
   /** @throws StatusError 401, 503, 504 */
   async of(bearer: Bearer, signal: AbortSignal): Promise<Person> {
     const known = bearer.session === undefined ? await this.#ofToken(bearer, signal) : await this.#ofSession(bearer.session);
-    const identity = bearer.actAs ?? (await this.#identify(bearer, known.claims, signal));
+    const identity = bearer.actAs ?? (await this.#identify(bearer, known.login, signal));
     return { ...known, identity, account: bearer.user === undefined ? undefined : this.#login?.accounts.get(bearer.user) };
   }
 
   async #ofSession(name: string): Promise<Omit<Person, 'identity'>> {
     const session = await this.#login?.sessions.current(name);
     if (session === undefined) return {};
-    const { tokens } = session.secrets;
-    return { claims: tokens.claims, tokenStorage: 'cookie', expiresAt: tokens.bearerExpiresAt };
+    return { login: session.verified, tokenStorage: 'cookie', expiresAt: session.secrets.tokens.bearerExpiresAt };
   }
 
   async #ofToken(bearer: Bearer, signal: AbortSignal): Promise<Omit<Person, 'identity'>> {
     const verified = await this.#login?.issuers.bearer(bearer.token);
     if (verified === undefined || verified === 'not ours') return {};
-    const claims = verified.isAccessToken ? await this.#complete(bearer, verified.claims, signal) : verified.claims;
-    return { claims, tokenStorage: 'local', expiresAt: claims.exp };
+    const login = verified.isAccessToken ? await this.#complete(bearer, verified.login, signal) : verified.login;
+    return { login, tokenStorage: 'local', expiresAt: login.claims.exp };
   }
 
   /** What an access token does not say is asked once at the userinfo endpoint; while that is out of reach it is left out. */
-  async #complete({ token, hash }: Bearer, claims: VerifiedClaims, signal: AbortSignal): Promise<VerifiedClaims> {
-    const issuer = this.#login?.issuers.of(claims);
-    if (issuer === undefined || !isIncomplete(claims, issuer.settings)) return claims;
+  async #complete({ token, hash }: Bearer, login: VerifiedLogin, signal: AbortSignal): Promise<VerifiedLogin> {
+    const { claims, issuer } = login;
+    if (!isIncomplete(claims, issuer.settings)) return login;
     const known = this.#completed.get(hash);
     if (known !== undefined) return known;
     const info = await issuer.client.userInfo(token, claims.sub, signal);
-    if ('fault' in info && !info.isRefused) return claims;
-    const whole = completed(claims, 'claims' in info ? info.claims : {}, issuer.settings);
+    if ('fault' in info && !info.isRefused) return login;
+    const whole = new VerifiedLogin(issuer, completed(claims, 'claims' in info ? info.claims : {}, issuer.settings));
     this.#completed.set(hash, whole);
     return whole;
   }
 
   /** The API server's word; the claims' while it is out of reach. */
-  async #identify(bearer: Bearer, claims: VerifiedClaims | undefined, signal: AbortSignal): Promise<Identity> {
+  async #identify(bearer: Bearer, login: VerifiedLogin | undefined, signal: AbortSignal): Promise<Identity> {
     try {
       return (await this.#identifyBearer(bearer, signal)).identity;
     } catch (error) {
       const isOutOfReach = error instanceof StatusError && error.status.code >= 500;
-      if (!isOutOfReach || claims === undefined || this.#login === undefined) throw error;
-      return identityOf(claims, this.#login.issuers.of(claims).settings);
+      if (!isOutOfReach || login === undefined) throw error;
+      return login.identity;
     }
   }
 }

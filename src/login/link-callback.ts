@@ -1,13 +1,13 @@
 /** The end of linking: a second account is proved, in the session that asked for it. Nothing is merged. */
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { conflict, type StatusError, serviceUnavailable } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { Identity } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
-import { identityOf, loginOf, plainGroupsOf } from '../issuer/claims.ts';
+import { plainGroupsOf } from '../issuer/claims.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
+import { sessionEnded } from '../sessions/account-state.ts';
 import type { Session } from '../sessions/browser-sessions.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { sessionPayload } from '../sessions/renew-payload.ts';
@@ -52,10 +52,10 @@ interface ProvedLink {
 
 /** @throws StatusError 400, 401, 403, 409, 503 */
 export async function finishLink(context: SessionContext, parts: LinkParts, ctx: Context, proved: ProvedLink): Promise<Person> {
-  const { issuers, revokedTokens, log, now } = context;
+  const { revokedTokens, log, now } = context;
   const { signal } = stateOf(ctx);
-  const { flow, tokens } = proved.proof;
-  const { claims } = tokens;
+  const { flow, tokens, login } = proved.proof;
+  const { claims, issuer } = login;
   try {
     requireNewLogin(flow, claims);
     const identity = await parts.callback.identityOf(proved.proof, signal);
@@ -71,7 +71,7 @@ export async function finishLink(context: SessionContext, parts: LinkParts, ctx:
     }
   } finally {
     // The login there was a proof, and nothing else.
-    await issuers.discard(claims, tokens.refreshToken);
+    if (tokens.refreshToken !== undefined) await issuer.discard(tokens.refreshToken);
   }
 }
 
@@ -84,7 +84,7 @@ async function linkHeld(
 ): Promise<Person> {
   const { accounts, audit } = context;
   const { signal } = stateOf(ctx);
-  const { claims } = proof.tokens;
+  const { claims } = proof.login;
   await requireNoRecord(context, proof, identity, link, signal);
   const target = { name: link.user, uid: link.userUID };
   const { metadata } = await endAccess(target, (object) => {
@@ -110,7 +110,7 @@ async function linkHeld(
   return { ...person, account: accounts.get(link.user), returnTo: proof.flow.returnTo };
 }
 
-function entryOf({ now }: SessionContext, { tokens: { claims }, issuer }: Proof, identity: Identity): object {
+function entryOf({ now }: SessionContext, { login: { claims, issuer } }: Proof, identity: Identity): object {
   return {
     issuer: claims.iss,
     sub: claims.sub,
@@ -126,16 +126,16 @@ function entryOf({ now }: SessionContext, { tokens: { claims }, issuer }: Proof,
  */
 async function requireNoRecord(
   { accounts, client }: SessionContext,
-  { tokens: { claims }, issuer: { settings } }: Proof,
+  { login }: Proof,
   identity: Identity,
   { user }: FlowLink,
   signal: AbortSignal,
 ): Promise<void> {
   requireAccounts(accounts);
-  const known = [...accounts.ofIssuerSubject({ issuer: claims.iss, sub: claims.sub }), accounts.ofSubject(identity.name)];
+  const { iss, sub } = login.claims;
+  const known = [...accounts.ofIssuerSubject({ issuer: iss, sub }), accounts.ofSubject(identity.name)];
   if (known.some((account) => account !== undefined && account.name !== user)) throw accountTaken();
-  const login = loginOf(claims, settings);
-  const name = accounts.find(login)?.name ?? recordName(login);
+  const name = accounts.find(login.name)?.name ?? recordName(login.name);
   if (name === undefined || name === user) return;
   if ((await new UserRecords(client).readInstalled(name, signal)) !== undefined) throw accountTaken();
 }
@@ -151,12 +151,13 @@ const alreadyLinked = ({ name }: Account): StatusError =>
 const linkedElsewhere = (name: string): StatusError =>
   conflict(userResource, name, 'another request links this account of the issuer at this moment: try again');
 
-async function personOf({ issuers, identify }: SessionContext, session: Session, signal: AbortSignal): Promise<Person> {
+async function personOf({ identify }: SessionContext, session: Session, signal: AbortSignal): Promise<Person> {
   const { tokens } = session.secrets;
-  const { settings } = issuers.of(tokens.claims);
-  const identity = settings.isForwarded
-    ? (await identify({ token: tokens.bearer, hash: hash('sha256', tokens.bearer) }, signal)).identity
-    : identityOf(tokens.claims, settings);
+  const { verified } = session;
+  if (verified === undefined) throw sessionEnded();
+  const identity = verified.issuer.settings.isForwarded
+    ? (await identify({ token: tokens.bearer, hash: session.bearerHash }, signal)).identity
+    : verified.identity;
   const token = sessionPayload(session.secrets);
-  return { identity, claims: tokens.claims, tokenStorage: 'cookie', expiresAt: tokens.bearerExpiresAt, token };
+  return { identity, login: verified, tokenStorage: 'cookie', expiresAt: tokens.bearerExpiresAt, token };
 }

@@ -40,7 +40,7 @@ export function createLogin(
   { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,
 ): { operations: Operation[] } {
   const info = new Info(identify, sessions);
-  const shown = (person: Person) => userInfoOf(person, services, person.claims && sessions?.issuers.of(person.claims).settings);
+  const shown = (person: Person) => userInfoOf(person, services);
   const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession }, shown);
   const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
   const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.links) : [];

@@ -60,7 +60,7 @@ export async function currentSubject({ cookie, sessions, issuers }: SessionConte
   const bearer = readBearer(ctx.req);
   if (bearer !== undefined) {
     const verified = await issuers.bearer(bearer.token).catch(unlessRefused);
-    return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.claims);
+    return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.login.claims);
   }
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, false);

@@ -1,7 +1,8 @@
 import { cleaned } from '../api/shown-text.ts';
 import type { Identity } from '../http/operation.ts';
-import { emailOf, loginOf } from '../issuer/claims.ts';
-import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
+import { emailOf } from '../issuer/claims.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Services } from '../services.ts';
 import { type RenewPayload, timeText } from '../sessions/renew-payload.ts';
 import type { Account } from '../users/record/account.ts';
@@ -12,8 +13,8 @@ import type { UserInfo } from './schema.ts';
 /** Who a user is, from all that is known of them. */
 export interface Person {
   identity: Identity;
-  /** Of their token, if it is one of the issuer that people log in at. */
-  claims?: VerifiedClaims | undefined;
+  /** Undefined for a token that the API server alone verifies. */
+  login?: VerifiedLogin | undefined;
   account?: Account | undefined;
   tokenStorage?: 'cookie' | 'local' | undefined;
   /** Unix seconds. */
@@ -23,9 +24,10 @@ export interface Person {
   token?: RenewPayload | undefined;
 }
 
-/** UserInfo (docs/contract/login.md). What is not known is left out. @param rules undefined without a login */
-export function userInfoOf(person: Person, { config, now }: Pick<Services, 'config' | 'now'>, rules: ClaimRules | undefined): UserInfo {
-  const { identity, claims, account, tokenStorage, expiresAt, returnTo, token } = person;
+/** UserInfo (docs/contract/login.md). What is not known is left out. */
+export function userInfoOf(person: Person, { config, now }: Pick<Services, 'config' | 'now'>): UserInfo {
+  const { identity, login, account, tokenStorage, expiresAt, returnTo, token } = person;
+  const claims = login?.claims;
   const email = claims && emailOf(claims);
   const hasExtra = Object.keys(identity.extra).length > 0;
   return {
@@ -34,7 +36,7 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
     groups: [...new Set(identity.groups)].filter((group) => !group.startsWith('system:')),
     ...(email !== undefined && { email }),
     ext: {
-      ...(claims && rules && claimsInfo(claims, rules)),
+      ...(login && claimsInfo(login)),
       ...(account && accountInfo(account, now(), config.users.idleDays)),
       ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
       ...(tokenStorage && { token_storage: tokenStorage }),
@@ -45,10 +47,11 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
   };
 }
 
-function claimsInfo(claims: VerifiedClaims, rules: ClaimRules): UserInfo['ext'] {
+function claimsInfo({ claims, issuer, name: login }: VerifiedLogin): UserInfo['ext'] {
+  const rules = issuer.settings;
   const shown = rules.extClaims.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]]);
   const name = displayNameOf(claims);
-  const record = recordName(loginOf(claims, rules));
+  const record = recordName(login);
   return {
     ...(record !== undefined && { user: record }),
     ...(name !== undefined && { display_name: name }),

@@ -1,7 +1,8 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { hasAcr, twoFactors } from '../http/step-up.ts';
+import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
@@ -25,21 +26,10 @@ const youngMs = 30_000;
 /** What a watch follows. */
 type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
 
-/** A token that verified: whose it is, and since when. */
-interface TokenOwner {
-  /** User name as Kubernetes sees it. */
-  subjectName: string;
-  /** Unix seconds. */
-  issuedAt: number;
-  /** The login string that names the record. */
-  login: string | undefined;
-  claims: VerifiedClaims;
-}
-
 type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
 
-/** Of a login, what ends it. */
-interface Begun extends Pick<LoginFacts, 'user' | 'subjectName' | 'at'> {
+/** The facts that can end a login. */
+interface EndableLogin extends Pick<LoginFacts, 'subjectName' | 'at'> {
   userUID?: string | undefined;
   issuerLogin: LoginFacts['issuerLogin'] | undefined;
 }
@@ -111,51 +101,85 @@ export class AccountState {
     return this.#accounts.get(user);
   }
 
-  /** The record that a token is of. */
-  find(login: string | undefined, { iss, sub }: Pick<VerifiedClaims, 'iss' | 'sub'>): Account | undefined {
-    return this.#accounts.ofLogin({ issuer: iss, sub }, login);
+  /** Returns the record of a login. */
+  find({ claims: { iss, sub }, name }: VerifiedLogin): Account | undefined {
+    return this.#accounts.ofLogin({ issuer: iss, sub }, name);
   }
 
-  /** Why the user of a session may not go on with it, as the 401 to throw; undefined if they may. */
-  refusalOfSession({ row, secrets }: Session): StatusError | undefined {
-    return this.refusalOfLogin(secrets.login) ?? this.refusalOfRow(row);
+  /**
+   * Returns the record of the user of a bearer token, if there is one. Waits for the record of a token that the embedded issuer gave out a
+   * moment ago.
+   *
+   * @throws StatusError 401 if the token is no longer valid, 503; the signal's reason when it aborts
+   */
+  async ownerOf(login: VerifiedLogin, signal: AbortSignal): Promise<Account | undefined> {
+    const { identity, claims } = login;
+    const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
+    if (login.isEmbedded && isYoung && this.#accounts.isSynced)
+      await this.#whenHeardOf(recordOf(claims.sub), signal, () => isSubjectOf(this.find(login), claims.sub));
+    const account = this.find(login);
+    const refusal = this.#refusalOfToken(login, identity.name, account);
+    if (refusal !== undefined) throw refusal;
+    return account;
   }
 
-  /** The same as far as can be told without opening it. */
-  refusalOfRow({ user, userUID, subjectName, createdAt, login }: SessionRow): StatusError | undefined {
-    return this.#refusalOf({ user, userUID, subjectName, at: createdAt / 1000, issuerLogin: login });
+  /**
+   * Returns the record of the user of a session, if there is one. Waits for the record of a session that began a moment ago.
+   *
+   * @throws StatusError 401 if the session is no longer valid, 503; the signal's reason when it aborts
+   */
+  async ownerOfSession(session: Session, signal: AbortSignal): Promise<Account | undefined> {
+    await this.whenCaughtUp(session.row, signal);
+    const account = this.accountOf(session.row.user);
+    const refusal = this.refusalOfSession(session, account);
+    if (refusal !== undefined) throw refusal;
+    return account;
   }
 
-  /** The same of a login whose tokens are to be renewed. */
-  refusalOfLogin(login: LoginFacts): StatusError | undefined {
+  /** Returns the 401 to throw if a session is no longer valid. @param account the record that the Session names */
+  refusalOfSession({ row, secrets, verified }: Session, account = this.accountOf(row.user)): StatusError | undefined {
+    const { login } = secrets;
+    // The Session can be written in the cluster, the sealed login cannot: the two may name different records.
+    const sealedAccount = login.user === row.user ? account : this.accountOf(login.user);
+    return this.refusalOfLogin(login, verified?.issuer, sealedAccount) ?? this.refusalOfRow(row, account);
+  }
+
+  /** Returns the 401 to throw if the Session object alone shows that the session is no longer valid. */
+  refusalOfRow(row: SessionRow, account = this.accountOf(row.user)): StatusError | undefined {
+    const { userUID, subjectName, createdAt, login } = row;
+    return this.#refusalOf({ userUID, subjectName, at: createdAt / 1000, issuerLogin: login }, account);
+  }
+
+  /** Returns the 401 to throw if tokens of a login are not to be renewed. @param issuer undefined if it is no longer configured */
+  refusalOfLogin(login: LoginFacts, issuer: Issuer | undefined, account = this.accountOf(login.user)): StatusError | undefined {
     // A login goes with the issuer that it was made at.
-    if (this.#revokedTokens.hasLogin(login.id) || !this.#issuers.has(login.iss)) return noLongerCounts(revoked);
-    const account = this.accountOf(login.user);
-    if (account && this.#belongsToAnother(account, login)) return noLongerCounts(subjectDiffers);
-    return this.#refusalOf(login);
+    if (this.#revokedTokens.hasLogin(login.id) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
+    if (account && this.#belongsToAnother(account, login, issuer)) return noLongerCounts(subjectDiffers);
+    return this.#refusalOf(login, account);
   }
 
   /** Whether a login is over for good: neither time nor an administrator brings it back. */
   isOver(login: LoginFacts): boolean {
     if (this.#revokedTokens.hasLogin(login.id) || this.#now().getTime() / 1000 >= login.expiresAt) return true;
-    return this.#isEnded(login) || login.at < (this.accountOf(login.user)?.sessionsNotBefore ?? 0);
+    const account = this.accountOf(login.user);
+    return this.#isEnded(login, account) || login.at < (account?.sessionsNotBefore ?? 0);
   }
 
-  /** The same of a token in the hands of the user. */
-  refusalOfToken({ subjectName, issuedAt, login, claims }: TokenOwner): StatusError | undefined {
-    if (this.#revokedTokens.hasEndedBearers(claims, issuedAt * 1000)) return noLongerCounts(revoked);
-    if (this.#revokedTokens.hasSubject(subjectName, issuedAt * 1000)) return noLongerCounts(revoked);
-    const account = this.find(login, claims);
+  /** The same of a token in the hands of the user. @param subjectName user name as Kubernetes sees it */
+  #refusalOfToken(login: VerifiedLogin, subjectName: string, account: Account | undefined): StatusError | undefined {
+    const { claims } = login;
+    if (this.#revokedTokens.hasEndedBearers(claims, claims.iat * 1000)) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasSubject(subjectName, claims.iat * 1000)) return noLongerCounts(revoked);
     const holder = this.#accounts.ofLinkedName(subjectName);
     if (holder !== undefined && holder !== account) return noLongerCounts(subjectDiffers);
     // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
-    if (this.#isEmbedded(claims) && !isSubjectOf(account, claims)) return noLongerCounts(revoked);
-    if (account && this.#belongsToAnother(account, claims)) return noLongerCounts(subjectDiffers);
+    if (login.isEmbedded && !isSubjectOf(account, claims.sub)) return noLongerCounts(revoked);
+    if (account && this.#belongsToAnother(account, claims, login.issuer)) return noLongerCounts(subjectDiffers);
     const subject = { issuer: claims.iss, sub: claims.sub };
     const isNaming = account !== undefined && isLinkedTo(account, subject) && !isLinked(account, subject);
-    if (isNaming && isRenamed(account, { login: login ?? '', subjectName })) return noLongerCounts(addressChanged);
-    if (account && this.lacksFactor(account, claims)) return noLongerCounts(factorRequired);
-    return account && this.#refusal(account, issuedAt);
+    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerCounts(addressChanged);
+    if (account && this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
+    return account && this.#refusal(account, claims.iat);
   }
 
   /**
@@ -164,7 +188,7 @@ export class AccountState {
    *
    * @throws StatusError 503 while it is not known which groups the user is in
    */
-  lacksFactor(account: Account, { iss, sub, acr }: VerifiedClaims): boolean {
+  lacksFactor(account: Account, { claims: { iss, sub, acr } }: VerifiedLogin): boolean {
     const config = this.#config;
     if (!config.features.factors || !account.isLocal || !isLinked(account, { issuer: iss, sub })) return false;
     if (typeof acr === 'string' && hasAcr(acr, [twoFactors])) return false;
@@ -172,35 +196,22 @@ export class AccountState {
     return ruleOf(account, this.#localGroups, config) === 'required';
   }
 
-  /** The same of a token that the embedded issuer gave out a moment ago. @throws StatusError 503; the signal's reason when it aborts */
-  async whenTokenCaughtUp({ issuedAt, login, claims }: TokenOwner, signal: AbortSignal): Promise<void> {
-    const isYoung = this.#now().getTime() - issuedAt * 1000 < youngMs;
-    if (this.#isEmbedded(claims) && isYoung && this.#accounts.isSynced)
-      await this.#whenHeardOf(recordOf(claims.sub), signal, () => isSubjectOf(this.find(login, claims), claims));
-  }
-
   /** What the embedded issuer gives is of one record, by its `sub`. */
-  #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>): boolean {
-    const issuers = this.#issuers;
-    return issuers.of({ iss }).settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, issuers.inUse);
+  #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>, { settings }: Issuer): boolean {
+    return settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
   }
 
-  #isEmbedded(claims: VerifiedClaims): boolean {
-    return this.#issuers.of(claims).settings.isEmbedded === true;
-  }
-
-  #refusalOf(login: Begun): StatusError | undefined {
-    if (this.#isEnded(login)) return noLongerCounts(revoked);
-    const account = this.accountOf(login.user);
+  #refusalOf(login: EndableLogin, account: Account | undefined): StatusError | undefined {
+    if (this.#isEnded(login, account)) return noLongerCounts(revoked);
     return account && this.#refusal(account, login.at);
   }
 
-  #isEnded({ user, userUID, subjectName, at, issuerLogin }: Begun): boolean {
+  #isEnded({ userUID, subjectName, at, issuerLogin }: EndableLogin, account: Account | undefined): boolean {
     const revokedTokens = this.#revokedTokens;
     if (issuerLogin !== undefined && revokedTokens.hasEndedLogin(issuerLogin, at * 1000)) return true;
     if (subjectName !== '' && revokedTokens.hasSubject(subjectName, at * 1000)) return true;
     // A new record under the name of a deleted one does not inherit its logins.
-    return userUID !== undefined && this.accountOf(user)?.uid !== userUID;
+    return userUID !== undefined && account?.uid !== userUID;
   }
 
   /** A record that is not there after the time that the watch may be behind is gone, or the watch is further behind: the API server knows. */
@@ -228,7 +239,7 @@ export class AccountState {
 /** Where a resource is not installed there is nothing to hear. */
 const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
 
-const isSubjectOf = (account: Account | undefined, { sub }: VerifiedClaims) => account !== undefined && subjectOf(account) === sub;
+const isSubjectOf = (account: Account | undefined, sub: string) => account !== undefined && subjectOf(account) === sub;
 
 /** 401 for a session that is over, or never was. */
 export function sessionEnded(cause?: unknown): StatusError {

@@ -2,10 +2,9 @@ import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
-import type { Bearer, Caller, Identity } from '../http/operation.ts';
+import type { Bearer, Caller } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
-import { identityOf, subjectOf } from '../issuer/claims.ts';
-import type { ClaimRules, VerifiedClaims } from '../issuer/types.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Account } from '../users/record/account.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { sessionEnded } from './account-state.ts';
@@ -17,8 +16,6 @@ import type { SessionRenewal } from './renewal.ts';
 export class LoginAuthenticator implements Authenticator {
   readonly #context: SessionContext;
   readonly #renewal: SessionRenewal;
-  /** By the claims object: made once for each version of a session. */
-  readonly #identities = new WeakMap<VerifiedClaims, Identity>();
 
   constructor(context: SessionContext, renewal: SessionRenewal) {
     this.#context = context;
@@ -76,52 +73,24 @@ export class LoginAuthenticator implements Authenticator {
     await accountState.whenKnown(signal);
     if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
     if (verified === 'not ours') return bearer;
-    const { claims, login } = verified;
-    const { settings } = issuers.of(claims);
-    const identity = identityOf(claims, settings);
-    const owner = { subjectName: identity.name, issuedAt: claims.iat, login, claims };
-    await accountState.whenTokenCaughtUp(owner, signal);
-    const refusal = accountState.refusalOfToken(owner);
-    if (refusal !== undefined) throw refusal;
-    return {
-      ...bearer,
-      isVerified: true,
-      ...(!settings.isForwarded && { actAs: identity }),
-      ...subjectIn(claims, settings),
-      ...loginIn(claims),
-      ...ofAccount(accountState.find(login, claims)),
-    };
+    const { login } = verified;
+    return { ...bearer, ...verifiedParts(login, await accountState.ownerOf(login, signal)) };
   }
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
-    const { issuers, sessions, accountState, crossSite } = this.#context;
+    const { sessions, accountState, crossSite } = this.#context;
     const { source, signal } = stateOf(ctx);
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
     await accountState.whenKnown(signal);
-    await accountState.whenCaughtUp(session.row, signal);
-    const refusal = accountState.refusalOfSession(session);
-    if (refusal !== undefined) throw refusal;
+    const account = await accountState.ownerOfSession(session, signal);
     crossSite.check(ctx);
-    const { row, secrets, bearerHash } = await this.#withLivingTokens(session, signal);
-    const { claims } = secrets.tokens;
-    const { settings } = issuers.of(claims);
-    return {
-      token: secrets.tokens.bearer,
-      hash: bearerHash,
-      session: row.name,
-      isVerified: true,
-      ...(!settings.isForwarded && { actAs: this.#identityOf(claims, settings) }),
-      ...subjectIn(claims, settings),
-      ...loginIn(claims),
-      ...ofAccount(accountState.accountOf(row.user)),
-    };
-  }
-
-  #identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity {
-    const identity = this.#identities.get(claims) ?? identityOf(claims, rules);
-    this.#identities.set(claims, identity);
-    return identity;
+    const living = await this.#withLivingTokens(session, signal);
+    const { row, secrets, bearerHash, verified } = living;
+    if (verified === undefined) throw sessionEnded();
+    // A renewal takes time, in which the record may change.
+    const owner = living === session ? account : accountState.accountOf(row.user);
+    return { token: secrets.tokens.bearer, hash: bearerHash, session: row.name, ...verifiedParts(verified, owner) };
   }
 
   /** Renewed when a fifth of their life is left; a request waits for that only when hardly any is. @throws StatusError 401, 503 */
@@ -140,13 +109,15 @@ export class LoginAuthenticator implements Authenticator {
   }
 }
 
-function loginIn({ auth_time: authTime, acr }: VerifiedClaims): Pick<Bearer, 'login'> {
-  return typeof authTime === 'number' ? { login: { authTime, ...(typeof acr === 'string' && { acr }) } } : {};
-}
-
-const ofAccount = (account: Account | undefined) => account && { user: account.name, mustChangePassword: account.mustChangePassword };
-
-function subjectIn(claims: VerifiedClaims, rules: ClaimRules): Pick<Bearer, 'subject'> {
-  const subject = subjectOf(claims, rules);
-  return { ...(subject && { subject }) };
+/** The members of a bearer that a verified login decides. */
+function verifiedParts(login: VerifiedLogin, account: Account | undefined): Omit<Bearer, 'token' | 'hash'> {
+  const { issuer, claims, subject } = login;
+  const { auth_time: authTime, acr } = claims;
+  return {
+    isVerified: true,
+    ...(!issuer.settings.isForwarded && { actAs: login.identity }),
+    ...(subject && { subject }),
+    ...(typeof authTime === 'number' && { login: { authTime, ...(typeof acr === 'string' && { acr }) } }),
+    ...(account && { user: account.name, mustChangePassword: account.mustChangePassword }),
+  };
 }

@@ -4,7 +4,9 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/schema.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { atMost } from '../http/bound.ts';
+import type { Issuers } from '../issuer/issuers.ts';
 import type { TokenSet } from '../issuer/types.ts';
+import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
@@ -29,6 +31,8 @@ export interface Session {
   readonly secrets: SessionSecrets;
   /** SHA-256 of the credential in it. */
   readonly bearerHash: string;
+  /** Undefined if the issuer of the login is no longer configured. */
+  readonly verified: VerifiedLogin | undefined;
 }
 
 /** A login, and the tokens that came with it. */
@@ -44,13 +48,18 @@ export class BrowserSessions {
   readonly #seal: Seal;
   readonly #store: SessionStore;
   readonly #cookie: SessionCookie;
+  readonly #issuers: Issuers;
   readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
   readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
   /** Names of sessions that their browser has left a moment ago. */
   readonly #replaced = new LRUCache<string, true>({ ...atMost(maxOpen), ttl: replacedMs });
 
-  constructor(services: Pick<Services, 'config' | 'keyRing' | 'log' | 'now' | 'clock'>, store: SessionStore, cookie: SessionCookie) {
+  constructor(
+    services: Pick<Services, 'config' | 'keyRing' | 'log' | 'now' | 'clock'>,
+    { store, cookie, issuers }: { store: SessionStore; cookie: SessionCookie; issuers: Issuers },
+  ) {
     this.#services = services;
+    this.#issuers = issuers;
     this.#times = services.config.login.session;
     this.#seal = services.keyRing.sealFor('session');
     this.#store = store;
@@ -172,7 +181,11 @@ export class BrowserSessions {
   async unseal(row: SessionRow): Promise<Session | undefined> {
     const text = await this.#seal.open(row.sealed);
     const secrets = text === undefined ? undefined : readSecrets(row.name, text);
-    return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer) };
+    return secrets && { row, secrets, bearerHash: hash('sha256', secrets.tokens.bearer), verified: this.#verified(secrets) };
+  }
+
+  #verified({ login, tokens }: SessionSecrets): VerifiedLogin | undefined {
+    return this.#issuers.has(login.iss) ? new VerifiedLogin(this.#issuers.of(login), tokens.claims) : undefined;
   }
 
   /** In the background: no request waits for it, and the session lives on without it until the end that is written. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type IssuerLogin, issuerLoginOf, issuerLoginSchema } from '../issuer/login.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { newSecret } from './cookie.ts';
 
 /**
@@ -41,19 +41,25 @@ export const loginFactsSchema = z.object({
   issuerLogin: issuerLoginSchema,
 });
 
-/** Who has logged in. */
-export interface Arrival {
-  user: string;
-  userUID: string | undefined;
-  subjectName: string;
-  claimedName: string;
-  claims: VerifiedClaims;
-}
+/** The user of a login: the record and the name in Kubernetes. */
+type LoginUser = Pick<LoginFacts, 'user' | 'subjectName'> & { userUID: string | undefined };
 
 /** @param absoluteMs `login.session.absolute` */
-export function newLogin({ claims, userUID, ...who }: Arrival, { now, absoluteMs }: { now: Date; absoluteMs: number }): LoginFacts {
+export function newLogin(
+  { claims, identity }: VerifiedLogin,
+  { userUID, ...user }: LoginUser,
+  { now, absoluteMs }: { now: Date; absoluteMs: number },
+): LoginFacts {
   const { iss, sub } = claims;
-  return { ...who, ...(userUID !== undefined && { userUID }), iss, sub, issuerLogin: issuerLoginOf(claims), ...begun(now, absoluteMs) };
+  return {
+    ...user,
+    ...(userUID !== undefined && { userUID }),
+    claimedName: identity.name,
+    iss,
+    sub,
+    issuerLogin: issuerLoginOf(claims),
+    ...begun(now, absoluteMs),
+  };
 }
 
 /** The same person goes on with the same tokens, in a login of its own. */

@@ -6,7 +6,7 @@ import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
 import { stateOf } from '../http/request-state.ts';
 import { ownSession } from '../issuer/login.ts';
-import type { VerifiedToken } from '../issuer/types.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { whoseLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
@@ -75,7 +75,7 @@ async function endSession(context: SessionContext, ctx: Context, { session }: Pr
 }
 
 async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
-  const { accountState, issuers } = context;
+  const { accountState } = context;
   const { signal } = stateOf(ctx);
   await accountState.whenKnown(signal);
   if (accountState.isOver(login)) throw noLongerCounts(revoked);
@@ -83,7 +83,7 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
   const bearer = await verifiedBearer(context, ctx);
   if (bearer !== undefined) await endBearer(context, bearer, login, signal);
   const issuedAt = Math.max(login.at, ...bearers.map(({ iat }) => iat));
-  const idToken = bearer !== undefined && (await issuers.of(bearer.claims).verifier.isIdToken(bearer.token)) ? bearer.token : undefined;
+  const idToken = bearer !== undefined && (await bearer.login.issuer.verifier.isIdToken(bearer.token)) ? bearer.token : undefined;
   return { storage: 'local', login, issuedAt, refreshToken, idToken, waitMs };
 }
 
@@ -150,14 +150,17 @@ async function postedHint(
   }
 }
 
-type SentBearer = VerifiedToken & { token: string };
+interface SentBearer {
+  token: string;
+  login: VerifiedLogin;
+}
 
 /** The token that was sent along, if it is one of our issuer and verifies; any other is not looked at (docs/contract/conventions.md). */
 async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
   try {
     const token = readBearer(ctx.req)?.token;
     const verified = token === undefined ? 'not ours' : await issuers.bearer(token);
-    return token === undefined || verified === 'not ours' ? undefined : { ...verified, token };
+    return token === undefined || verified === 'not ours' ? undefined : { token, login: verified.login };
   } catch {
     return undefined;
   }
@@ -165,9 +168,9 @@ async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promis
 
 async function endBearer(
   { revokedTokens }: SessionContext,
-  { token, claims: { iat, exp } }: SentBearer,
+  { token, login: { claims } }: SentBearer,
   { user }: LoginFacts,
   signal: AbortSignal,
 ): Promise<void> {
-  await revokedTokens.endBearer({ name: bearerRevocation(token), iat, exp }, { user }, signal);
+  await revokedTokens.endBearer({ name: bearerRevocation(token), iat: claims.iat, exp: claims.exp }, { user }, signal);
 }

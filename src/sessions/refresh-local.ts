@@ -37,7 +37,7 @@ export class LocalRenewal {
     if (shared === undefined) return abortable(this.#begin(key, sealed, origin), signal);
     const payload = await abortable(shared, signal);
     // What was given a moment ago may have been ended since.
-    const refusal = accountState.refusalOfLogin(sealed.login);
+    const refusal = accountState.refusalOfLogin(sealed.login, sealed.issuer);
     if (refusal !== undefined) throw refusal;
     return payload;
   }
@@ -51,47 +51,45 @@ export class LocalRenewal {
   }
 
   /** Goes on when the caller goes away, or the tokens that the issuer has given would be lost to all who share them. */
-  async #renew({ login, refreshToken, bearers, learnt = {} }: SealedLogin): Promise<RenewPayload> {
-    const { seals, issuers, accountState, revokedTokens, now } = this.#context;
+  async #renew(sealed: SealedLogin): Promise<RenewPayload> {
+    const { seals, accountState, revokedTokens, now } = this.#context;
+    const { login, issuer, refreshToken, bearers, learnt = {} } = sealed;
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     await accountState.whenCaughtUp({ ...login, createdAt: login.at * 1000 }, deadline);
     const seconds = now().getTime() / 1000;
     // Neither can come back, so nothing needs to be written.
     if (revokedTokens.hasLogin(login.id) || seconds >= login.expiresAt) throw noLongerCounts(revoked);
-    const refusal = accountState.refusalOfLogin(login);
-    if (refusal !== undefined) return this.#end(login, refreshToken, refusal);
+    const refusal = accountState.refusalOfLogin(login, issuer);
+    if (refusal !== undefined) return this.#end(sealed, refreshToken, refusal);
     if (refreshToken === undefined) throw notRenewable();
     let tokens: RenewedTokens;
     try {
-      tokens = await abortable(
-        issuers.of(login).tokens.renew(refreshToken, { iss: login.iss, sub: login.sub, learnt }, deadline),
-        deadline,
-      );
+      tokens = await abortable(issuer.tokens.renew(refreshToken, { iss: login.iss, sub: login.sub, learnt }, deadline), deadline);
     } catch (error) {
-      if (error instanceof FatalRefresh) return this.#end(login, error.refreshToken, refusedBy(error));
+      if (error instanceof FatalRefresh) return this.#end(sealed, error.refreshToken, refusedBy(error));
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const late = accountState.refusalOfLogin(login) ?? (await renewedTokensRefusal(this.#context, login, tokens, deadline));
-    if (late !== undefined) return this.#end(login, tokens.refreshToken, late);
+    const late = accountState.refusalOfLogin(login, issuer) ?? (await renewedTokensRefusal(this.#context, sealed, tokens, deadline));
+    if (late !== undefined) return this.#end(sealed, tokens.refreshToken, late);
     const end = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
-    if (end <= seconds) return this.#end(login, tokens.refreshToken, nothingUsable());
+    if (end <= seconds) return this.#end(sealed, tokens.refreshToken, nothingUsable());
     try {
-      const handedOut = issuers.of(login).bearers.handOut({ ...tokens, bearerExpiresAt: end });
-      return localPayload(handedOut, await seals.write(login, handedOut, bearers));
+      const handedOut = issuer.bearers.handOut({ ...tokens, bearerExpiresAt: end });
+      return localPayload(handedOut, await seals.write(sealed, handedOut, bearers));
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 401) return this.#end(login, tokens.refreshToken, error);
+      if (error instanceof StatusError && error.status.code === 401) return this.#end(sealed, tokens.refreshToken, error);
       throw error;
     }
   }
 
   /** Never returns. The login is over, with all seals of it: the next request with one asks the issuer nothing. */
-  async #end(login: LoginFacts, refreshToken: string | undefined, error: StatusError): Promise<never> {
-    const { revokedTokens, issuers, log } = this.#context;
+  async #end({ login, issuer }: SealedLogin, refreshToken: string | undefined, error: StatusError): Promise<never> {
+    const { revokedTokens, log } = this.#context;
     const ended = { ...login, expiresAt: new Date(login.expiresAt * 1000) };
     await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.warn({ err: failure }, 'the end of a login could not be recorded');
     });
-    await issuers.discard(login, refreshToken);
+    if (refreshToken !== undefined) await issuer.discard(refreshToken);
     throw error;
   }
 

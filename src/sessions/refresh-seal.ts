@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
+import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { LearntClaims } from '../issuer/tokens.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
@@ -18,7 +19,7 @@ const marked = /^atr\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.*)$/;
 const maxRemembered = 4;
 
 /** What a caller keeps who keeps the tokens (docs/contract/login.md), and cannot read. */
-export interface SealedLogin {
+interface SealContent {
   readonly login: LoginFacts;
   /** Of the issuer; missing if it gave none. */
   readonly refreshToken?: string;
@@ -28,7 +29,12 @@ export interface SealedLogin {
   readonly learnt?: LearntClaims;
 }
 
-const sealedLogin = z.object({
+/** The content of a seal, and the issuer whose seal it is. */
+export interface SealedLogin extends SealContent {
+  readonly issuer: Issuer;
+}
+
+const sealContent = z.object({
   login: loginFactsSchema,
   refreshToken: z.string().exactOptional(),
   bearers: z.array(z.object({ name: z.string(), iat: z.number(), exp: z.number() })),
@@ -39,26 +45,26 @@ const sealedLogin = z.object({
 export class RefreshSeals {
   readonly #services: Pick<Services, 'log' | 'now'>;
   readonly #issuers: Issuers;
-  /** By issuer. */
-  readonly #seals: ReadonlyMap<string, Seal>;
+  readonly #seals: ReadonlyMap<Issuer, Seal>;
 
   constructor(services: Pick<Services, 'keyRing' | 'log' | 'now'>, issuers: Issuers) {
     this.#services = services;
     this.#issuers = issuers;
     // Of another issuer or client it opens nothing: whose login it is would not be known.
     const sealOf = ({ issuer, clientID }: IssuerSettings) => services.keyRing.sealFor(JSON.stringify(['refresh token', issuer, clientID]));
-    this.#seals = new Map(Array.from(issuers.all(), ({ settings }) => [settings.issuer, sealOf(settings)]));
+    this.#seals = new Map(Array.from(issuers.all(), (issuer) => [issuer, sealOf(issuer.settings)]));
   }
 
   /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<SealedLogin | undefined> {
     const { id, sealed = text } = marked.exec(text)?.groups ?? {};
     if (!form.test(sealed)) return undefined;
-    const iss = id === undefined ? undefined : (this.#issuers.named(id)?.settings.issuer ?? '');
-    const seals = iss === undefined ? [...this.#seals.values()] : [this.#seals.get(iss)];
-    for (const seal of seals) {
-      const opened = await seal?.open(sealed);
-      if (opened !== undefined) return sealedLogin.safeParse(JSON.parse(opened)).data;
+    for (const [issuer, seal] of this.#seals) {
+      if (id !== undefined && issuer !== this.#issuers.named(id)) continue;
+      const opened = await seal.open(sealed);
+      if (opened === undefined) continue;
+      const content = sealContent.safeParse(JSON.parse(opened)).data;
+      return content && { ...content, issuer };
     }
     return undefined;
   }
@@ -69,14 +75,18 @@ export class RefreshSeals {
    * @param before what was handed out in the same login
    * @throws StatusError 503 while there is no key
    */
-  async write(login: LoginFacts, tokens: TokenSet | RenewedTokens, before: readonly HandedOut[] = []): Promise<string> {
+  async write(
+    { login, issuer }: Pick<SealedLogin, 'login' | 'issuer'>,
+    tokens: TokenSet | RenewedTokens,
+    before: readonly HandedOut[] = [],
+  ): Promise<string> {
     const bearers = this.#remembered(tokens, before);
     const { refreshToken } = tokens;
-    if (refreshToken === undefined) return this.#write({ login, bearers });
+    if (refreshToken === undefined) return this.#write(issuer, { login, bearers });
     const learnt = learntIn(tokens);
-    const { [this.#issuers.of(login).settings.claims.groups]: _groups, ...withoutGroups } = learnt;
+    const { [issuer.settings.claims.groups]: _groups, ...withoutGroups } = learnt;
     for (const kept of [learnt, withoutGroups]) {
-      const whole = this.#write({ login, bearers, refreshToken, ...(Object.keys(kept).length > 0 && { learnt: kept }) });
+      const whole = this.#write(issuer, { login, bearers, refreshToken, ...(Object.keys(kept).length > 0 && { learnt: kept }) });
       if (whole.length <= maxSealLength) return whole;
     }
     // Logout works without it, renewal does not: then it is of no use to anyone.
@@ -84,15 +94,14 @@ export class RefreshSeals {
       { length: refreshToken.length },
       'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
     );
-    await this.#issuers.discard(login, refreshToken);
-    return this.#write({ login, bearers });
+    await issuer.discard(refreshToken);
+    return this.#write(issuer, { login, bearers });
   }
 
-  #write(content: SealedLogin): string {
-    const { iss } = content.login;
-    const seal = this.#seals.get(iss);
-    if (seal === undefined) throw new Error('a login of an issuer that there is not');
-    const { id, isOneOfSeveral } = this.#issuers.of({ iss }).settings;
+  #write(issuer: Issuer, content: SealContent): string {
+    const seal = this.#seals.get(issuer);
+    if (seal === undefined) throw new Error('the issuer of the login is not configured');
+    const { id, isOneOfSeveral } = issuer.settings;
     return `${isOneOfSeveral ? `atr.${id}.` : ''}${seal.seal(JSON.stringify(content))}`;
   }
 

@@ -114,17 +114,20 @@ export class SessionRenewal {
 
   async #exchange(session: Session, id: string, takesNewHandle: boolean): Promise<Session> {
     const { issuers, accountState, now, sessions } = this.#context;
-    const { row, secrets } = session;
+    const { row, secrets, verified } = session;
+    if (verified === undefined) throw sessionEnded();
     const deadline = AbortSignal.timeout(issuerTimeoutMs);
     let tokens: TokenSet;
     try {
-      tokens = await abortable(issuers.of(secrets.login).tokens.refresh(secrets.tokens, deadline), deadline);
+      tokens = await abortable(verified.issuer.tokens.refresh(secrets.tokens, deadline), deadline);
     } catch (error) {
       if (error instanceof FatalRefresh) return this.#end({ row, secrets }, error.refreshToken, sessionEnded(error));
       await this.#giveUp(row, id);
       throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
     }
-    const refused = accountState.refusalOfSession(session) ?? (await renewedTokensRefusal(this.#context, secrets.login, tokens, deadline));
+    const refused =
+      accountState.refusalOfSession(session) ??
+      (await renewedTokensRefusal(this.#context, { login: secrets.login, issuer: verified.issuer }, tokens, deadline));
     if (refused !== undefined) return this.#end({ row, secrets }, tokens.refreshToken, refused);
     const renewed = {
       ...secrets,
@@ -167,7 +170,7 @@ export class SessionRenewal {
   }
 
   /** Never returns. */
-  async #end({ row, secrets }: Omit<Session, 'bearerHash'>, refreshToken: string | undefined, error: Error): Promise<never> {
+  async #end({ row, secrets }: Pick<Session, 'row' | 'secrets'>, refreshToken: string | undefined, error: Error): Promise<never> {
     const { store, issuers, log } = this.#context;
     await store.remove(row, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.error({ err: failure }, 'a session that is over could not be deleted');

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { StatusError } from '../api/status.ts';
-import { identityOf, loginOf } from '../issuer/claims.ts';
+import type { Issuer } from '../issuer/issuer.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
+import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
@@ -12,21 +13,28 @@ interface Renewed {
   bearer?: string | undefined;
 }
 
-type RenewalContext = Pick<SessionContext, 'issuers' | 'accountState' | 'identify'>;
+type RenewalContext = Pick<SessionContext, 'accountState' | 'identify'>;
+
+/** A login, and the issuer that renews its tokens. */
+interface RenewedLogin {
+  login: LoginFacts;
+  issuer: Issuer;
+}
 
 /**
- * Whether renewed tokens are still those of the login (docs/contract/login.md): the 401 to throw, or undefined. The issuer may give a
- * person another name, and the `sub` stays; what ends the access of the one or the other person would then miss these tokens.
+ * Returns the 401 to throw if renewed tokens are no longer those of the login (docs/contract/login.md). The issuer may give a user another
+ * name, and the `sub` stays: a revocation by either name would then miss these tokens.
  */
 export async function renewedTokensRefusal(
   context: RenewalContext,
-  login: LoginFacts,
+  { login, issuer }: RenewedLogin,
   { claims, bearer }: Renewed,
   signal: AbortSignal,
 ): Promise<StatusError | undefined> {
   if (claims === undefined) return undefined;
+  const verified = new VerifiedLogin(issuer, claims);
   try {
-    const why = differenceIn(context, login, claims) ?? (await differenceAtAPIServer(context, login, bearer, signal));
+    const why = differenceIn(context, login, verified) ?? (await differenceAtAPIServer(context, { login, issuer }, bearer, signal));
     return why === undefined ? undefined : sessionEnded(new Error(why));
   } catch (error) {
     if (error instanceof StatusError && error.status.code === 401) return error;
@@ -34,29 +42,23 @@ export async function renewedTokensRefusal(
   }
 }
 
-function differenceIn(
-  { issuers, accountState }: RenewalContext,
-  { iss, claimedName, userUID }: LoginFacts,
-  claims: VerifiedClaims,
-): string | undefined {
-  const { settings } = issuers.of({ iss });
-  if (identityOf(claims, settings).name !== claimedName) return 'the renewed tokens are for another user name';
-  if (userUID !== undefined && accountState.find(loginOf(claims, settings), claims)?.uid !== userUID)
-    return 'the renewed tokens lead to another record';
+function differenceIn({ accountState }: RenewalContext, { claimedName, userUID }: LoginFacts, verified: VerifiedLogin): string | undefined {
+  if (verified.identity.name !== claimedName) return 'the renewed tokens are for another user name';
+  if (userUID !== undefined && accountState.find(verified)?.uid !== userUID) return 'the renewed tokens lead to another record';
   return undefined;
 }
 
 /** Where the API server sees the tokens, it decides the name. While it is out of reach, or does not take them, the claims decide. */
 async function differenceAtAPIServer(
-  { issuers, identify }: RenewalContext,
-  { iss, subjectName }: LoginFacts,
+  { identify }: RenewalContext,
+  { login, issuer }: RenewedLogin,
   token: string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!issuers.of({ iss }).settings.isForwarded || token === undefined) return undefined;
+  if (!issuer.settings.isForwarded || token === undefined) return undefined;
   try {
     const { identity } = await identify({ token, hash: hash('sha256', token) }, signal);
-    return identity.name === subjectName ? undefined : 'the API server takes the renewed tokens for another user';
+    return identity.name === login.subjectName ? undefined : 'the API server takes the renewed tokens for another user';
   } catch (error) {
     if (error instanceof StatusError || signal.aborted) return undefined;
     throw error;

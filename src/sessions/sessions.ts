@@ -147,7 +147,7 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | '
     cookie,
     crossSite: crossSiteRule(origin, config.server.corsOrigins),
     store,
-    sessions: new BrowserSessions(services, store, cookie),
+    sessions: new BrowserSessions(services, { store, cookie, issuers }),
     revokedTokens,
     accountState: new AccountState(services, issuers, { accounts, localGroups, revokedTokens, sessions: store.collection.cache }),
     seals: new RefreshSeals(services, issuers),
@@ -169,7 +169,7 @@ async function keepSession(
     if (session === undefined) return undefined;
     const { tokens } = session.secrets;
     const login = successorOf(session.secrets.login, { now: now(), absoluteMs: config.login.session.absolute });
-    if (tokens.refreshToken !== undefined && context.issuers.of(login).settings.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
+    if (tokens.refreshToken !== undefined && session.verified?.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
     return await beginSession(context, ctx, { tokens, login }, signal);
   } catch (error) {
     log.warn({ err: error }, 'the session of a user who ended all others could not be kept');

@@ -13,6 +13,14 @@ const walksSchema = z.record(
 /** Changes of a few calls need no new table. */
 const tolerance = 0.1;
 
+/** Values that a request must derive again, because time has passed or another login was made. */
+const further: Record<string, Record<string, number>> = {
+  // Before the exchange, after it, and for the claims of the new tokens.
+  refresh: { account: 3 },
+  // The callback opens the new session, and reads the record again when the API server has named the user.
+  callback: { issuer: 2, subject: 2, account: 2 },
+};
+
 /** Figures of `docs/architecture.md` by the name of the request. */
 function documented(): Record<string, number[]> {
   const rows = readFileSync(new URL('docs/architecture.md', root), 'utf8').matchAll(/^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \|/gm);
@@ -26,6 +34,11 @@ describe('walks of requests', () => {
     const script = fileURLToPath(new URL('scripts/walks.ts', root));
     const { stdout } = await promisify(execFile)(process.execPath, [script, '--json']);
     walks = walksSchema.parse(JSON.parse(stdout));
+  });
+
+  it('derive issuer, identity, subject and account once', () => {
+    for (const [name, { derived }] of Object.entries(walks))
+      for (const [value, count] of Object.entries(derived)) expect(count, `${name}: ${value}`).to.be.at.most(further[name]?.[value] ?? 1);
   });
 
   it('agree with the table of docs/architecture.md', () => {
