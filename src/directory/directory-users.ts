@@ -11,10 +11,11 @@ import type { StoredUsers } from '../users/record/controller.ts';
 import { createdByAnnotation, labelsToChange, userLabels } from '../users/record/labels.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
-import { phaseOf, phaseStatus } from '../users/record/phase.ts';
+import { phaseOf } from '../users/record/phase.ts';
 import { UserRecords, untilUncontested } from '../users/record/records.ts';
 import { userApiVersion } from '../users/record/resource.ts';
 import { readUser } from '../users/record/schema.ts';
+import { UserStatusWriter } from '../users/status.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
@@ -37,6 +38,7 @@ export class DirectoryUsers {
   readonly #accounts: AccountLookup;
   readonly #seen: SeenRecords;
   readonly #written: UserRecords;
+  readonly #status: UserStatusWriter;
   #newest = '';
 
   constructor(services: Services, accounts: AccountLookup, seen: SeenRecords) {
@@ -44,6 +46,7 @@ export class DirectoryUsers {
     this.#accounts = accounts;
     this.#seen = seen;
     this.#written = new UserRecords(services.client);
+    this.#status = new UserStatusWriter(services);
   }
 
   /** What would become of a user, by what is seen. */
@@ -132,9 +135,7 @@ export class DirectoryUsers {
     const phase = phaseOf(account, now(), idleDays);
     // Whole, so that nothing is left to write for who keeps the states of users.
     const conditions = conditionsOf({ object: changed, user, account, phase }, now());
-    return this.#note(
-      await this.#written.patch(object, { status: { ...told, conditions, ...phaseStatus(changed, now(), idleDays) } }, signal),
-    );
+    return this.#note(await this.#status.patchVersion(object, { ...told, conditions }, signal));
   }
 
   #note(written: KubernetesObject | undefined): KubernetesObject | undefined {

@@ -51,7 +51,7 @@ interface IdentityNeeds {
   localGroups: LocalGroupLookup;
   passwordCheck: Pick<PasswordCheck, 'check'>;
   knownBrowsers: KnownBrowsers;
-  passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  passwordChange: Pick<PasswordChange, 'change'>;
   notices: Pick<Notices, 'remove'>;
   /** Undefined where they are turned off. */
   factors: SecondFactors | undefined;

@@ -18,6 +18,7 @@ import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/loc
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { Notice } from '../users/record/notice.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
+import { UserStatusWriter } from '../users/status.ts';
 import { resultOf } from './account.ts';
 import type { Challenges } from './challenges.ts';
 import { codesPage, factorPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
@@ -38,7 +39,7 @@ export interface StepParts {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   knownBrowsers: Pick<KnownBrowsers, 'find' | 'remember'>;
-  passwordChange: Pick<PasswordChange, 'change' | 'writeStatus'>;
+  passwordChange: Pick<PasswordChange, 'change'>;
   notices: Pick<Notices, 'remove'>;
   progress: LoginProgress;
   /** Undefined where they are turned off. */
@@ -252,10 +253,10 @@ async function setUp(parts: StepParts, visit: Visit, proved: Proved, wanted: Wan
 }
 
 /** Counted from the first login under the rule. */
-async function dueTimeOf({ services, accounts, passwordChange }: StepParts, account: Account): Promise<Date> {
+async function dueTimeOf({ services, accounts }: StepParts, account: Account): Promise<Date> {
   if (account.factorsDue !== undefined) return new Date(account.factorsDue * 1000);
   const due = new Date(services.now().getTime() + services.config.login.factors.grace);
-  const { metadata } = await passwordChange.writeStatus(account, { factorsDueTime: timestamp(due) });
+  const { metadata } = await new UserStatusWriter(services).patch(account, { factorsDueTime: timestamp(due) });
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, requestScope().signal);
   return due;
 }

@@ -8,6 +8,7 @@ import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
+import { UserStatusWriter } from '../users/status.ts';
 import { auditReasons, type LinkKind, refusalOf } from './link.ts';
 import type { Links, MadeLink } from './links.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -17,7 +18,7 @@ import { hasAddress, isMailSet, sendMail } from './mailer.ts';
 export interface LinkMailNeeds {
   links: Pick<Links, 'make' | 'rules'>;
   accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
-  passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
+  passwordChange: Pick<PasswordChange, 'stateOf'>;
   /** What the installation is called. */
   title: () => string;
 }
@@ -97,16 +98,12 @@ export class LinkMail {
   /** Written before the mail goes, by compare-and-swap, so that one of many requests on many replicas sends one. */
   async #note(account: Account): Promise<boolean> {
     const now = this.#services.now();
-    let isDue = true;
-    await this.#needs.passwordChange
-      .writeStatus(account, { lastMailTime: timestamp(now) }, async (object) => {
-        const last = Date.parse(readUser(object).status?.lastMailTime ?? '');
-        isDue = Number.isNaN(last) || last + pauseMs <= now.getTime();
-        return isDue;
-      })
-      .catch((error: unknown) => {
-        if (isDue) throw error;
-      });
+    let isDue = false;
+    await new UserStatusWriter(this.#services).patch(account, (object) => {
+      const last = Date.parse(readUser(object).status?.lastMailTime ?? '');
+      isDue = Number.isNaN(last) || last + pauseMs <= now.getTime();
+      return isDue ? { lastMailTime: timestamp(now) } : undefined;
+    });
     return isDue;
   }
 

@@ -1,9 +1,10 @@
 /** One-time links of local users: forgotten password, invitation. */
-import { StatusError } from '../api/status.ts';
+import { conflict, StatusError } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
+import { userResource } from '../users/record/resource.ts';
 import { isCurrent, type Link, type LinkKind, type LinkRules, linksEndAt, openLink, sealLink } from './link.ts';
 
 export interface MadeLink {
@@ -74,9 +75,11 @@ export class Links {
     if (state === undefined || !isCurrent(link, state, this.rules())) return false;
     const status = { linksNotBefore: linksEndAt(state, this.#services.now()), ...noMisses };
     try {
-      await passwordChange.endAccess(link, status, async (object) => {
+      await passwordChange.endAccess(link, async (object) => {
         const now = await passwordChange.stateOf(link);
-        return isCurrent(link, { object, stored: now?.stored }, this.rules());
+        if (!isCurrent(link, { object, stored: now?.stored }, this.rules()))
+          throw conflict(userResource, link.name, 'the link is no longer valid');
+        return status;
       });
       return true;
     } catch (error) {

@@ -9,6 +9,7 @@ import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { isSelf } from '../users/record/subject-name.ts';
+import { UserStatusWriter } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
 import type { LinkMail } from './link-mail.ts';
@@ -21,7 +22,7 @@ export interface LinkServiceNeeds {
   linkMail: Pick<LinkMail, 'send' | 'stop'>;
   accounts: AccountLookup;
   rights: SubjectRights;
-  passwordChange: Pick<PasswordChange, 'stateOf' | 'writeStatus'>;
+  passwordChange: Pick<PasswordChange, 'stateOf'>;
   /** Whether the user can set up a second factor; undefined where they are off. */
   mayEnrol: ((account: Account) => boolean) | undefined;
 }
@@ -63,7 +64,7 @@ export class LinkService {
   async end(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
     const account = await this.#require(name, 'delete', caller, signal);
     const state = await this.#stateOf(account);
-    await this.#needs.passwordChange.writeStatus(account, { linksNotBefore: linksEndAt(state, this.#services.now()) });
+    await new UserStatusWriter(this.#services).patch(account, { linksNotBefore: linksEndAt(state, this.#services.now()) });
     return account;
   }
 

@@ -11,11 +11,11 @@ import type { SessionContext } from '../sessions/context.ts';
 import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
 import type { SessionRow } from '../sessions/record.ts';
 import type { Notices } from '../users/logins/notices.ts';
-import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/resource.ts';
 import { isNamedByLogin, subjectNamesOf } from '../users/record/subject-name.ts';
+import { UserStatusWriter } from '../users/status.ts';
 import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
 
 const deletionsAtOnce = 10;
@@ -56,11 +56,6 @@ function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAcco
   ];
 }
 
-export interface UnlinkNeeds {
-  passwordChange: Pick<PasswordChange, 'writeStatus'>;
-  notices: Pick<Notices, 'add'>;
-}
-
 /**
  * Takes a linked account from its user; what it has opened ends first, so that a second try completes what was interrupted.
  *
@@ -68,7 +63,7 @@ export interface UnlinkNeeds {
  */
 export async function unlink(
   context: SessionContext,
-  { passwordChange, notices }: UnlinkNeeds,
+  notices: Pick<Notices, 'add'>,
   { ctx, id }: { ctx: Context; id: string },
   caller: Caller,
   signal: AbortSignal,
@@ -87,7 +82,7 @@ export async function unlink(
   // Sessions, refresh tokens and bearer tokens of that name. Once the record has forgotten the account, nothing else says that they ended.
   if (link.subjectName !== '' && !isNamedOtherwise)
     await revokedTokens.endSubject({ subjectName: link.subjectName, record: account, now: now() }, signal);
-  const { metadata } = await passwordChange.writeStatus(account, (object) => withoutSubject(object, link));
+  const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, link));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   await endSessions(context, ctx, { account, link, caller }, signal);

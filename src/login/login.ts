@@ -87,7 +87,7 @@ function loginHandlers(
         await keyRing.settled();
         return beginLink(context, flows, ctx, request, caller);
       },
-      end: (ctx, id, caller, signal) => unlink(context, { passwordChange, notices }, { ctx, id }, caller, signal),
+      end: (ctx, id, caller, signal) => unlink(context, notices, { ctx, id }, caller, signal),
     },
   };
 }

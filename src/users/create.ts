@@ -17,6 +17,7 @@ import { recordName } from './record/name.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
 import { userApiVersion, userKind, userResource } from './record/resource.ts';
 import { localSubjectName } from './record/subject-name.ts';
+import { UserStatusWriter } from './status.ts';
 import { type NewUser, nameViolations, newUserBody } from './user-body.ts';
 
 interface CreateRequest {
@@ -33,11 +34,13 @@ export class UserCreator {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
+  readonly #status: UserStatusWriter;
 
   constructor(context: UsersContext) {
     this.#context = context;
     this.#records = new UserRecords(context.services.client);
     this.#secrets = new PasswordSecrets(context.services);
+    this.#status = new UserStatusWriter(context.services);
   }
 
   /**
@@ -108,14 +111,14 @@ export class UserCreator {
 
   /** The mark goes with the last write. Until then a password that has to be changed is due already. */
   async #finish(user: KubernetesObject, hash: string, signal: AbortSignal): Promise<KubernetesObject> {
-    const { services, naming, passwordChange } = this.#context;
+    const { services, naming } = this.#context;
     const time = services.now();
     const { name, uid } = user.metadata;
     const mustChangePassword = services.config.users.passwordPolicy.changeOnFirstLogin;
-    await passwordChange.writeStatus({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
+    await this.#status.patch({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
     await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
     const subjectName = localSubjectName(accountOf(user), naming);
-    return passwordChange.writeStatus(
+    return this.#status.patch(
       { name, uid },
       {
         ...(subjectName !== undefined && { subjectName }),

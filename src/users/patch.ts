@@ -20,6 +20,7 @@ import { userKind, userResource } from './record/resource.ts';
 import { isSelf } from './record/subject-name.ts';
 import { servedText } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
+import { UserStatusWriter } from './status.ts';
 import { nameViolations } from './user-body.ts';
 
 interface PatchRequest {
@@ -70,10 +71,12 @@ const own = new Set(['username', 'password', 'old_password']);
 export class UserPatcher {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
+  readonly #status: UserStatusWriter;
 
   constructor(context: UsersContext) {
     this.#context = context;
     this.#records = new UserRecords(context.services.client);
+    this.#status = new UserStatusWriter(context.services);
   }
 
   /**
@@ -267,7 +270,7 @@ export class UserPatcher {
     const status = spec.is_disabled === false ? { activatedTime: timestamp(time), ...noFailures } : {};
     let user = object;
     if (isSwitchedOff) user = await passwordChange.endAccess({ name, uid });
-    else if (requested.switches) user = await passwordChange.writeStatus({ name, uid }, status);
+    else if (requested.switches) user = await this.#status.patch({ name, uid }, status);
     if (password === undefined) return user;
     if (passwordChangedAt === undefined)
       return passwordChange.reset({ name, uid }, password, { mustChange: services.config.users.passwordPolicy.changeAfterReset });

@@ -4,8 +4,9 @@ import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { phaseOf, phaseStatus } from '../record/phase.ts';
+import { phaseOf } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
+import { type StatusMembers, UserStatusWriter } from '../status.ts';
 import { LockEnds } from './lock-ends.ts';
 import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
 
@@ -23,8 +24,6 @@ export interface Counted {
 /** A user who has proved what was asked, or why it counts no longer. */
 export type Proved = { account: Account } | { refusal: Refusal };
 
-type Status = Readonly<Record<string, unknown>>;
-
 /**
  * Counts attempts to log in on the record by compare-and-swap, before what was given is looked at, and takes them back when it was
  * right: however many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`.
@@ -33,6 +32,7 @@ export class LoginAttempts {
   readonly #services: Services;
   readonly #directories: DirectoryPasswords | undefined;
   readonly #records: UserRecords;
+  readonly #status: UserStatusWriter;
   readonly #locks: LockEnds;
 
   /** @param directories of users whose passwords a directory keeps; undefined if there are none */
@@ -40,6 +40,7 @@ export class LoginAttempts {
     this.#services = services;
     this.#directories = directories;
     this.#records = new UserRecords(services.client);
+    this.#status = new UserStatusWriter(services);
     this.#locks = new LockEnds(services);
     accounts.onChange((name) => {
       const account = accounts.get(name);
@@ -51,19 +52,15 @@ export class LoginAttempts {
   async count(
     who: { name: string; email: string },
     signal: AbortSignal,
-    further: (status: Status) => Status = () => ({}),
+    further: (status: StatusMembers) => StatusMembers = () => ({}),
   ): Promise<Counted> {
     const counted = await untilUncontested(() => this.#count(who, further, signal), signal);
     return counted ?? { refusal: 'Contested' };
   }
 
   /** Without one attempt: what was given could not be judged. @throws StatusError 503, 504 */
-  async takeBack({ name, uid }: Account, signal: AbortSignal): Promise<void> {
-    await untilUncontested(async () => {
-      const object = await this.#records.read(name, signal);
-      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return true;
-      return (await this.#writeStatus(object, withoutAttempt(statusOf(object)), signal)) && true;
-    }, signal);
+  async takeBack(account: Account, signal: AbortSignal): Promise<void> {
+    await this.#status.patchIfExists(account, (object) => withoutAttempt(statusOf(object)), signal);
   }
 
   /**
@@ -74,7 +71,7 @@ export class LoginAttempts {
    */
   async succeed(
     account: Account,
-    { isComplete, status = {} }: { isComplete: boolean; status?: Status },
+    { isComplete, status = {} }: { isComplete: boolean; status?: StatusMembers },
     signal: AbortSignal,
   ): Promise<Proved> {
     const proved = await untilUncontested(() => this.#succeed(account, { isComplete, status }, signal), signal);
@@ -84,7 +81,7 @@ export class LoginAttempts {
   /** Undefined if another writer was faster. */
   async #count(
     { name, email }: { name: string; email: string },
-    further: (status: Status) => Status,
+    further: (status: StatusMembers) => StatusMembers,
     signal: AbortSignal,
   ): Promise<Counted | undefined> {
     const found = await this.#records.read(name, signal);
@@ -99,14 +96,14 @@ export class LoginAttempts {
     if (phase !== 'Normal') return { account, refusal: phase };
     const count = countAttempt(statusOf(object), this.#services.now(), lockout);
     if (count === undefined) return { account, refusal: 'Locked' };
-    const written = await this.#writeStatus(object, { ...count, ...further(statusOf(object)) }, signal);
+    const written = await this.#status.patchVersion(object, { ...count, ...further(statusOf(object)) }, signal);
     return written && { account, isLast: count.lockedUntil !== null };
   }
 
   /** Takes the count back, and the lock with it. Undefined if another writer was faster. */
   async #succeed(
     { name, uid, sessionsNotBefore }: Account,
-    { isComplete, status }: { isComplete: boolean; status: Status },
+    { isComplete, status }: { isComplete: boolean; status: StatusMembers },
     signal: AbortSignal,
   ): Promise<Proved | undefined> {
     const object = await this.#records.read(name, signal);
@@ -117,18 +114,12 @@ export class LoginAttempts {
     // Meanwhile the password was changed: the right one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { refusal: 'WrongPassword' };
     const count = isComplete ? noFailures : withoutAttempt(statusOf(object));
-    const written = await this.#writeStatus(object, { ...count, ...status }, signal);
+    const written = await this.#status.patchVersion(object, { ...count, ...status }, signal);
     return written && { account: accountOf(written) };
   }
 
   #isJudgedHere({ connectorType, connectorID }: Account): boolean {
     return connectorType === 'local' || (connectorType === 'ldap' && this.#directories?.has(connectorID) === true);
-  }
-
-  #writeStatus(object: KubernetesObject, changes: Status, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const changed = { ...object, status: { ...statusOf(object), ...changes } };
-    const phase = phaseStatus(changed, this.#services.now(), this.#services.config.users.idleDays);
-    return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
   }
 }
 

@@ -22,10 +22,11 @@ import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../r
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { recordName, shortHash } from '../record/name.ts';
-import { type AccountPhase, phaseOf, phaseStatus } from '../record/phase.ts';
+import { type AccountPhase, phaseOf } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { userApiVersion } from '../record/resource.ts';
 import { readUser, type UserSpec, type UserStatus } from '../record/schema.ts';
+import { UserStatusWriter } from '../status.ts';
 
 /** Who has logged in, as the issuer told. */
 export interface Login {
@@ -72,12 +73,14 @@ export class LoginRecorder {
   readonly #accounts: AccountLookup;
   readonly #inUse: IssuersInUse;
   readonly #records: UserRecords;
+  readonly #status: UserStatusWriter;
 
   constructor(services: Services, accounts: AccountLookup, inUse: IssuersInUse = { external: new Set(), hasEmbedded: false }) {
     this.#services = services;
     this.#accounts = accounts;
     this.#inUse = inUse;
     this.#records = new UserRecords(services.client);
+    this.#status = new UserStatusWriter(services);
   }
 
   /**
@@ -111,13 +114,17 @@ export class LoginRecorder {
   async #takenBack({ account, isNewSubject, isNew }: Recording, { subject }: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     if (subject === undefined || !isNewSubject) return undefined;
     if (this.#accounts.ofIssuerSubject(subject).every(({ name }) => name === account.name)) return undefined;
-    await untilUncontested(async () => {
-      const object = await this.#records.read(account.name, signal);
-      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== account.uid) return 'gone';
-      if (isNew) return (await this.#records.remove(object.metadata, signal)) || undefined;
-      return this.#records.patch(object, { status: withoutSubject(object, subject) }, signal);
-    }, signal);
+    if (isNew) await this.#remove(account, signal);
+    else await this.#status.patchIfExists(account, (object) => withoutSubject(object, subject), signal);
     return { outcome: 'refused', reason: 'AddressChanged', account: undefined };
+  }
+
+  async #remove({ name, uid }: Account, signal: AbortSignal): Promise<void> {
+    await untilUncontested(async () => {
+      const object = await this.#records.read(name, signal);
+      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return true;
+      return (await this.#records.remove(object.metadata, signal)) || undefined;
+    }, signal);
   }
 
   /** Undefined if another writer was faster. */
@@ -173,9 +180,7 @@ export class LoginRecorder {
     const recorded = groups && { groups: recordedGroups(groups) };
     const isIt = (known: Partial<Subject>) => known.issuer === issuer && known.sub === sub;
     const subjects = (old.subjects ?? []).map((known) => (isIt(known) ? { ...known, subjectName, ...recorded } : known));
-    const told = { subjects, lastLoginTime: timestamp(time) };
-    const phase = phaseStatus({ ...object, status: { ...old, ...told } }, time, this.#services.config.users.idleDays);
-    const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
+    const written = await this.#status.patchVersion(object, { subjects, lastLoginTime: timestamp(time) }, signal);
     return written && { outcome: 'recorded', account: accountOf(written) };
   }
 
@@ -195,9 +200,7 @@ export class LoginRecorder {
       lastLoginTime: timestamp(time),
       ...(isFirst && { activatedTime: timestamp(time) }),
     };
-    const status = { ...old, ...told };
-    const phase = phaseStatus({ ...object, status }, time, this.#services.config.users.idleDays);
-    const written = await this.#records.patch(object, { status: { ...told, ...phase } }, signal);
+    const written = await this.#status.patchVersion(object, told, signal);
     const isNewSubject = subject !== undefined && told.subjects !== old.subjects;
     return written && { outcome: 'recorded', account: accountOf(written), isNewSubject };
   }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { partsOf } from '../../api/reader.ts';
-import { conflict, StatusError, serviceUnavailable } from '../../api/status.ts';
+import { conflict, StatusError } from '../../api/status.ts';
 import { unending } from '../../kubernetes/abortable.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { noFailures } from '../logins/lockout.ts';
 import { type Account, accountOf } from '../record/account.ts';
-import { phaseOf, phaseStatus } from '../record/phase.ts';
-import { UserRecords, untilUncontested } from '../record/records.ts';
+import { phaseOf } from '../record/phase.ts';
+import { UserRecords } from '../record/records.ts';
 import { userResource } from '../record/resource.ts';
+import { type StatusMembers, type UserReference, UserStatusWriter } from '../status.ts';
 import type { Passwords } from './passwords.ts';
 import { type PasswordProblem, passwordProblems } from './policy.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
@@ -42,11 +42,6 @@ interface Replacement {
   isWanted?: (object: KubernetesObject) => Promise<boolean>;
 }
 
-/** What is to be written, or how it follows from the version that is replaced; that may refuse. */
-export type StatusChange = Record<string, unknown> | ((object: KubernetesObject) => Record<string, unknown>);
-
-const changesOf = (change: StatusChange, object: KubernetesObject) => (typeof change === 'function' ? change(object) : change);
-
 /** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
 const signal = unending;
 
@@ -56,12 +51,14 @@ export class PasswordChange {
   readonly #passwords: Passwords;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
+  readonly #status: UserStatusWriter;
 
   constructor(services: Services, passwords: Passwords) {
     this.#services = services;
     this.#passwords = passwords;
     this.#records = new UserRecords(services.client);
     this.#secrets = new PasswordSecrets(services);
+    this.#status = new UserStatusWriter(services);
   }
 
   /**
@@ -142,48 +139,20 @@ export class PasswordChange {
   }
 
   /**
-   * Ends all sessions and tokens of the user, with what else is to be written into the status; resolves when new ones count.
+   * Ends all sessions and tokens of the user, and changes the status in the same write. Resolves when new sessions and tokens are valid.
    *
-   * @param isWanted as for `writeStatus`
-   * @throws StatusError 409, 503, 504
+   * @throws StatusError 409 if the user has been deleted, 503, 504
    */
   async endAccess(
-    user: { name: string; uid: string },
-    status: StatusChange = {},
-    isWanted?: (object: KubernetesObject) => Promise<boolean>,
-  ): Promise<KubernetesObject> {
+    user: UserReference,
+    change: StatusMembers | ((object: KubernetesObject) => StatusMembers | Promise<StatusMembers>) = {},
+  ) {
     const since = nextSecond(this.#services.now());
-    const written = await this.writeStatus(
-      user,
-      (object) => ({ ...changesOf(status, object), sessionsNotBefore: timestamp(since) }),
-      isWanted,
-    );
+    const written = await this.#status.patch(user, async (object) => ({
+      ...(typeof change === 'function' ? await change(object) : change),
+      sessionsNotBefore: timestamp(since),
+    }));
     await this.#until(since);
-    return written;
-  }
-
-  /**
-   * Merges into the status, with the phase that follows.
-   *
-   * @param isWanted asked between reading and writing, so that what it says holds for the version that is replaced
-   * @throws StatusError 409 if the user is gone or it is no longer wanted, 503, 504
-   */
-  async writeStatus(
-    { name, uid }: { name: string; uid: string },
-    change: StatusChange,
-    isWanted: (object: KubernetesObject) => Promise<boolean> = async () => true,
-  ): Promise<KubernetesObject> {
-    const written = await untilUncontested(async () => {
-      const object = await this.#records.read(name, signal);
-      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid)
-        throw conflict(userResource, name, 'the user was deleted meanwhile');
-      if (!(await isWanted(object))) throw conflict(userResource, name, 'the password was changed meanwhile');
-      const changes = changesOf(change, object);
-      const status = { ...partsOf(object).status, ...changes };
-      const phase = phaseStatus({ ...object, status }, this.#services.now(), this.#services.config.users.idleDays);
-      return this.#records.patch(object, { status: { ...changes, ...phase } }, signal);
-    }, signal);
-    if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     return written;
   }
 
@@ -198,12 +167,15 @@ export class PasswordChange {
   ): Promise<KubernetesObject> {
     const ended = { sessionsNotBefore: timestamp(nextSecond(this.#services.now())) };
     // Before the hash: the password that one user has set for another must never count without the duty to change it.
-    await this.writeStatus(user, { ...ended, ...(mustChange && { mustChangePassword: true }) }, isWanted);
+    await this.#status.patch(user, async (object) => {
+      if (!((await isWanted?.(object)) ?? true)) throw conflict(userResource, user.name, 'the password was changed meanwhile');
+      return { ...ended, ...(mustChange && { mustChangePassword: true }) };
+    });
     const since = nextSecond(this.#services.now());
     await write(since);
     const time = timestamp(since);
     const changed = { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange };
-    const written = await this.writeStatus(user, { ...changed, ...further });
+    const written = await this.#status.patch(user, { ...changed, ...further });
     await this.#until(since);
     return written;
   }

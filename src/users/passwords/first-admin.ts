@@ -9,10 +9,10 @@ import { timestamp } from '../../kubernetes/timestamp.ts';
 import { accountOf } from '../record/account.ts';
 import { createdByAnnotation, userLabels } from '../record/labels.ts';
 import { recordName } from '../record/name.ts';
-import { phaseStatus } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { userApiVersion } from '../record/resource.ts';
 import { localSubjectName, type SubjectNaming } from '../record/subject-name.ts';
+import { UserStatusWriter } from '../status.ts';
 import { Passwords } from './passwords.ts';
 import { passwordProblems, problemText } from './policy.ts';
 import { PasswordSecrets } from './secret.ts';
@@ -45,6 +45,7 @@ interface Work extends FirstAdminOptions {
   /** Of the record. */
   readonly name: string;
   readonly records: UserRecords;
+  readonly status: UserStatusWriter;
   readonly hashes: PasswordSecrets;
   readonly told: KeySecret;
   readonly signal: AbortSignal;
@@ -75,7 +76,9 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     );
   const signal = unending;
   const told = new KeySecret(client, namespace, secretName);
-  const work = { ...options, name, records: new UserRecords(client), hashes: new PasswordSecrets(options), told, signal };
+  const records = new UserRecords(client);
+  const status = new UserStatusWriter({ ...options, now: () => client.serverClock.now() });
+  const work = { ...options, name, records, status, hashes: new PasswordSecrets(options), told, signal };
   try {
     const outcome = await untilUncontested(() => attempt(work), signal);
     if (outcome === undefined) throw new FirstAdminError(`the user ${email} is being written all the time`);
@@ -87,7 +90,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
 
 /** Undefined if another writer was faster. */
 async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
-  const { email, name, records, hashes, told, signal } = work;
+  const { email, name, records, status, hashes, told, signal } = work;
   const before = await told.read(signal);
   if (before !== undefined && !isAbout(work, before.entries)) return 'another';
   const found = await records.read(name, signal);
@@ -99,7 +102,7 @@ async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   checkAdmin(work, user);
   const owner = { name, uid: user.metadata.uid };
   if (await hashes.read(owner, signal)) return 'exists';
-  if ((await records.patch(user, { status: newStatus(work, user) }, signal)) === undefined) return undefined;
+  if ((await status.patchVersion(user, newStatus(work, user), signal)) === undefined) return undefined;
   const hash = await new Passwords().hash(await passwordToSet(work));
   if (await hashes.create({ user: owner, hash, changedAt: work.client.serverClock.now() }, signal)) return 'created';
   if (await hashes.read(owner, signal)) return 'exists';
@@ -113,16 +116,15 @@ function newAdmin({ email, displayName, name }: Work) {
   return { apiVersion: userApiVersion, kind: 'User', metadata: { name, labels: userLabels(spec), annotations }, spec };
 }
 
-function newStatus({ client, config, naming, password }: Work, user: KubernetesObject): Record<string, unknown> {
+function newStatus({ client, naming, password }: Work, user: KubernetesObject): Record<string, unknown> {
   const now = client.serverClock.now();
   const subjectName = localSubjectName(accountOf(user), naming);
-  const told = {
+  return {
     ...(subjectName !== undefined && { subjectName }),
     activatedTime: timestamp(now),
     passwordChangedTime: timestamp(now),
     mustChangePassword: password === undefined,
   };
-  return { ...told, ...phaseStatus({ ...user, status: told }, now, config.users.idleDays) };
 }
 
 /** The one given, or the one that the Secret tells of, which is made if there is none. */

@@ -5,6 +5,7 @@ import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
+import { UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
 import { conditionsOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-user-tokens.ts';
@@ -44,6 +45,7 @@ export class UsersController implements Term {
   readonly #users: StoredUsers;
   readonly #naming: SubjectNaming;
   readonly #records: UserRecords;
+  readonly #status: UserStatusWriter;
   readonly #controller: Controller;
   readonly #deleted: DeletedUsers;
   #forgetGone: () => void = () => undefined;
@@ -53,6 +55,7 @@ export class UsersController implements Term {
     this.#users = users;
     this.#naming = naming;
     this.#records = new UserRecords(services.client);
+    this.#status = new UserStatusWriter(services);
     this.#deleted = new DeletedUsers(services, naming);
     this.#controller = new Controller(services, { name: 'atrium-user-states', workers, delayMs, begin: () => this });
     const changed: Source = {
@@ -111,7 +114,7 @@ export class UsersController implements Term {
     };
     const status = changedStatus(object.status, wanted);
     if (status !== undefined) {
-      if ((await this.#records.patch(labelled, { status }, signal)) === undefined) return 'again';
+      if ((await this.#status.patchVersion(labelled, status, signal)) === undefined) return 'again';
       await this.#report(object, user.status?.phase, phase, signal);
     }
     const next = nextChangeOf(account, now, config.users.idleDays);

@@ -12,7 +12,6 @@ const maxPauseMs = 20;
 interface Patch {
   labels?: Record<string, string>;
   spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
 }
 
 /** User records read and written with the service's own account. */
@@ -41,14 +40,10 @@ export class UserRecords {
     return created === 'conflict' ? undefined : created;
   }
 
-  /**
-   * Changes the record if it is still the version given; `null` removes a member. With `status`, nothing else may be given.
-   *
-   * @returns undefined if it is not; @throws StatusError 503, 504
-   */
-  async patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, ...parts }: Patch, signal: AbortSignal) {
-    const change = { metadata: { resourceVersion, ...(labels && { labels }) }, ...parts };
-    const written = await (parts.status ? this.#users.patchStatus(name, change, { signal }) : this.#users.patch(name, change, { signal }));
+  /** Changes labels and spec of that version alone; `null` removes a member. @returns undefined if it has changed since; @throws StatusError 503, 504 */
+  async patch({ metadata: { name, resourceVersion } }: KubernetesObject, { labels, spec }: Patch, signal: AbortSignal) {
+    const change = { metadata: { resourceVersion, ...(labels && { labels }) }, ...(spec && { spec }) };
+    const written = await this.#users.patch(name, change, { signal });
     return written === 'conflict' || written === 'gone' ? undefined : written;
   }
 

@@ -25,6 +25,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /Array\.from\(\{ length:[^\n]*worker/,
     home: ['api/map-limit.ts', 'kubernetes/work-queue.ts'],
   },
+  {
+    what: 'the status of a User: `UserStatusWriter`',
+    pattern: /ServiceResource\([^\n]*\b(userKind|userResource)\b[\s\S]*\b(patchStatus\(|subresource: 'status')|\bphaseStatus\(/,
+    home: ['users/record/phase.ts', 'users/status.ts'],
+  },
   // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
   {
     what: 'times in whole seconds: `timestamp`',

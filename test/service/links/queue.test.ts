@@ -36,7 +36,7 @@ function aQueue() {
         return email === jane.email ? jane : undefined;
       },
     },
-    passwordChange: { stateOf: () => answered, writeStatus: () => Promise.reject(new Error('not asked')) },
+    passwordChange: { stateOf: () => answered },
   });
   const ask = (email: string, source: string) =>
     linkMail.forgotten({ email, language: 'en', origin: { requestId: 'r', source, userAgent: '' } });

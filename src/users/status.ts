@@ -1,0 +1,80 @@
+import { partsOf } from '../api/reader.ts';
+import { conflict, serviceUnavailable } from '../api/status.ts';
+import type { Config } from '../config/schema.ts';
+import { unending } from '../kubernetes/abortable.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { phaseStatus } from './record/phase.ts';
+import { UserRecords, untilUncontested } from './record/records.ts';
+import { userKind, userResource } from './record/resource.ts';
+
+/** Members to merge into the status; `null` removes a member. */
+export type StatusMembers = Readonly<Record<string, unknown>>;
+
+/** Computes the members from the version that they replace. Throws to refuse; returns undefined if the record stays as it is. */
+type StatusChange = (object: KubernetesObject) => StatusMembers | undefined | Promise<StatusMembers | undefined>;
+
+/** Identifies a User record. A record that replaced it under the same name has another UID. */
+export interface UserReference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface StatusNeeds {
+  readonly client: ServiceClient;
+  readonly now: () => Date;
+  readonly config: { readonly users: Pick<Config['users'], 'idleDays'> };
+}
+
+/** Writes `User.status` with the service's own account. No other code writes it, so that each write tells the phase that follows. */
+export class UserStatusWriter {
+  readonly #needs: StatusNeeds;
+  readonly #records: UserRecords;
+  readonly #users: ServiceResource;
+
+  constructor({ client, now, config }: StatusNeeds) {
+    this.#needs = { client, now, config };
+    this.#records = new UserRecords(client);
+    this.#users = new ServiceResource(client, userKind);
+  }
+
+  /**
+   * Changes the status, and retries while other writers are faster.
+   *
+   * @param signal Default: none, because a client that hangs up must not leave a change half done
+   * @returns the record as it is then
+   * @throws StatusError 409 if the user has been deleted, 503, 504
+   */
+  async patch(user: UserReference, change: StatusMembers | StatusChange, signal: AbortSignal = unending): Promise<KubernetesObject> {
+    const written = await this.patchIfExists(user, change, signal);
+    if (written === undefined) throw conflict(userResource, user.name, 'the user was deleted meanwhile');
+    return written;
+  }
+
+  /** The same for a user who may have been deleted. @returns undefined then; @throws StatusError 503, 504 */
+  async patchIfExists(
+    { name, uid }: UserReference,
+    change: StatusMembers | StatusChange,
+    signal: AbortSignal = unending,
+  ): Promise<KubernetesObject | undefined> {
+    const written = await untilUncontested(async () => {
+      const object = await this.#records.read(name, signal);
+      if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return 'deleted';
+      const members = typeof change === 'function' ? await change(object) : change;
+      return members === undefined ? object : this.patchVersion(object, members, signal);
+    }, signal);
+    if (written === undefined) throw serviceUnavailable('kubernetes', { cause: new Error(`conflicting writes to the user ${name} go on`) });
+    return written === 'deleted' ? undefined : written;
+  }
+
+  /** Changes the status of that version alone. @returns undefined if the record has changed since; @throws StatusError 503, 504 */
+  async patchVersion(object: KubernetesObject, members: StatusMembers, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    const { name, resourceVersion } = object.metadata;
+    const changed = { ...object, status: { ...partsOf(object).status, ...members } };
+    const phase = phaseStatus(changed, this.#needs.now(), this.#needs.config.users.idleDays);
+    const patch = { metadata: { resourceVersion }, status: { ...members, ...phase } };
+    const written = await this.#users.patchStatus(name, patch, { signal });
+    return written === 'conflict' || written === 'gone' ? undefined : written;
+  }
+}
