@@ -46,6 +46,7 @@ import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
 import type { SessionContext } from './sessions/context.ts';
 import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
+import { Translations } from './texts/texts.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { mayEnrolBy } from './users/factor-rule.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
@@ -116,7 +117,10 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
   const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links, linkMail, notices, noticeMail } =
-    createLogins(base, console.brand);
+    createLogins(base, {
+      brand: console.brand,
+      translations: new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language)),
+    });
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
@@ -247,7 +251,7 @@ function createBase(surroundings: Surroundings) {
 type Base = ReturnType<typeof createBase>;
 
 /** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
-function createLogins(base: Base, brand: () => Brand) {
+function createLogins(base: Base, { brand, translations }: { brand: () => Brand; translations: Translations }) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
@@ -256,7 +260,7 @@ function createLogins(base: Base, brand: () => Brand) {
   const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;
   const title = () => brand().title ?? config.identity.loginPage.title;
   const notices = new Notices(services);
-  const noticeMail = new NoticeMail(services, title);
+  const noticeMail = new NoticeMail(services, translations, title);
   notices.onAdded((...told) => noticeMail.send(...told));
   const passwordCheck = new PasswordCheck(services, accounts, passwords, directory.passwords, factorStore);
   const { attempts } = passwordCheck;
@@ -268,7 +272,7 @@ function createLogins(base: Base, brand: () => Brand) {
     config.features.links && identityURL !== undefined
       ? new Links(services, { issuerURL: identityURL, passwordChange, notices })
       : undefined;
-  const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, title });
+  const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, translations, title });
   const knownBrowsers = new KnownBrowsers(services);
   const identity =
     identityURL === undefined
@@ -286,6 +290,7 @@ function createLogins(base: Base, brand: () => Brand) {
           passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
           linkMail,
           brand,
+          translations,
         });
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const { publicURL } = config.server;

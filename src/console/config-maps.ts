@@ -105,6 +105,11 @@ export class ConfigMaps {
     return this.#synced(namespace).get(name);
   }
 
+  /** Whether the ConfigMaps of the namespace have been read. */
+  isKnown(namespace: string): boolean {
+    return this.#cache(namespace).isSynced;
+  }
+
   /** As far as it is known, however old. */
   known(namespace: string, name: string): ConfigMap | undefined {
     return this.#cache(namespace).get(name);

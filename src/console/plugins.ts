@@ -104,6 +104,13 @@ export class PluginFiles {
     return file && Buffer.from(file.contents, file.encoding).toString();
   }
 
+  /** Returns the public files `locales/<language>.json` in the order of their plugins; none before the ConfigMaps are known. */
+  localesOf(language: string): readonly PluginFile[] {
+    if (!this.#configMaps.isKnown(this.#configMaps.home)) return [];
+    const isLocale = ({ plugin, path }: PluginFile) => path === `/plugins/${plugin}/locales/${language}.json`;
+    return this.#current().maps.flatMap(({ configMap, files }) => (configMap.isPublic ? files.filter(isLocale) : []));
+  }
+
   /** Tells of every change of a ConfigMap that has files of plugins. @returns a function that ends it */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);

@@ -65,8 +65,7 @@ async function takePassword(logIn: LoginPageParts, visit: FormVisit, found: Enro
 
 function showForm(logIn: LoginPageParts, visit: FormVisit, { email }: EnrolLink, problem?: LoginProblem): void {
   const texts = textsOf(logIn, visit);
-  const client = logIn.views.title;
-  send(logIn, visit, linkEnrolPage(texts, { email, client, problem: problem && explain(texts, problem, logIn.lock) }));
+  send(logIn, visit, linkEnrolPage(texts, { email, problem: problem && explain(texts, problem, logIn.lock) }));
 }
 
 interface Given {

@@ -1,10 +1,10 @@
 import { encode } from 'uqr';
+import type { Texts } from '../texts/texts.ts';
 import { hidden, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { passkeyScript } from './passkey-script.ts';
-import type { Texts } from './texts.ts';
 
 interface Form {
   /** What was proved before. */
@@ -27,20 +27,20 @@ const codeField = (label: string, isWrong: boolean): Html => html`<label for="co
 /** Asks for the second factor, after the right password. */
 export const factorPage = (texts: Texts, { proof, isWrong, was, passkey, hasApp, formTargets }: FactorForm): Page => ({
   texts,
-  heading: texts.factors.title,
+  heading: texts.t('identity.factors.title'),
   isFailure: isWrong,
   formTargets,
   script: passkey && passkeyScript,
-  content: html`${isWrong && problemText(was === 'passkey' ? texts.passkeys.refused : texts.factors.refused)}
-<p>${passkey === undefined ? texts.factors.ask : hasApp ? texts.passkeys.askOrCode : texts.passkeys.ask}</p>
-${passkey && passkeyForm(texts, { kind: 'get', ...passkey, proof, label: texts.passkeys.use, isMain: true })}
+  content: html`${isWrong && problemText(was === 'passkey' ? texts.t('identity.passkeys.refused') : texts.t('identity.factors.refused'))}
+<p>${passkey === undefined ? texts.t('identity.factors.ask') : hasApp ? texts.t('identity.passkeys.askOrCode') : texts.t('identity.passkeys.ask')}</p>
+${passkey && passkeyForm(texts, { kind: 'get', ...passkey, proof, label: texts.t('identity.passkeys.use'), isMain: true })}
 <form method="post">
 ${hidden('proof', proof)}
-${codeField(texts.factors.code, isWrong && was === 'code')}
-<button${passkey && html` class="second"`}>${texts.proceed}</button>
-<button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
+${codeField(texts.t('identity.factors.code'), isWrong && was === 'code')}
+<button${passkey && html` class="second"`}>${texts.t('identity.proceed')}</button>
+<button class="second" name="cancel" value="yes" formnovalidate>${texts.t('identity.cancel')}</button>
 </form>
-<p class="faint">${texts.factors.lost}</p>`,
+<p class="faint">${texts.t('identity.factors.lost')}</p>`,
 });
 
 interface SetUpForm extends Form {
@@ -59,37 +59,37 @@ type Later = { until: Date | undefined } | undefined;
 /** Sets up an app. */
 export const setUpPage = (texts: Texts, { proof, isWrong, secret, url, later, mayBePasskey, formTargets }: SetUpForm): Page => ({
   texts,
-  heading: texts.factors.setUpTitle,
+  heading: texts.t('identity.factors.setUpTitle'),
   isFailure: isWrong,
   formTargets,
-  content: html`${isWrong && problemText(texts.factors.wrongCode)}
+  content: html`${isWrong && problemText(texts.t('identity.factors.wrongCode'))}
 ${dueText(texts, later)}
-<p>${texts.factors.setUp}</p>
-${picture(url, texts.factors.picture)}
-<p>${texts.factors.secret}</p>
+<p>${texts.t('identity.factors.setUp')}</p>
+${picture(url, texts.t('identity.factors.picture'))}
+<p>${texts.t('identity.factors.secret')}</p>
 <p class="key">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</p>
 <form method="post">
 ${hidden('proof', proof)}
-${codeField(texts.factors.confirm, isWrong)}
-<button>${texts.factors.save}</button>
-${mayBePasskey && insteadButton(texts.passkeys.instead, 'passkey')}
+${codeField(texts.t('identity.factors.confirm'), isWrong)}
+<button>${texts.t('identity.factors.save')}</button>
+${mayBePasskey && insteadButton(texts.t('identity.passkeys.instead'), 'passkey')}
 ${laterButton(texts, later)}
 </form>`,
 });
 
 const dueText = (texts: Texts, later: Later): Html | undefined =>
   later?.until &&
-  html`<p>${texts.factors.due(new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeZone: 'UTC' }).format(later.until))}</p>`;
+  html`<p>${texts.t('identity.factors.due', { until: new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeZone: 'UTC' }).format(later.until) })}</p>`;
 
 const laterButton = (texts: Texts, later: Later): Html | undefined =>
-  later && html`<button class="second" name="later" value="yes" formnovalidate>${texts.factors.later}</button>`;
+  later && html`<button class="second" name="later" value="yes" formnovalidate>${texts.t('identity.factors.later')}</button>`;
 
 const insteadButton = (label: string, factor: 'passkey' | 'totp'): Html =>
   html`<button class="second" name="instead" value="${factor}" formnovalidate>${label}</button>`;
 
 interface PasskeySetUpForm extends Omit<Form, 'isWrong'> {
   passkey: Pick<PasskeyForm, 'options' | 'challenge'>;
-  problem: keyof Texts['passkeys']['problems'] | undefined;
+  problem: 'refused' | 'known' | 'tooMany' | undefined;
   later: Later;
   /** Whether an app may be set up in the place of it. */
   mayBeApp: boolean;
@@ -98,26 +98,26 @@ interface PasskeySetUpForm extends Omit<Form, 'isWrong'> {
 /** Has the browser make a passkey. What needs no script stands outside of the form that does. */
 export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, mayBeApp, formTargets }: PasskeySetUpForm): Page => ({
   texts,
-  heading: texts.passkeys.setUpTitle,
+  heading: texts.t('identity.passkeys.setUpTitle'),
   isFailure: problem !== undefined,
   formTargets,
   script: passkeyScript,
-  content: html`${problem && problemText(texts.passkeys.problems[problem])}
+  content: html`${problem && problemText(texts.t(`identity.passkeys.problems.${problem}`))}
 ${dueText(texts, later)}
-<p>${texts.passkeys.setUp}</p>
-<p data-unsupported>${texts.passkeys.unsupported}</p>
+<p>${texts.t('identity.passkeys.setUp')}</p>
+<p data-unsupported>${texts.t('identity.passkeys.unsupported')}</p>
 ${passkeyForm(texts, {
   kind: 'create',
   ...passkey,
   proof,
-  label: texts.passkeys.create,
+  label: texts.t('identity.passkeys.create'),
   isMain: true,
-  fields: html`<label for="name">${texts.passkeys.name}</label>
+  fields: html`<label for="name">${texts.t('identity.passkeys.name')}</label>
 <input id="name" name="name" type="text" autocomplete="off" maxlength="64">`,
 })}
 <form method="post">
 ${hidden('proof', proof)}
-${mayBeApp && insteadButton(texts.passkeys.appInstead, 'totp')}
+${mayBeApp && insteadButton(texts.t('identity.passkeys.appInstead'), 'totp')}
 ${laterButton(texts, later)}
 </form>`,
 });
@@ -131,16 +131,16 @@ interface CodesForm extends Omit<Form, 'isWrong' | 'proof'> {
 /** Shows the codes for paper, once. */
 export const codesPage = (texts: Texts, { next, codes, formTargets }: CodesForm): Page => ({
   texts,
-  heading: texts.factors.codesTitle,
+  heading: texts.t('identity.factors.codesTitle'),
   formTargets,
-  content: html`<p>${texts.factors.codes}</p>
+  content: html`<p>${texts.t('identity.factors.codes')}</p>
 <ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
 ${
   'url' in next
-    ? html`<p><a class="button" href="${next.url}">${texts.factors.kept}</a></p>`
+    ? html`<p><a class="button" href="${next.url}">${texts.t('identity.factors.kept')}</a></p>`
     : html`<form method="post">
 ${hidden('proof', next.proof)}
-<button>${texts.factors.kept}</button>
+<button>${texts.t('identity.factors.kept')}</button>
 </form>`
 }`,
 });
@@ -148,10 +148,10 @@ ${hidden('proof', next.proof)}
 /** The time to set one up is over. */
 export const overduePage = (texts: Texts, consoleURL: string): Page => ({
   texts,
-  heading: texts.factors.overdueTitle,
+  heading: texts.t('identity.factors.overdueTitle'),
   isFailure: true,
-  content: html`<p role="alert">${texts.factors.overdue}</p>
-<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+  content: html`<p role="alert">${texts.t('identity.factors.overdue')}</p>
+<p><a class="button" href="${consoleURL}">${texts.t('identity.toConsole')}</a></p>`,
 });
 
 /** Drawn in the page itself, as no other host may learn what is in it. */

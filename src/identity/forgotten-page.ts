@@ -27,6 +27,6 @@ export async function answerForgottenPage({ views, linkMail, origin }: Forgotten
   if (linkMail === undefined) return views.send(ctx, noMailPage(texts, views.consoleURL));
   if (ctx.method !== 'POST') return views.send(ctx, forgottenPage(texts, views.consoleURL));
   const form = await readForm(ctx);
-  linkMail.forgotten({ email: (form.get('email') ?? '').trim(), language: texts.tag, origin: auditOrigin(ctx) });
+  linkMail.forgotten({ email: (form.get('email') ?? '').trim(), texts, origin: auditOrigin(ctx) });
   views.send(ctx, forgottenSentPage(texts, views.consoleURL));
 }

@@ -1,6 +1,11 @@
 /** Parts of the forms. Values are escaped where they are put in. */
+
+import type { Texts } from '../texts/texts.ts';
+import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type Html, html } from './html.ts';
-import type { Texts } from './texts.ts';
+
+/** Why a new password is refused. */
+export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
 
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
 
@@ -15,7 +20,7 @@ export function newPasswordFields(
   const field = (name: string, label: string, focus: Html | false) => html`<label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="password" autocomplete="new-password" maxlength="1024" required aria-describedby="rule${isWrong && ' problem'}"${focus}${marks}>`;
   return html`<input type="text" name="email" autocomplete="username" value="${email}" readonly hidden>
-${field('new_password', texts.newPassword, html` autofocus`)}
-${field('new_password_again', texts.newPasswordAgain, false)}
-<p class="faint" id="rule">${texts.newPasswordRule(minLength)}</p>`;
+${field('new_password', texts.t('identity.newPassword'), html` autofocus`)}
+${field('new_password_again', texts.t('identity.newPasswordAgain'), false)}
+<p class="faint" id="rule">${texts.t('identity.newPasswordRule', { characters: minLength })}</p>`;
 }

@@ -15,6 +15,7 @@ import { Sweeper } from '../kubernetes/sweeper.ts';
 import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
 import type { Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
+import type { Translations } from '../texts/texts.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
@@ -59,6 +60,7 @@ interface IdentityNeeds {
   links: Links | undefined;
   passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
   linkMail: LinkMail | undefined;
+  translations: Translations;
   /** What the installation is called and looks like, as far as it says so. */
   brand?: () => Look['brand'];
 }
@@ -110,7 +112,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       return { title: brand.title ?? loginPage.title, logo: logo && `${basePath}${logo}`, brand };
     },
     consoleURL: `${publicURL}/`,
-    choose: languageChoice(config.console.languages),
+    choose: languageChoice(needs.translations),
   });
   const cookieNames = providerCookies(cookies);
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });

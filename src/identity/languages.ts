@@ -1,21 +1,17 @@
 import type { Context } from 'koa';
-import type { Config } from '../config/schema.ts';
-import { type Texts, textsByLanguage } from './texts.ts';
-
-const primary = (tag: string): string => tag.split('-', 1)[0]?.toLowerCase() ?? '';
+import { primary, type Texts, type Translations } from '../texts/texts.ts';
 
 /**
- * Chooses the language of a page among those of the console that there are texts in: `ui_locales` (OpenID Connect Core 3.1.2.1), then
- * Accept-Language, then the first one; English if there are texts in none of them.
+ * Chooses the language of a page among those of the console that have texts: `ui_locales` (OpenID Connect Core 3.1.2.1), then
+ * Accept-Language, then the first one; English if none has texts.
  */
-export function languageChoice(languages: Config['console']['languages']): (ctx: Context, uiLocales?: unknown) => Texts {
-  const offered = languages.map(({ id }) => primary(id)).filter((language) => language in textsByLanguage);
-  const fallback = offered[0] ?? 'en';
+export function languageChoice(translations: Translations): (ctx: Context, uiLocales?: unknown) => Texts {
   return (ctx, uiLocales) => {
+    const offered = translations.offered().map(primary);
     const asked = typeof uiLocales === 'string' ? uiLocales.split(' ').map(primary) : [];
     const accepted = offered.length > 0 && ctx.get('Accept-Language') !== '' ? ctx.acceptsLanguages(offered) : false;
-    const language = asked.find((tag) => offered.includes(tag)) ?? (accepted || fallback);
-    return textsByLanguage[String(language)] ?? textsByLanguage.en;
+    const language = asked.find((tag) => offered.includes(tag)) ?? (accepted || (offered[0] ?? 'en'));
+    return translations.of(String(language));
   };
 }
 

@@ -6,11 +6,11 @@ import { auditReasons, type LinkKind } from '../links/link.ts';
 import type { FoundLink, Links } from '../links/links.ts';
 import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';
+import type { NewPasswordProblem } from './form-parts.ts';
 import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
 import type { LoginPageParts } from './login-page.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { aboutUser } from './steps.ts';
-import type { NewPasswordProblem } from './texts.ts';
 import type { Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);

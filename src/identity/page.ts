@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import type { Texts } from '../texts/texts.ts';
 import { type Html, html, htmlText, scriptElement, styleElement } from './html.ts';
-import type { Texts } from './texts.ts';
 
 /** Contrast is 4.5:1 or more for text and 3:1 or more for borders and focus, in both colour schemes (WCAG 2.2, 1.4.3 and 1.4.11). */
 const style = `
@@ -90,13 +90,13 @@ export function sendPage(ctx: Context, look: Look, page: Page): void {
   const named = [heading, look.title].join(' – ');
   ctx.type = 'html';
   ctx.body = htmlText(html`<!DOCTYPE html>
-<html lang="${texts.tag}">
+<html lang="${texts.tag}"${texts.direction === 'rtl' && html` dir="rtl"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="description" content="${named}">
 <meta name="robots" content="noindex">
-<title>${isFailure && `${texts.errorPrefix}: `}${named}</title>
+<title>${isFailure && `${texts.t('identity.errorPrefix')}: `}${named}</title>
 ${styleElement(css)}
 </head>
 <body>

@@ -1,11 +1,11 @@
-import { hidden, newPasswordFields, problemText } from './form-parts.ts';
+import type { Texts } from '../texts/texts.ts';
+import { hidden, type NewPasswordProblem, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
 import { logoutScript } from './logout-script.ts';
 import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { passkeyScript } from './passkey-script.ts';
-import type { NewPasswordProblem, Texts } from './texts.ts';
 
 /** When wrong passwords lock an account. */
 export interface LockRule {
@@ -38,43 +38,47 @@ export function loginPage(texts: Texts, { client, email, problem, lock, passkey,
   const isKnown = email !== '';
   return {
     texts,
-    heading: texts.logIn,
+    heading: texts.t('identity.logIn'),
     isFailure: problem !== undefined,
     formTargets,
     script: passkey && passkeyScript,
     content: html`${problem && problemText(explain(texts, problem, lock))}
-${client !== undefined && html`<p>${texts.logInTo(client)}</p>`}
+${client !== undefined && html`<p>${texts.t('identity.logInTo', { client })}</p>`}
 <form method="post" id="by-password">
-<label for="email">${texts.email}</label>
+<label for="email">${texts.t('identity.email')}</label>
 <input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="253" required${!isKnown && html` autofocus`} value="${email}"${marks}>
-<label for="password">${texts.password}</label>
+<label for="password">${texts.t('identity.password')}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${isKnown && html` autofocus`}${marks}>
-<button>${texts.logIn}</button>
+<button>${texts.t('identity.logIn')}</button>
 </form>
-${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.passkeys.logIn })}
-<button class="second" form="by-password" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
-<p class="faint">${forgottenURL === undefined ? texts.forgotten : html`<a href="${forgottenURL}">${texts.links.question}</a>`}</p>`,
+${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.t('identity.passkeys.logIn') })}
+<button class="second" form="by-password" name="cancel" value="yes" formnovalidate>${texts.t('identity.cancel')}</button>
+<p class="faint">${forgottenURL === undefined ? texts.t('identity.forgotten') : html`<a href="${forgottenURL}">${texts.t('identity.links.question')}</a>`}</p>`,
   };
 }
 
 /** The same for every reason, so that it tells nothing about an account; how long a lock lasts is said to all alike. */
 export function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
-  if (problem.kind === 'tooMany') return texts.tooMany(durationText(texts, problem.seconds));
-  if (problem.kind === 'unavailable') return texts.unavailable;
-  if (problem.kind === 'passkeyRefused') return texts.passkeys.refusedAlone;
-  if (problem.kind === 'passwordFirst') return texts.passkeys.passwordFirst;
-  const rule = texts.lockRule(failures, durationText(texts, windowSeconds), durationText(texts, durationSeconds));
-  return html`<p>${texts.refused}</p><p>${rule}</p>`;
+  if (problem.kind === 'tooMany') return texts.t('identity.tooMany', { wait: durationText(texts, problem.seconds) });
+  if (problem.kind === 'unavailable') return texts.t('identity.unavailable');
+  if (problem.kind === 'passkeyRefused') return texts.t('identity.passkeys.refusedAlone');
+  if (problem.kind === 'passwordFirst') return texts.t('identity.passkeys.passwordFirst');
+  const rule = texts.t('identity.lockRule', {
+    failures,
+    window: durationText(texts, windowSeconds),
+    duration: durationText(texts, durationSeconds),
+  });
+  return html`<p>${texts.t('identity.refused')}</p><p>${rule}</p>`;
 }
 
 export const consentPage = (texts: Texts, client: string, formTargets: readonly string[]): Page => ({
   texts,
-  heading: texts.consentTitle,
+  heading: texts.t('identity.consentTitle'),
   formTargets,
-  content: html`<p>${texts.consent(client)}</p>
+  content: html`<p>${texts.t('identity.consent', { client })}</p>
 <form method="post">
-<button>${texts.proceed}</button>
-<button class="second" name="cancel" value="yes">${texts.cancel}</button>
+<button>${texts.t('identity.proceed')}</button>
+<button class="second" name="cancel" value="yes">${texts.t('identity.cancel')}</button>
 </form>`,
 });
 
@@ -91,16 +95,16 @@ interface NewPasswordForm {
 export function newPasswordPage(texts: Texts, { email, proof, problem, minLength, formTargets }: NewPasswordForm): Page {
   return {
     texts,
-    heading: texts.dueTitle,
+    heading: texts.t('identity.dueTitle'),
     isFailure: problem !== undefined,
     formTargets,
-    content: html`${problem !== undefined && problemText(texts.newPasswordProblems[problem])}
-<p>${texts.due(email)}</p>
+    content: html`${problem !== undefined && problemText(texts.t(`identity.newPasswordProblems.${problem}`))}
+<p>${texts.t('identity.due', { email })}</p>
 <form method="post">
 ${hidden('proof', proof)}
 ${newPasswordFields(texts, { email, minLength, isWrong: problem !== undefined })}
-<button>${texts.setPassword}</button>
-<button class="second" name="cancel" value="yes" formnovalidate>${texts.cancel}</button>
+<button>${texts.t('identity.setPassword')}</button>
+<button class="second" name="cancel" value="yes" formnovalidate>${texts.t('identity.cancel')}</button>
 </form>`,
   };
 }
@@ -114,25 +118,25 @@ export interface ProviderForm {
 /** @param stayURL where to go for a person who stays: nothing ends, here or there */
 export const logoutPage = (texts: Texts, { action, secret }: ProviderForm, stayURL: string, formTargets: readonly string[]): Page => ({
   texts,
-  heading: texts.logOut,
+  heading: texts.t('identity.logOut'),
   formTargets,
-  content: html`<p>${texts.logOutQuestion}</p>
+  content: html`<p>${texts.t('identity.logOutQuestion')}</p>
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
-<button name="logout" value="yes">${texts.logOut}</button>
+<button name="logout" value="yes">${texts.t('identity.logOut')}</button>
 </form>
-<p><a class="button second" href="${stayURL}">${texts.stay}</a></p>`,
+<p><a class="button second" href="${stayURL}">${texts.t('identity.stay')}</a></p>`,
 });
 
 /** For a user whom the ID token of the request names: the page sends itself. */
 export const hintedLogoutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
   texts,
-  heading: texts.logOut,
+  heading: texts.t('identity.logOut'),
   formTargets,
   script: logoutScript,
   content: html`<form method="post" action="${action}">
 ${hidden('xsrf', secret)}
-<button name="logout" value="yes">${texts.proceed}</button>
+<button name="logout" value="yes">${texts.t('identity.proceed')}</button>
 </form>`,
 });
 
@@ -144,34 +148,34 @@ export const endSessionPage = (
   formTargets: readonly string[],
 ): Page => ({
   texts,
-  heading: isSwitch ? texts.switchTitle : texts.logOut,
+  heading: isSwitch ? texts.t('identity.switchTitle') : texts.t('identity.logOut'),
   formTargets,
-  content: html`<p>${isSwitch ? texts.switchText : texts.logOutNobody}</p>
+  content: html`<p>${isSwitch ? texts.t('identity.switchText') : texts.t('identity.logOutNobody')}</p>
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
-<button name="logout" value="yes">${texts.proceed}</button>
+<button name="logout" value="yes">${texts.t('identity.proceed')}</button>
 </form>`,
 });
 
 export const donePage = (texts: Texts, consoleURL: string): Page => ({
   texts,
-  heading: texts.doneTitle,
-  content: html`<p>${texts.done}</p>
-<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+  heading: texts.t('identity.doneTitle'),
+  content: html`<p>${texts.t('identity.done')}</p>
+<p><a class="button" href="${consoleURL}">${texts.t('identity.toConsole')}</a></p>`,
 });
 
 export function deviceCodePage(texts: Texts, { action, secret }: ProviderForm, code: string, problem?: string): Page {
   return {
     texts,
-    heading: texts.deviceTitle,
+    heading: texts.t('identity.deviceTitle'),
     isFailure: problem !== undefined,
     content: html`${problem !== undefined && problemText(problem)}
-<p>${texts.device}</p>
+<p>${texts.t('identity.device')}</p>
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
-<label for="code">${texts.deviceCode}</label>
+<label for="code">${texts.t('identity.deviceCode')}</label>
 <input id="code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required autofocus value="${code}"${problem !== undefined && html` aria-invalid="true" aria-describedby="problem"`}>
-<button>${texts.proceed}</button>
+<button>${texts.t('identity.proceed')}</button>
 </form>`,
   };
 }
@@ -188,30 +192,30 @@ export interface AskingDevice {
 
 export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, { client, code, begun }: AskingDevice): Page => ({
   texts,
-  heading: texts.deviceConfirmTitle,
-  content: html`<p>${texts.deviceConfirm(client)}</p>
+  heading: texts.t('identity.deviceConfirmTitle'),
+  content: html`<p>${texts.t('identity.deviceConfirm', { client })}</p>
 <p class="code">${code}</p>
-${begun && html`<p>${texts.deviceBegun(durationText(texts, begun.secondsAgo), begun.address)}</p>`}
-<p class="bad">${begun?.isElsewhere && html`${texts.deviceElsewhere} `}${texts.deviceWarning}</p>
+${begun && html`<p>${texts.t('identity.deviceBegun', { ago: durationText(texts, begun.secondsAgo), address: begun.address })}</p>`}
+<p class="bad">${begun?.isElsewhere && html`${texts.t('identity.deviceElsewhere')} `}${texts.t('identity.deviceWarning')}</p>
 <form method="post" action="${action}">
 ${hidden('xsrf', secret)}
 ${hidden('user_code', code)}
-<button name="confirm" value="yes">${texts.proceed}</button>
-<button class="second" name="abort" value="yes">${texts.cancel}</button>
+<button name="confirm" value="yes">${texts.t('identity.proceed')}</button>
+<button class="second" name="abort" value="yes">${texts.t('identity.cancel')}</button>
 </form>`,
 });
 
 export const deviceDonePage = (texts: Texts): Page => ({
   texts,
-  heading: texts.doneTitle,
-  content: html`<p role="status">${texts.deviceDone}</p>`,
+  heading: texts.t('identity.doneTitle'),
+  content: html`<p role="status">${texts.t('identity.deviceDone')}</p>`,
 });
 
 export const failurePage = (texts: Texts, text: string, detail: string | undefined, consoleURL: string): Page => ({
   texts,
-  heading: texts.failedTitle,
+  heading: texts.t('identity.failedTitle'),
   isFailure: true,
   content: html`<p role="alert">${text}</p>
-${detail !== undefined && html`<p class="faint">${texts.details}: ${detail}</p>`}
-<p><a class="button" href="${consoleURL}">${texts.toConsole}</a></p>`,
+${detail !== undefined && html`<p class="faint">${texts.t('identity.details')}: ${detail}</p>`}
+<p><a class="button" href="${consoleURL}">${texts.t('identity.toConsole')}</a></p>`,
 });

@@ -1,6 +1,6 @@
+import type { Texts } from '../texts/texts.ts';
 import { hidden } from './form-parts.ts';
 import { type Html, html } from './html.ts';
-import type { Texts } from './texts.ts';
 
 /** What the script of the page is told, and what comes back with what it got. */
 export interface PasskeyForm {
@@ -27,7 +27,7 @@ export const passkeyForm = (
 ${proof !== undefined && hidden('proof', proof)}
 ${hidden('challenge', challenge)}
 ${hidden('assertion', '')}
-<div class="bad" role="alert" data-problem hidden>${texts.passkeys.failed}</div>
+<div class="bad" role="alert" data-problem hidden>${texts.t('identity.passkeys.failed')}</div>
 ${fields}
 <button data-start${!isMain && html` class="second"`}>${label}</button>
 </form>`;

@@ -1,8 +1,8 @@
 import type { ChangeVerdict } from '../users/passwords/change.ts';
 import { stale } from './factor-step.ts';
+import type { NewPasswordProblem } from './form-parts.ts';
 import type { Progress } from './progress.ts';
 import { aboutUser, askForPassword, type StepParts, succeed } from './steps.ts';
-import type { NewPasswordProblem } from './texts.ts';
 import type { Visit } from './visit.ts';
 
 /** What came of a form with a new password. */

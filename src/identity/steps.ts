@@ -22,12 +22,12 @@ import { UserStatusWriter } from '../users/status.ts';
 import { resultOf } from './account.ts';
 import type { Challenges } from './challenges.ts';
 import { codesPage, factorPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
+import type { NewPasswordProblem } from './form-parts.ts';
 import { noticesPage } from './notices-page.ts';
 import { errors } from './oidc-provider.ts';
 import { newPasswordPage } from './pages.ts';
 import type { LoginProgress, Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
-import type { NewPasswordProblem } from './texts.ts';
 import type { Views } from './views.ts';
 import { type FormVisit, finish, formTargetsOf, send, textsOf, type Visit } from './visit.ts';
 

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { networkOf } from '../http/network.ts';
 import { stateOf } from '../http/request-state.ts';
+import type { Texts } from '../texts/texts.ts';
 import { durationText, type languageChoice } from './languages.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type Look, type Page, sendPage } from './page.ts';
 import * as pages from './pages.ts';
-import type { Texts } from './texts.ts';
 
 export interface ViewsOptions {
   look: () => Look;
@@ -45,9 +45,14 @@ export function createViews({ look, consoleURL, choose }: ViewsOptions): Views {
     failure(ctx, { error: code, error_description }, error) {
       const texts = choose(ctx);
       if (ctx.status < 400) ctx.status = 400;
-      const known = error instanceof errors.SessionNotFound ? texts.begun : texts.failed;
+      const known = error instanceof errors.SessionNotFound ? texts.t('identity.begun') : texts.t('identity.failed');
       const wait = ctx.status === 429 ? Number(ctx.response.get('Retry-After')) : 0;
-      const text = ctx.status >= 500 ? texts.unavailable : wait > 0 ? texts.tooMany(durationText(texts, wait)) : known;
+      const text =
+        ctx.status >= 500
+          ? texts.t('identity.unavailable')
+          : wait > 0
+            ? texts.t('identity.tooMany', { wait: durationText(texts, wait) })
+            : known;
       send(ctx, pages.failurePage(texts, text, [code, error_description].filter(Boolean).join(': '), consoleURL));
     },
   };
@@ -132,16 +137,16 @@ function problemOf(texts: Texts, error: Error | ProviderError, out: FailureLike 
   switch (error.name) {
     case 'NotFoundError':
     case 'NoCodeError':
-      return texts.codeUnknown;
+      return texts.t('identity.codeUnknown');
     case 'ExpiredError':
-      return texts.codeExpired;
+      return texts.t('identity.codeExpired');
     case 'AlreadyUsedError':
-      return texts.codeUsed;
+      return texts.t('identity.codeUsed');
     case 'AbortedError':
-      return texts.aborted;
+      return texts.t('identity.aborted');
     default:
       return 'statusCode' in error && error.statusCode >= 500
-        ? texts.unavailable
-        : `${texts.failed} (${out?.error_description ?? out?.error})`;
+        ? texts.t('identity.unavailable')
+        : `${texts.t('identity.failed')} (${out?.error_description ?? out?.error})`;
   }
 }

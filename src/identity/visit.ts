@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type { default as Provider } from 'oidc-provider';
 import { StatusError } from '../api/status.ts';
+import type { Texts } from '../texts/texts.ts';
 import type { Page } from './page.ts';
-import type { Texts } from './texts.ts';
 import { originsOf, type Views } from './views.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;

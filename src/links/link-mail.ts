@@ -4,6 +4,7 @@ import type { AuditOrigin } from '../http/audit.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
+import type { Texts, Translations } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
@@ -11,14 +12,15 @@ import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import { auditReasons, type LinkKind, refusalOf } from './link.ts';
 import type { Links, MadeLink } from './links.ts';
+import { linkMail } from './mail.ts';
 import { MailQueue } from './mail-queue.ts';
-import { linkMail } from './mail-texts.ts';
 import { hasAddress, isMailSet, sendMail } from './mailer.ts';
 
 export interface LinkMailNeeds {
   links: Pick<Links, 'make' | 'rules'>;
   accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
+  translations: Pick<Translations, 'first'>;
   /** What the installation is called. */
   title: () => string;
 }
@@ -27,14 +29,13 @@ export interface LinkMailNeeds {
 export interface Forgotten {
   /** As it was typed. Mail goes to the address of the record alone. */
   email: string;
-  /** BCP 47, of the page. */
-  language: string;
+  /** In the language of the page. */
+  texts: Texts;
   origin: AuditOrigin;
 }
 
 interface Sending {
-  /** BCP 47 */
-  language: string;
+  texts: Texts;
   origin: AuditOrigin;
   signal: AbortSignal;
 }
@@ -72,15 +73,14 @@ export class LinkMail {
 
   /** @throws StatusError 429 while too many wait */
   async send(account: Account, kind: LinkKind, link: MadeLink, origin: AuditOrigin): Promise<void> {
-    const [{ id: language } = { id: 'en' }] = this.#services.config.console.languages;
     // What waits does not fail before.
     await Promise.race([
-      this.#queue.run(whatIsSent, (signal) => this.#send(account, kind, link, { language, origin, signal })),
+      this.#queue.run(whatIsSent, (signal) => this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin, signal })),
       nextTurn(),
     ]);
   }
 
-  async #answerForgotten({ email, language, origin }: Forgotten, signal: AbortSignal): Promise<void> {
+  async #answerForgotten({ email, texts, origin }: Forgotten, signal: AbortSignal): Promise<void> {
     // After the answer, which is on its way by then.
     await nextTurn();
     const { accounts, links, passwordChange } = this.#needs;
@@ -92,7 +92,7 @@ export class LinkMail {
     if (!(await this.#note(account))) return;
     const state = await passwordChange.stateOf(account);
     if (state === undefined) return;
-    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { language, origin, signal });
+    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { texts, origin, signal });
   }
 
   /** Written before the mail goes, by compare-and-swap, so that one of many requests on many replicas sends one. */
@@ -107,13 +107,13 @@ export class LinkMail {
     return isDue;
   }
 
-  async #send(account: Account, kind: LinkKind, link: MadeLink, { language, origin, signal }: Sending) {
+  async #send(account: Account, kind: LinkKind, link: MadeLink, { texts, origin, signal }: Sending) {
     const { config, audit } = this.#services;
     const { name, uid, email } = account;
     if (!isMailSet(config.smtp)) return;
     const about = { ...origin, target: { name, uid } };
     try {
-      await sendMail(config.smtp, linkMail(kind, { title: this.#needs.title(), email, ...link }, language), signal);
+      await sendMail(config.smtp, linkMail(texts, kind, { title: this.#needs.title(), email, ...link }), signal);
       audit.record({ audit: 'LinkMailed', ...about, outcome: 'success', reason: auditReasons[kind] });
     } catch (error) {
       audit.record({ audit: 'LinkMailed', ...about, outcome: 'failure', reason: 'NotSent' });

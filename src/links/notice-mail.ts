@@ -1,10 +1,11 @@
 import { RateLimit } from '../http/rate-limit.ts';
 import type { Services } from '../services.ts';
+import type { Translations } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';
 import type { NoticeType } from '../users/record/notice.ts';
+import { noticeMail } from './mail.ts';
 import { MailQueue } from './mail-queue.ts';
 import { hasAddress, isMailSet, sendMail } from './mailer.ts';
-import { noticeMail } from './notice-texts.ts';
 
 const mailsPerUser = 20;
 const oneHourMs = 3_600_000;
@@ -12,12 +13,14 @@ const oneHourMs = 3_600_000;
 /** Mails users what has happened to their login: a page at the next login tells those who log in, and an intruder may be the first. */
 export class NoticeMail {
   readonly #services: Services;
+  readonly #translations: Translations;
   readonly #title: () => string;
   readonly #queue: MailQueue;
   readonly #users: RateLimit;
 
-  /** @param title what the installation is called */
-  constructor(services: Services, title: () => string) {
+  /** @param title returns the name of the installation */
+  constructor(services: Services, translations: Translations, title: () => string) {
+    this.#translations = translations;
     this.#services = services;
     this.#title = title;
     this.#queue = new MailQueue(services);
@@ -34,8 +37,7 @@ export class NoticeMail {
     const { smtp } = config;
     const { email, uid } = account;
     if (!isMailSet(smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
-    const [{ id: language } = { id: 'en' }] = config.console.languages;
-    const mail = noticeMail(type, { title: this.#title(), email, time: now() }, language);
+    const mail = noticeMail(this.#translations.first(), type, { title: this.#title(), email, time: now() });
     void this.#queue.run('a notice', (signal) => sendMail(smtp, mail, signal)).catch(() => undefined);
   }
 }

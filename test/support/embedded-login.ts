@@ -64,6 +64,8 @@ export interface EmbeddedLoginOptions {
   features?: Record<string, boolean>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
+  /** Ids of `console.languages`, in order. Default: that of the settings. */
+  languages?: readonly string[];
   /** Settings of the mail server, as in the YAML file; its certificate is the cluster's. */
   smtp?: Record<string, unknown>;
   /** Whose X-Forwarded-For is believed. */
@@ -108,6 +110,7 @@ async function startAll(
     issuers,
     features = {},
     lists = {},
+    languages,
     smtp,
     trustedProxies = [],
     replicas: count = 1,
@@ -160,7 +163,7 @@ async function startAll(
             ...(issuers ? { issuers: [{ id: 'local', name: 'Local users', caFile }, ...issuers] } : { caFile }),
             ...login,
           },
-          console: { static: { directory: files } },
+          console: { static: { directory: files }, ...(languages && { languages: languages.map((id) => ({ id, name: id })) }) },
           users,
           identity,
           features,

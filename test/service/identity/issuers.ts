@@ -20,6 +20,7 @@ import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
+import { Translations } from '../../../src/texts/texts.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
 import { Notices } from '../../../src/users/logins/notices.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';
@@ -231,6 +232,7 @@ async function startReplica({
     notices,
     passkeys: { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
     linkMail: undefined,
+    translations: new Translations(config.console.languages),
   });
   identity.start();
   ({ listener: handle } = requestChain({

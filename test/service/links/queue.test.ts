@@ -5,12 +5,15 @@ import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { LinkMail } from '../../../src/links/link-mail.ts';
+import { Translations } from '../../../src/texts/texts.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { servicesOf } from '../../support/services.ts';
 import { aStoredUser } from '../users/a-user.ts';
 
 const jane = accountOf(aStoredUser('jane@example.com'));
 const smtp = { host: '127.0.0.1', port: 1, tls: 'none', from: 'atrium@example.com' };
+
+const translations = new Translations([]);
 
 /** Notes what is looked up, and waits for the API server until that answers. */
 function aQueue() {
@@ -27,6 +30,7 @@ function aQueue() {
   const { promise: answered, resolve } = Promise.withResolvers<undefined>();
   const linkMail = new LinkMail(servicesOf(apiServer, { log, config: parseConfig({ yaml: JSON.stringify({ smtp }) }) }), {
     title: () => 'Atrium',
+    translations,
     links: { make: () => ({ url: '', expiresAt: new Date() }), rules: () => ({ now: new Date(), idleDays: 0 }) },
     accounts: {
       isSynced: true,
@@ -39,7 +43,7 @@ function aQueue() {
     passwordChange: { stateOf: () => answered },
   });
   const ask = (email: string, source: string) =>
-    linkMail.forgotten({ email, language: 'en', origin: { requestId: 'r', source, userAgent: '' } });
+    linkMail.forgotten({ email, texts: translations.first(), origin: { requestId: 'r', source, userAgent: '' } });
   return { ask, lookedUp, answer: () => resolve(undefined), stop: () => linkMail.stop() };
 }
 

@@ -33,6 +33,7 @@ import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
 import { WebSocketFrames } from '../../../../src/proxy/websocket-frames.ts';
 import { isSecret } from '../../../../src/sessions/cookie.ts';
+import { Translations } from '../../../../src/texts/texts.ts';
 import { readToken } from '../../../../src/tokens/token-text.ts';
 import { passwordProblems } from '../../../../src/users/passwords/policy.ts';
 import { bodyParsers, queryParsers } from './operations.ts';
@@ -72,10 +73,7 @@ const cookies = cookieNames('https://console.test');
 const flows = new FlowCookies({ cookies, keyRing: { sealFor: () => asSeal } as never, now });
 const family = new CookieFamily(cookies, { purpose: 'flow', maxBytes: 6 * 1024 });
 const session = hostCookie(cookies, { purpose: 'session' });
-const language = languageChoice([
-  { id: 'en', name: 'English' },
-  { id: 'zh-Hans', name: '简体' },
-] as never);
+const language = languageChoice(new Translations([{ id: 'en' }, { id: 'zh-Hans' }]));
 const addressOf = clientAddress(['10.0.0.0/8', '::/0']);
 const content = { size: 3, etag: '"a"', lastModified: 'Thu, 01 Jan 1970 00:00:00 GMT', modified: new Date(0), source: Buffer.from('abc') };
 const file = { contentType: 'text/plain', isHtml: false, cacheControl: 'no-cache', content, compressed: { br: content, gzip: content } };
