@@ -188,7 +188,8 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 /** The very files that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).filter((name) => name.endsWith('.io.yaml')).sort();
-  const rights = ['rbac.yaml', 'certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'impersonation.yaml', 'roles.yaml'];
+  const byHand = ['certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'workload-lists.yaml', 'impersonation.yaml'];
+  const rights = ['rbac.yaml', ...byHand, 'roles.yaml'];
   return readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights]);
 }
 

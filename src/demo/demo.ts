@@ -173,6 +173,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
         audiences: ['kubectl'],
       },
       users: { ldap },
+      lists: { preset: 'workloads' },
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
       }),

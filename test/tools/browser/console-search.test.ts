@@ -8,7 +8,7 @@ import { clusterRoleBinding } from '../../support/grants.ts';
 import { theConsole } from '../../support/static-directory.ts';
 import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
-import { isLoggedIn, press, submitPassword } from './demo.ts';
+import { isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 const password = 'a long enough passphrase';
 const [admin, alice] = ['admin@example.com', 'alice@example.com'];
@@ -140,5 +140,37 @@ describe('the search of the console', () => {
     expect(await barriers(tab)).to.deep.equal([]);
     expect(other.complaints).to.deep.equal([]);
     await other.leave();
+  });
+});
+
+describe('the demo of the console', () => {
+  const { page } = loggedIn('admin', '/');
+
+  it('finds workloads of all kinds by a part of their names', async () => {
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Go to' });
+    await palette.getByRole('combobox').fill('cart');
+    const found = (title: string) => palette.getByRole('group', { name: title, exact: true }).getByRole('option');
+    for (const title of ['Deployments', 'Pods', 'Services']) await found(title).first().waitFor();
+
+    expect(await found('Deployments').first().textContent()).to.equal('cartshop');
+    expect(await palette.getByRole('status').getByText('not known yet').count()).to.equal(0);
+    await page.keyboard.press('Escape');
+  });
+
+  it('lists pods in the order of a column, which the service knows', async () => {
+    const asked = page.waitForRequest(/\/api\/v2\/resources\/core\/v1\/pods\?.*sortBy=d%2Crestarts/);
+    await page.goto(new URL('/r/core/v1/pods', page.url()).href);
+    const head = page.getByRole('columnheader', { name: 'Restarts' });
+    for (const direction of ['ascending', 'descending']) {
+      await head.getByRole('button').click();
+      await head.and(page.locator(`[aria-sort=${direction}]`)).waitFor();
+    }
+    await asked;
+    await page
+      .locator('tbody tr:not(.spacer)')
+      .first()
+      .getByText(/^(cart|ledger|alerts)-/)
+      .waitFor();
   });
 });

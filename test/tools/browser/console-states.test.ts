@@ -68,7 +68,18 @@ describe('the console before a service in trouble', () => {
     const streams = [
       { what: 'the users', path: '/users', row: 'Ada Admin', stream: /\/auth\/v2\/users\?.*watch=true/ },
       { what: 'groups', path: '/groups', row: 'Developers', stream: /\/v1\/groups\?.*watch=true/ },
-      { what: 'a kind', path: '/r/core/v1/configmaps/ns/atrium-system', row: 'console-logo', stream: /\/configmaps\?.*watch=true/ },
+      {
+        what: 'a kind that the service lists',
+        path: '/r/core/v1/configmaps/ns/atrium-system',
+        row: 'console-logo',
+        stream: /\/api\/v2\/resources\/core\/v1\/configmaps\/namespaces\/atrium-system\?.*watch=true/,
+      },
+      {
+        what: 'a kind that the API server lists',
+        path: '/r/core/v1/serviceaccounts/ns/atrium-system',
+        row: 'atrium',
+        stream: /\/namespaces\/atrium-system\/serviceaccounts\?.*watch=true/,
+      },
     ];
     for (const { what, path, row, stream } of streams) {
       it(`says of ${what} since when, greys what was read, and takes both back with the stream`, async () => {
@@ -76,7 +87,7 @@ describe('the console before a service in trouble', () => {
         await demo.logIn(page, 'admin');
         await page.route(stream, (route) => route.abort());
         await page.goto(`${demo.url}${path}`);
-        await page.getByRole('link', { name: row }).waitFor();
+        await page.getByRole('link', { name: row, exact: true }).waitFor();
         await since().waitFor();
 
         expect(await table().getAttribute('class')).to.contain('old');
