@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import { exactValue, parseExact } from './exact-json.ts';
 
 /** A JSON text made once per change, with its strong ETag, to be sent many times. */
 export interface JsonText {
@@ -26,12 +27,12 @@ const indentedTexts = new WeakMap<JsonText, JsonText>();
 function indentedText(text: JsonText): JsonText {
   const known = indentedTexts.get(text);
   if (known !== undefined) return known;
-  const made = { bytes: Buffer.from(indented(JSON.parse(text.bytes.toString()))), etag: indentedTag(text.etag), short: undefined };
+  const made = { bytes: Buffer.from(indented(parseExact(text.bytes.toString()))), etag: indentedTag(text.etag), short: undefined };
   indentedTexts.set(text, made);
   return made;
 }
 
-const indented = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const indented = (value: unknown): string => `${JSON.stringify(value, exactValue, 2)}\n`;
 
 /** The indented text is another representation, with an ETag of its own. */
 const indentedTag = (etag: string): string => etag.replace(/"$/, '.pretty"');
@@ -57,7 +58,7 @@ export function sendText({ res, response }: Context, { bytes, etag, short }: Jso
 export function indentJson(ctx: Context): void {
   const { body } = ctx;
   if (!isIndentedWanted(ctx) || body === null || body === undefined || !ctx.response.is('json')) return;
-  const value: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+  const value: unknown = typeof body === 'string' ? parseExact(body) : body;
   if (typeof value !== 'object' || Buffer.isBuffer(value) || isStream(value)) return;
   const etag = ctx.response.get('ETag');
   if (etag) ctx.set('ETag', indentedTag(etag));

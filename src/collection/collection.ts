@@ -23,6 +23,8 @@ export interface CollectionOptions<Row> {
   /** Left out: all namespaces, or a resource without namespaces. */
   namespace?: string;
   isMetadataOnly?: boolean;
+  /** Gives objects with integers that a double cannot hold as BigInt. */
+  keepsDigits?: boolean;
   /** With more, the list fails. Default: no bound. */
   maxObjects?: number;
   /** Of what is answered, where that is not the resource itself. */

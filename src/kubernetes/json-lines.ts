@@ -6,11 +6,13 @@ const newline = 0x0a;
  */
 export class JsonLines {
   readonly #maxLineBytes: number;
+  readonly #parse: (text: string) => unknown;
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
 
-  constructor(maxLineBytes: number) {
+  constructor(maxLineBytes: number, parse: (text: string) => unknown = JSON.parse) {
     this.#maxLineBytes = maxLineBytes;
+    this.#parse = parse;
   }
 
   /** @throws Error for a line that is too long, no UTF-8 or no JSON; the values before it have been given */
@@ -19,7 +21,7 @@ export class JsonLines {
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       this.#keep(chunk.subarray(start, end));
       start = end + 1;
-      yield decodeLine(this.#takeLine());
+      yield decodeLine(this.#takeLine(), this.#parse);
     }
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
@@ -40,9 +42,9 @@ export class JsonLines {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function decodeLine(line: Uint8Array): unknown {
+function decodeLine(line: Uint8Array, parse: (text: string) => unknown): unknown {
   try {
-    return JSON.parse(utf8.decode(line));
+    return parse(utf8.decode(line));
   } catch {
     // The parser's own message quotes the line, which may hold secrets.
     throw new Error('a line is not JSON');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseExact } from '../api/exact-json.ts';
 import { reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import { JsonLines } from './json-lines.ts';
@@ -19,6 +20,8 @@ export interface Selection {
   fieldSelector?: string;
   /** Asks for no more than `metadata` of each object. */
   isMetadataOnly?: boolean;
+  /** Reads integers that a double cannot hold as BigInt. */
+  keepsDigits?: boolean;
 }
 
 export interface Page {
@@ -58,6 +61,7 @@ export async function* listPages(
       query,
       accept: acceptOf(selection, 'PartialObjectMetadataList'),
       isBeforeWatch,
+      keepsDigits: selection.keepsDigits ?? false,
       signal,
     });
     const { page, next } = readPage(list);
@@ -115,7 +119,7 @@ export async function* watchEvents(
     signal,
   });
   onHeard();
-  const lines = new JsonLines(maxLineBytes);
+  const lines = selection.keepsDigits ? new JsonLines(maxLineBytes, parseExact) : new JsonLines(maxLineBytes);
   for await (const chunk of body) {
     onHeard();
     for (const value of lines.push(chunk)) yield readEvent(value);

@@ -2,6 +2,7 @@ import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { parseExact } from '../api/exact-json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
@@ -47,6 +48,8 @@ export interface ApiCall {
   isRepeatable?: boolean;
   /** A list that a watch follows takes one of the connections for long calls: the watch then goes on over it, and opens none. */
   isBeforeWatch?: boolean;
+  /** Reads integers of the answer that a double cannot hold as BigInt. */
+  keepsDigits?: boolean;
 }
 
 /** A call whose answer is read as it comes. */
@@ -132,7 +135,7 @@ export class Transport {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
       const pool = call.isBeforeWatch ? 'long' : 'short';
-      const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline)));
+      const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline), call));
       // undici gives a connection to the next call one turn of the event loop after the answer, and opens another one until then.
       if (call.isBeforeWatch) await letOthersGoOn();
       return answer;
@@ -262,10 +265,10 @@ function connector(connection: Connection, timeout: number, showsCertificate: bo
   };
 }
 
-async function readJson({ body }: UpstreamResponse): Promise<unknown> {
+async function readJson({ body }: UpstreamResponse, { keepsDigits = false }: ApiCall): Promise<unknown> {
   const text = await body.text();
   try {
-    return JSON.parse(text);
+    return keepsDigits ? parseExact(text) : JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, which may hold secrets.
     throw new Error('the body is not JSON');
