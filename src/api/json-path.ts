@@ -1,85 +1,149 @@
 /**
- * The part of Kubernetes' JSONPath that printer columns use: members, array indexes, `[*]` and `[?(@.member=="text")]`.
+ * JSONPath of kubectl and of printer columns, without templates (`range`, text between expressions).
  *
  * @see https://kubernetes.io/docs/reference/kubectl/jsonpath/
  */
-
-type Step =
-  | { readonly member: string }
-  | { readonly index: number }
-  | { readonly each: true }
-  | { readonly where: readonly string[]; readonly is: string };
+import { type Path, type Step, valuesAt } from './json-path-steps.ts';
 
 export interface JSONPath {
+  /** The member in which it begins; undefined for a path that may begin in several. */
+  readonly root: string | undefined;
   /** Every member that it names on its way. */
   readonly members: readonly string[];
-  /** Texts, numbers and booleans at that place; never an object. */
-  values(object: unknown): (string | number | boolean)[];
+  /** Reports whether it visits members that it does not name: `*` and `..`. */
+  readonly visitsAll: boolean;
+  /** The values at that place; none where the object does not fit the path. */
+  values(object: unknown): readonly unknown[];
 }
 
-const memberStep = /^\.((?:[\w-]|\\.)+)/;
-const quotedStep = /^\[(['"])((?:(?!\1)[^\\]|\\.)+)\1\]/;
-const indexStep = /^\[(-?\d{1,6})\]/;
-const eachStep = /^\[\*\]/;
-const whereStep = /^\[\?\(@((?:\.[\w-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)')\)\]/;
-
-const unescaped = (text: string) => text.replaceAll(/\\(.)/g, '$1');
-
-/** Undefined for what is none, or for a form that columns do not need. */
-export function parseJSONPath(text: string): JSONPath | undefined {
-  let rest = text.replace(/^\{(.*)\}$/, '$1').replace(/^\$/, '');
-  if (!rest.startsWith('.') && !rest.startsWith('[')) rest = `.${rest}`;
-  const steps: Step[] = [];
-  while (rest !== '') {
-    const found = stepAt(rest);
-    if (found === undefined) return undefined;
-    steps.push(found.step);
-    rest = rest.slice(found.length);
-  }
-  const members = steps.flatMap((step) => ('member' in step ? [step.member] : 'where' in step ? step.where : []));
-  return { members, values: (object) => steps.reduce<unknown[]>(follow, [object]).flatMap(scalars) };
+interface Syntax {
+  /** Takes a quoted name for one member, dots and all. kubectl reads `['a.b']` as `.a.b`. */
+  hasWholeNames?: boolean;
 }
 
-/** What no list may show: contents of Secrets and ConfigMaps, environments of containers, and what holds a copy of the whole object. */
+const maxLength = 1024;
+
+/** Undefined for a text that is no JSONPath. */
+export function parseJSONPath(text: string, { hasWholeNames = false }: Syntax = {}): JSONPath | undefined {
+  if (text.length > maxLength) return undefined;
+  const bare = text.replace(/^\{(.*)\}$/, '$1');
+  const path = new Parser(/^[.[$@]/.test(bare) ? bare : `.${bare}`, hasWholeNames).path(false);
+  if (path === undefined || path.length === 0) return undefined;
+  const all = path.flatMap(stepsWithin);
+  const [first] = path;
+  return {
+    root: first?.type === 'member' ? first.name : undefined,
+    members: all.flatMap((step) => (step.type === 'member' ? [step.name] : [])),
+    visitsAll: all.some(({ type }) => type === 'every' || type === 'deep'),
+    values: (object) => valuesAt(path, object),
+  };
+}
+
+function stepsWithin(step: Step): Step[] {
+  if (step.type === 'union') return step.paths.flat().flatMap(stepsWithin);
+  return step.type === 'filter' ? [...step.left, ...step.right].flatMap(stepsWithin) : [step];
+}
+
+/** Members that no list may show: contents of Secrets and ConfigMaps, environments of containers, and copies of the whole object. */
 const unshown = new Set([
   ...['data', 'binaryData', 'stringData', 'env', 'managedFields'],
   'kubectl.kubernetes.io/last-applied-configuration',
 ]);
 
-/** Whether a list may show what is at that path. */
-export function isShowable(text: string): boolean {
-  const path = parseJSONPath(text);
-  return path !== undefined && !path.members.some((member) => unshown.has(member));
+/** Reports whether a list may show the values of that path of any resource. */
+export const isShowable = ({ members, visitsAll }: JSONPath): boolean => !visitsAll && !members.some((member) => unshown.has(member));
+
+const filterForm = /^\[\?\(((?:[^"'()\n]|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')*)\)\]/;
+const memberForm = /^\.((?:[^\\\s.,[\]$@{}]|\\.)+)/u;
+const bracketForm = /^\[([^\]\n]*)\]/;
+const nameForm = /^'([^']+)'$/;
+const sliceForm = /^(-?\d{0,6})(:-?\d{0,6})?(:-?\d{0,6})?$/;
+const comparisonForm = /^([^!<>=]+)(==|!=|<=|>=|<|>)([^!<>=].*)$/;
+const literalForm = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([-+]?\d+(?:\.\d+)?)(?![\w.])|(true|false)(?![\w.]))/;
+
+class Parser {
+  readonly #hasWholeNames: boolean;
+  #rest: string;
+
+  constructor(text: string, hasWholeNames: boolean) {
+    this.#rest = text;
+    this.#hasWholeNames = hasWholeNames;
+  }
+
+  /** @param isOperand of a comparison, which may be a literal */
+  path(isOperand: boolean): Path | undefined {
+    const steps: Step[] = [];
+    while (this.#rest !== '') {
+      if (this.#take(/^[ $@]/) !== undefined) continue;
+      const found = this.#filter() ?? this.#deep(steps) ?? this.#member() ?? this.#bracket() ?? (isOperand ? this.#literal() : undefined);
+      if (found === undefined) return undefined;
+      steps.push(...found);
+    }
+    return steps;
+  }
+
+  #take(form: RegExp): RegExpExecArray | undefined {
+    const match = form.exec(this.#rest);
+    if (match === null) return undefined;
+    this.#rest = this.#rest.slice(match[0].length);
+    return match;
+  }
+
+  #parse(text: string, isOperand = false): Path | undefined {
+    return new Parser(text, this.#hasWholeNames).path(isOperand);
+  }
+
+  #filter(): Path | undefined {
+    const [, text] = this.#take(filterForm) ?? [];
+    if (text === undefined) return undefined;
+    const comparison = comparisonForm.exec(text);
+    if (comparison === null && /[!<>=]/.test(text)) return undefined;
+    const [, leftText = text, operator, rightText = ''] = comparison ?? [];
+    const [left, right] = [this.#parse(leftText, true), this.#parse(rightText, true)];
+    if (left === undefined || right === undefined) return undefined;
+    return [{ type: 'filter', left, operator, right }];
+  }
+
+  #deep(before: Path): Path | undefined {
+    if (before.at(-1)?.type === 'deep' || this.#take(/^\.(?=\.)/) === undefined) return undefined;
+    // A name follows at once, or another step.
+    if (!/^\.[\p{L}\p{N}_]/u.test(this.#rest)) this.#rest = this.#rest.slice(1);
+    return [{ type: 'deep' }];
+  }
+
+  #member(): Path | undefined {
+    const [, name] = this.#take(memberForm) ?? [];
+    if (name === undefined) return undefined;
+    return [name === '*' ? { type: 'every' } : { type: 'member', name: unescaped(name) }];
+  }
+
+  #bracket(): Path | undefined {
+    const [, text] = this.#take(bracketForm) ?? [];
+    if (text === undefined) return undefined;
+    const parts = text.split(',').map((part) => this.#subscript(part.trim()));
+    if (parts.some((part) => part === undefined)) return undefined;
+    const paths = parts.filter((part) => part !== undefined);
+    return paths.length === 1 ? paths[0] : [{ type: 'union', paths }];
+  }
+
+  #subscript(text: string): Path | undefined {
+    if (text === '*') return [{ type: 'slice' }];
+    const [, name] = (this.#hasWholeNames ? /^["'](.+)["']$/ : nameForm).exec(text) ?? [];
+    if (name !== undefined) return this.#hasWholeNames ? [{ type: 'member', name: unescaped(name) }] : this.#parse(`.${name}`);
+    const [, first, last, step] = sliceForm.exec(text) ?? [];
+    if (first === undefined) return undefined;
+    const number = (digits: string | undefined) => (digits === undefined || digits === '' ? undefined : Number(digits));
+    if (last === undefined) return [{ type: 'index', index: number(first) ?? 0 }];
+    return [{ type: 'slice', from: number(first), to: number(last.slice(1)), step: number(step?.slice(1)) }];
+  }
+
+  #literal(): Path | undefined {
+    const [, double, single, digits, word] = this.#take(literalForm) ?? [];
+    const text = double ?? single;
+    if (text !== undefined) return [{ type: 'literal', value: unescaped(text) }];
+    if (digits !== undefined) return [{ type: 'literal', value: Number(digits), isFloat: digits.includes('.') }];
+    return word === undefined ? undefined : [{ type: 'literal', value: word === 'true' }];
+  }
 }
 
-function stepAt(text: string): { step: Step; length: number } | undefined {
-  const found = (match: RegExpExecArray | null, step: (match: RegExpExecArray) => Step) =>
-    match === null ? undefined : { step: step(match), length: match[0].length };
-  return (
-    found(memberStep.exec(text), ([, name = '']) => ({ member: unescaped(name) })) ??
-    found(quotedStep.exec(text), ([, , name = '']) => ({ member: unescaped(name) })) ??
-    found(indexStep.exec(text), ([, digits]) => ({ index: Number(digits) })) ??
-    found(eachStep.exec(text), () => ({ each: true })) ??
-    found(whereStep.exec(text), ([, path = '', double, single = '']) => ({ where: path.split('.').slice(1), is: double ?? single }))
-  );
-}
-
-function follow(found: unknown[], step: Step): unknown[] {
-  if ('member' in step) return found.flatMap((value) => present(memberOf(value, step.member)));
-  const elements = found.filter((value) => Array.isArray(value)) as unknown[][];
-  if ('index' in step) return elements.flatMap((array) => present(array.at(step.index)));
-  if ('each' in step) return elements.flat();
-  return elements.flat().filter((element) => String(step.where.reduce<unknown>(memberOf, element)) === step.is);
-}
-
-const memberOf = (value: unknown, member: string): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, member)
-    ? Reflect.get(value, member)
-    : undefined;
-
-const present = (value: unknown): unknown[] => (value === undefined || value === null ? [] : [value]);
-
-const scalars = (value: unknown): (string | number | boolean)[] => (Array.isArray(value) ? value.flatMap(scalar) : scalar(value));
-
-const scalar = (value: unknown): (string | number | boolean)[] =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [value] : [];
+const unescaped = (text: string): string => text.replaceAll(/\\(.)/g, '$1');

@@ -12,6 +12,8 @@ const isListable = ({ group, resource }: { group: string; resource: string }) =>
 /** Of every row. */
 const commonNames = ['name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner'];
 
+const pathOf = (text: string) => parseJSONPath(text, { hasWholeNames: true });
+
 const column = z.strictObject({
   name: z
     .string()
@@ -21,11 +23,11 @@ const column = z.strictObject({
   jsonPath: z
     .string()
     .max(256)
-    .refine((path) => parseJSONPath(path) !== undefined, 'must be a JSON path as printer columns have it, such as .status.phase')
-    .refine(
-      (path) => parseJSONPath(path) === undefined || isShowable(path),
-      'must not lead into data, binaryData, stringData, env, managedFields or the last applied configuration',
-    )
+    .refine((text) => pathOf(text) !== undefined, 'must be a JSON path as printer columns have it, such as .status.phase')
+    .refine((text) => {
+      const path = pathOf(text);
+      return path === undefined || isShowable(path);
+    }, 'must not lead into data, binaryData, stringData, env, managedFields or the last applied configuration, nor have * as a member or ..')
     .describe('JSON path of the value, as in a printer column. Objects are never shown, several texts with commas between.'),
   type: z.enum(['string', 'number', 'date', 'boolean']).default('string').describe('Type for comparison and order.'),
 });

@@ -1,14 +1,18 @@
 /** What rows show of an object beside its metadata, and how that is compared. */
 import { z } from 'zod';
-import { isShowable, parseJSONPath } from '../api/json-path.ts';
+import { isShowable, type JSONPath, parseJSONPath } from '../api/json-path.ts';
+import { printedValue } from '../api/printed-value.ts';
 import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 export type ColumnType = 'string' | 'number' | 'date' | 'boolean';
-export type Value = string | number | boolean | null;
+/** An integer that a double cannot hold is a BigInt. */
+export type Value = string | number | bigint | boolean | null;
 
 export interface Column {
   readonly name: string;
+  /** The heading as a custom resource definition has it. */
+  readonly title?: string;
   readonly type: ColumnType;
   /** Compared whole by a filter, where other texts are searched. */
   readonly isWhole?: true;
@@ -18,8 +22,15 @@ export interface Column {
   read(object: KubernetesObject): Value;
 }
 
-/** As a setting or a custom resource definition names it. */
-export interface NamedPath {
+/** What an answer tells of a column. */
+export const shownColumn = ({ name, title, type }: Column): Pick<Column, 'name' | 'title' | 'type'> => ({
+  name,
+  ...(title !== undefined && { title }),
+  type,
+});
+
+/** A column as a setting names it. */
+interface NamedPath {
   name: string;
   jsonPath: string;
   type: ColumnType;
@@ -29,60 +40,109 @@ const maxText = 256;
 
 export const shownText = (text: string): string => text.slice(0, maxText);
 
-/** Undefined for a path that is none, or that no list may show. */
+/** Undefined for a text that is no path, or for a path that no list may show. */
 export function columnOf({ name, jsonPath, type }: NamedPath): Column | undefined {
-  const path = parseJSONPath(jsonPath);
-  if (path === undefined || !isShowable(jsonPath)) return undefined;
-  const isOfMetadata = path.members[0] === 'metadata';
-  return { name, type, ...(isOfMetadata && { isOfMetadata }), read: (object) => typedValue(type, path.values(object)) };
+  const path = parseJSONPath(jsonPath, { hasWholeNames: true });
+  if (path === undefined || !isShowable(path)) return undefined;
+  return { name, type, ...metadataMark(path), read: (object) => typedValue(type, path.values(object).flatMap(scalars)) };
 }
 
-function typedValue(type: ColumnType, found: readonly (string | number | boolean)[]): Value {
+const metadataMark = ({ root }: JSONPath): Pick<Column, 'isOfMetadata'> => (root === 'metadata' ? { isOfMetadata: true } : {});
+
+const scalars = (value: unknown): Exclude<Value, null>[] => (Array.isArray(value) ? value.flatMap(scalar) : scalar(value));
+
+const scalar = (value: unknown): Exclude<Value, null>[] =>
+  typeof value === 'string' || typeof value === 'boolean' || isNumber(value) ? [value] : [];
+
+const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
+
+function typedValue(type: ColumnType, found: readonly Exclude<Value, null>[]): Value {
   const [first] = found;
   if (first === undefined) return null;
   if (type === 'string') return shownText(found.join());
   if (type === 'number') return numberOf(first);
   if (type === 'boolean') return booleanOf(first);
-  return Number.isNaN(Date.parse(String(first))) ? null : shownText(String(first));
+  return dateOf(first);
 }
 
-const numberOf = (value: string | number | boolean) => (value !== '' && Number.isFinite(Number(value)) ? Number(value) : null);
+const numberOf = (value: Exclude<Value, null>): number | bigint | null => {
+  if (isNumber(value)) return value;
+  return value !== '' && Number.isFinite(Number(value)) ? Number(value) : null;
+};
 
 /** Conditions say `True` and `False`. */
-function booleanOf(value: string | number | boolean): boolean | null {
+function booleanOf(value: Exclude<Value, null>): boolean | null {
   const text = String(value).toLowerCase();
   return text === 'true' || (text === 'false' ? false : null);
 }
 
+const dateOf = (value: Exclude<Value, null>): string | null => (Number.isNaN(Date.parse(String(value))) ? null : shownText(String(value)));
+
 const printed = z.object({ name: z.string(), type: z.string(), jsonPath: z.string() });
 const readDefinition = reader(z.object({ versions: z.array(z.object({ name: z.string(), additionalPrinterColumns: z.array(printed) })) }));
 
-/** Those of a custom resource definition, by its printer columns for that version. */
-export function printerColumns({ spec }: KubernetesObject, version: string): Column[] {
-  const { versions = [] } = readDefinition(spec);
-  const { additionalPrinterColumns: found = [] } = versions.find(({ name }) => name === version) ?? {};
-  const columns = found.flatMap(({ name, type, jsonPath }) => {
-    const column =
-      name !== undefined && jsonPath !== undefined && jsonPath !== '.metadata.creationTimestamp'
-        ? columnOf({ name: camelCase(name), type: typeOf(type), jsonPath })
-        : undefined;
-    return column !== undefined && !reserved.has(column.name) ? [column] : [];
-  });
-  return merged(columns);
+export interface PrinterColumns {
+  columns: Column[];
+  /** Columns whose path cannot be read, as `name (path)`. */
+  unread: string[];
 }
 
-/** What every row has by itself, and what `sortBy` takes for a direction. */
-const reserved = new Set(['', 'a', 'd', 'name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner']);
+/** Reads the printer columns of a custom resource definition for that version. Every row has the name and the age itself. */
+export function printerColumns({ spec }: KubernetesObject, version: string): PrinterColumns {
+  const { versions = [] } = readDefinition(spec);
+  const { additionalPrinterColumns: found = [] } = versions.find(({ name }) => name === version) ?? {};
+  const [columns, unread]: [Column[], string[]] = [[], []];
+  const names = new Set(reserved);
+  for (const { name: title = '', type = '', jsonPath = '' } of found.slice(0, maxColumns)) {
+    const path = parseJSONPath(jsonPath);
+    if (path === undefined) unread.push(`${title} (${jsonPath})`);
+    if (path === undefined || ownPaths.has(jsonPath)) continue;
+    const name = uniqueName(camelCase(title), names);
+    names.add(name);
+    columns.push({ name, title: shownText(title), type: typeOf(type), ...metadataMark(path), read: cellReader(type, path) });
+  }
+  return { columns, unread };
+}
 
-const typeOf = (type: unknown): ColumnType => {
+const maxColumns = 64;
+const ownPaths = new Set(['.metadata.name', '.metadata.namespace', '.metadata.creationTimestamp']);
+/** Names of what every row has by itself, and the directions of `sortBy`. */
+const reserved = ['', 'a', 'd', 'name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner'];
+
+function uniqueName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  const base = name === '' ? 'column' : `${name}Column`;
+  let free = base;
+  for (let number = 2; taken.has(free); number += 1) free = `${base}${number}`;
+  return free;
+}
+
+const typeOf = (type: string): ColumnType => {
   if (type === 'integer' || type === 'number') return 'number';
   return type === 'date' || type === 'boolean' ? type : 'string';
 };
 
-/** `Display Name` as `displayName`. */
+/** Returns the first value alone, as the cells of `kubectl get`; a value of another type than the column is none. */
+function cellReader(type: string, path: JSONPath): Column['read'] {
+  const read = cells.get(type) ?? ((value) => printedValue(value, maxText));
+  return (object) => {
+    const [value] = path.values(object);
+    return value === undefined || value === null ? null : read(value);
+  };
+}
+
+const cells: ReadonlyMap<string, (value: unknown) => Value> = new Map<string, (value: unknown) => Value>([
+  ['integer', (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : null)],
+  ['number', (value) => (isNumber(value) ? value : null)],
+  ['boolean', (value) => (typeof value === 'boolean' ? value : null)],
+  ['date', (value) => (typeof value === 'string' ? dateOf(value) : null)],
+]);
+
+/** `Display Name` as `displayName`; letters of any script. */
 const camelCase = (name: string): string =>
   name
-    .split(/[^A-Za-z0-9]+/)
+    .slice(0, maxText)
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '')
     .map((word, index) => (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + word.slice(1))
     .join('');

@@ -6,7 +6,7 @@ import type { ListedResource as Setting } from '../config/lists-section.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type Column, columnOf, merged, printerColumns } from './columns.ts';
+import { type Column, columnOf, merged, type PrinterColumns, printerColumns, shownColumn } from './columns.ts';
 import { isDefined, knownColumns } from './known-columns.ts';
 import { ResourceRow, rowProperties } from './row.ts';
 
@@ -26,8 +26,9 @@ export class ListedResource {
   readonly #services: Services;
   readonly #setting: Setting;
   readonly #guard: WhileAllowedOptions;
-  readonly #definition: WatchCache<readonly Column[]> | undefined;
+  readonly #definition: WatchCache<PrinterColumns> | undefined;
   #rows: Rows | undefined;
+  #unread: readonly string[] = [];
 
   constructor(services: Services, setting: Setting, guard: WhileAllowedOptions) {
     const { group, version, resource } = setting;
@@ -53,6 +54,11 @@ export class ListedResource {
   failure(): string | undefined {
     const why = this.#isMissing ? undefined : (this.#rows?.collection.cache ?? this.#definition)?.missing();
     return why && `${this.#name}: ${why}`;
+  }
+
+  /** Names the printer columns that are left out; undefined if there are none. */
+  leftOut(): string | undefined {
+    return this.#unread.length === 0 ? undefined : `${this.#name} has ${unreadWords}: ${this.#unread.join(', ')}`;
   }
 
   /** What rows have; undefined where the API server does not know the resource, and while that is not known. */
@@ -93,9 +99,11 @@ export class ListedResource {
       maxObjects,
       // Members that no column shows are not read: ConfigMaps may hold 1 MiB each.
       isMetadataOnly: columns.every(({ isOfMetadata }) => isOfMetadata === true),
+      // Built-in kinds have no such integers in their columns.
+      keepsDigits: isDefined(this.type),
       answer: {
         apiVersion: rowsApiVersion,
-        extra: { resource: this.type, columns: columns.map(({ name, type }) => ({ name, type })) },
+        extra: { resource: this.type, columns: columns.map(shownColumn) },
       },
       properties: rowProperties(columns),
       row: (object: ConstructorParameters<typeof ResourceRow>[0]) => new ResourceRow(object, columns),
@@ -105,10 +113,10 @@ export class ListedResource {
   }
 
   /** Until the definition is there. Columns that change later are shown after a restart: every row would have to be made again. */
-  #follow(): WatchCache<readonly Column[]> {
+  #follow(): WatchCache<PrinterColumns> {
     const { group, version, resource } = this.type;
     const { client, log, metrics } = this.#services;
-    const definition = new WatchCache<readonly Column[]>(
+    const definition = new WatchCache<PrinterColumns>(
       { client, log, metrics },
       {
         name: `definition of ${this.#name}`,
@@ -117,12 +125,17 @@ export class ListedResource {
         keep: (object) => printerColumns(object, version),
       },
     );
-    definition.onChange(({ new: columns }) => {
-      if (columns === undefined || this.#rows !== undefined) return;
-      this.#rows = this.#make(columns);
+    definition.onChange(({ new: found }) => {
+      if (found === undefined || this.#rows !== undefined) return;
+      this.#unread = found.unread;
+      if (found.unread.length > 0) log.warn({ resource: this.#name, columns: found.unread }, unreadWords);
+      this.#rows = this.#make(found.columns);
       this.#rows.collection.start();
       void definition.stop();
     });
     return definition;
   }
 }
+
+/** The API server shows neither these columns nor those behind them. */
+const unreadWords = 'printer columns whose JSONPath cannot be read';

@@ -29,11 +29,18 @@ export function createLists(services: Services, allowed: Namespaces['allowed'] |
   );
   const all = [...resources.values()];
   const failure = () => all.map((listed) => listed.failure()).find((why) => why !== undefined);
+  const leftOut = () => all.map((listed) => listed.leftOut()).find((why) => why !== undefined);
   const service = new ListsService(services, resources, allowed);
   return {
     service,
     operations: listOperations(service),
-    checks: all.length === 0 ? [] : [{ name: 'lists', critical: false, isAwaited: true, failure }],
+    checks:
+      all.length === 0
+        ? []
+        : [
+            { name: 'lists', critical: false, isAwaited: true, failure },
+            { name: 'printer-columns', critical: false, failure: leftOut },
+          ],
     start() {
       for (const listed of all) listed.start();
     },

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { exactValue } from '../api/exact-json.ts';
 import { quantityOf } from '../api/quantity.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -47,7 +48,7 @@ export class ResourceRow {
     return JSON.stringify({
       metadata: { name, ...(namespace !== '' && { namespace }), uid, resourceVersion, creationTimestamp, labels },
       ...(owner !== '' && { owner }),
-      values: Object.fromEntries(this.#columns.map(({ name: column }, index) => [column, this.values[index] ?? null])),
+      values: Object.fromEntries(this.#columns.map(({ name: column }, index) => [column, exactValue('', this.values[index] ?? null)])),
     });
   }
 }
@@ -129,6 +130,6 @@ function quantitiesIn(values: readonly Value[]): readonly (number | undefined)[]
 function orderOf({ type }: Column, value: Value, quantity: number | undefined): SortValue {
   if (value === null || value === '') return undefined;
   if (type === 'date') return Date.parse(String(value));
-  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'boolean' || typeof value === 'bigint') return Number(value);
   return quantity ?? value;
 }

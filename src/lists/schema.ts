@@ -64,7 +64,13 @@ const row = z
 const list = listSchema(row, { apiVersion: rowsApiVersion, kind: 'ResourceRowList' });
 const [example] = list.meta()?.examples ?? [];
 
-const columns = z.array(z.object({ name: z.string(), type: z.enum(['string', 'number', 'date', 'boolean']) }));
+const columns = z.array(
+  z.object({
+    name: z.string(),
+    title: z.string().optional().describe('The heading of a printer column, as the custom resource definition has it.'),
+    type: z.enum(['string', 'number', 'date', 'boolean']),
+  }),
+);
 
 const rowList = list
   .extend({

@@ -12,7 +12,7 @@ import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
-import type { Column } from './columns.ts';
+import { type Column, shownColumn } from './columns.ts';
 import type { ListedResource } from './listed-resource.ts';
 import { defaultSort, type ResourceRow } from './row.ts';
 import { Summaries, type Summary } from './summary.ts';
@@ -28,7 +28,7 @@ export interface Target {
 }
 
 /** A resource that is listed, and what its rows have. */
-type Offered = ResourceType & { columns: Pick<Column, 'name' | 'type'>[] };
+type Offered = ResourceType & { columns: Pick<Column, 'name' | 'title' | 'type'>[] };
 
 /** What a caller may see of a resource: everything, or what is in these namespaces. */
 type Sight = 'all' | ReadonlySet<string>;
@@ -59,7 +59,7 @@ export class ListsService {
   /** What there are lists of, in the order of the configuration. */
   offered(): Offered[] {
     return [...this.#resources.values()].flatMap(({ type, columns }) =>
-      columns === undefined ? [] : [{ ...type, columns: columns.map(shown) }],
+      columns === undefined ? [] : [{ ...type, columns: columns.map(shownColumn) }],
     );
   }
 
@@ -154,8 +154,6 @@ export class ListsService {
     return forbidden({ group, resource, verb, user: identity.name, namespace });
   }
 }
-
-const shown = ({ name, type }: Column) => ({ name, type });
 
 /** Rows with equal values stand in the order of namespaces and names. */
 const ordered = <T extends ListParameters>(parameters: T): T =>

@@ -1,3 +1,4 @@
+import { exactValue } from '../api/exact-json.ts';
 import { badParameter } from '../api/status.ts';
 import type { ReadonlyRows } from '../collection/sorted-rows.ts';
 import { Slices } from '../kubernetes/slices.ts';
@@ -15,7 +16,8 @@ export interface Summary {
   kind: 'ResourceSummary';
   metadata: { resourceVersion: string };
   total: number;
-  values: { value: Value; count: number }[];
+  /** A BigInt is given as a value that JSON writes to the digit. */
+  values: { value: unknown; count: number }[];
   other: number;
 }
 
@@ -63,7 +65,7 @@ async function count(rows: readonly ResourceRow[], resourceVersion: string, read
   const sorted = [...counts]
     .map(([value, count]) => ({ value, count }))
     .sort((left, right) => right.count - left.count || (String(left.value) < String(right.value) ? -1 : 1));
-  const values = sorted.slice(0, maxValues);
+  const values = sorted.slice(0, maxValues).map(({ value, count }) => ({ value: exactValue('', value), count }));
   const other = sorted.slice(maxValues).reduce((sum, { count }) => sum + count, 0);
   return { apiVersion: rowsApiVersion, kind: 'ResourceSummary', metadata: { resourceVersion }, total: rows.length, values, other };
 }

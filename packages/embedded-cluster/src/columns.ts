@@ -1,5 +1,7 @@
 /** What `kubectl get` shows of an object: the columns of the built-in kinds and those that a definition names by JSONPath. */
 
+import { type JSONPath, parseJSONPath } from '../../../src/api/json-path.ts';
+import { printedValue } from '../../../src/api/printed-value.ts';
 import { certificateRequestState } from './certificate-requests.ts';
 import { isJsonObject, valueAt } from './objects.ts';
 import type { Column } from './resources.ts';
@@ -83,49 +85,28 @@ export interface PrinterColumn {
   jsonPath: string;
 }
 
-/** What finds a value: a key or an index, or the first item of a list in which a field has a value. */
-type Step = string | { field: string; equals: string };
-
-/**
- * The steps of a JSONPath made of keys, indexes and filters for equality: `.spec.subjects[0].name`, `.metadata.labels['a.b/c']`, `.a.b\.c`,
- * `.status.conditions[?(@.type=="Ready")].status`; undefined for one that needs more than that (wildcards, slices, other filters).
- */
-function stepsOf(jsonPath: string): Step[] | undefined {
-  const step = /\.((?:\\.|[\w/-])+)|\[(\d+)\]|\['((?:\\.|[^'\\])+)'\]|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/gy;
-  const steps: Step[] = [];
-  while (step.lastIndex < jsonPath.length) {
-    const match = step.exec(jsonPath);
-    if (!match) return undefined;
-    const [, key, index, quoted, field, equals = ''] = match;
-    steps.push(field === undefined ? (key ?? index ?? quoted ?? '').replaceAll(/\\(.)/g, '$1') : { field, equals });
-  }
-  return steps.length > 0 ? steps : undefined;
-}
-
-export const isSupportedPath = (jsonPath: string) => stepsOf(jsonPath) !== undefined;
-
 /** The dotted path of a JSONPath of keys alone, undefined for any other. */
 export function dottedPath(jsonPath: string): string | undefined {
   return /^(\.[A-Za-z_]\w*)+$/.test(jsonPath) ? jsonPath.slice(1) : undefined;
 }
 
-function found(object: unknown, steps: readonly Step[]): unknown {
-  return steps.reduce<unknown>((value, step) => {
-    if (typeof step === 'string') return valueAt(value, [step]);
-    return Array.isArray(value) ? value.find((item) => isJsonObject(item) && item[step.field] === step.equals) : undefined;
-  }, object);
+/** The columns of a definition. Like the API server, leaves out those from the first whose path cannot be read. */
+export function definedColumns(columns?: readonly PrinterColumn[]): Column[] {
+  if (columns === undefined) return [ageColumn];
+  const found = columns.map((each) => ({ each, path: parseJSONPath(each.jsonPath) }));
+  const end = found.findIndex(({ path }) => path === undefined);
+  return found.slice(0, end < 0 ? found.length : end).flatMap(({ each, path }) => (path ? [definedColumn(each, path)] : []));
 }
 
-/** The column of a definition whose path is supported. */
-export function definedColumn({ name, type, format, description, priority = 0, jsonPath }: PrinterColumn): Column {
-  const steps = stepsOf(jsonPath) ?? [];
+/** The column with the first value of its path. */
+function definedColumn({ name, type, format, description, priority = 0, jsonPath }: PrinterColumn, path: JSONPath): Column {
   return {
     name,
     type,
     priority,
     ...(format && { format }),
     description: description ?? `Custom resource definition column (in JSONPath format): ${jsonPath}`,
-    cell: (object, now) => definedCell(type, found(object, steps), now),
+    cell: (object, now) => definedCell(type, path.values(object)[0], now),
   };
 }
 
@@ -133,9 +114,9 @@ function definedCell(type: string, value: unknown, now: Date): unknown {
   if (value === undefined || value === null) return null;
   switch (type) {
     case 'string':
-      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+      return printedValue(value, Number.POSITIVE_INFINITY);
     case 'date':
-      return since(value, now);
+      return typeof value === 'string' && Number.isNaN(Date.parse(value)) ? '<invalid>' : since(value, now);
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     default:

@@ -27,7 +27,7 @@ const list = z.strictObject({
   apiVersion: z.literal('auth.platform.io/v1'),
   kind: z.literal('ResourceRowList'),
   resource: z.strictObject({ group: z.string(), version: z.string(), resource: z.string() }),
-  columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
+  columns: z.array(z.strictObject({ name: z.string(), title: z.string().optional(), type: z.string() })),
   metadata: z.strictObject({ resourceVersion: z.string(), continue: z.string(), remainingItemCount: z.int() }),
   total: z.int(),
   items: z.array(row),
@@ -48,7 +48,7 @@ const offered = z.strictObject({
       group: z.string(),
       version: z.string(),
       resource: z.string(),
-      columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
+      columns: z.array(z.strictObject({ name: z.string(), title: z.string().optional(), type: z.string() })),
     }),
   ),
 });
@@ -106,6 +106,7 @@ describe('lists of any resource', () => {
     expect(items.map(({ columns }) => columns.map(({ name, type }) => `${name} ${type}`))).to.deep.include([
       'size number',
       'currentState string',
+      'hidden string',
     ]);
     expect(items[0]).to.deep.equal({ group: '', version: 'v1', resource: 'configmaps', columns: [{ name: 'tier', type: 'string' }] });
   });
@@ -281,9 +282,11 @@ describe('lists of any resource', () => {
       ({ total }) => total === 3,
     );
 
+    // A custom resource may call a member `env`: what is secret is in kinds that no list offers.
     expect(found.columns).to.deep.equal([
-      { name: 'size', type: 'number' },
-      { name: 'currentState', type: 'string' },
+      { name: 'size', title: 'Size', type: 'number' },
+      { name: 'currentState', title: 'Current State', type: 'string' },
+      { name: 'hidden', title: 'Hidden', type: 'string' },
     ]);
     expect(found.items.map(({ metadata, values }) => [metadata.name, values.size, values.currentState])).to.deep.equal([
       ['w-10', 10, 'Ready'],

@@ -43,8 +43,12 @@ describe('lists.resources', () => {
   });
 
   it('takes only paths and names that it understands', () => {
-    for (const path of ['..password', '.spec.*', '.spec[1:2]', '.a[?(@.b>1)]', '.', '', '.a[', '.a]b'])
-      expect(problems(withColumn(path)), path).to.contain('must be a JSON path');
+    for (const path of ['.', '', '.a[', '.a]b', '.a[b]', '.a[?(@.b=="c)]', '.a[?(@.b=~"c")]', `.${'a'.repeat(256)}`])
+      expect(problems(withColumn(path)), path).to.match(/must be a JSON path|<=256/);
+    for (const path of ['..password', '.spec.*', '.spec..x', '.spec["*"].x[?(@..y)].z', ".spec['a','data']", '.a[?(@.env)].b'])
+      expect(problems(withColumn(path)), path).to.contain('must not lead into');
+    for (const path of ['.spec[1:2]', '.a[?(@.b>1)].c', '.a[?(@.b!="c")].d', '.a[0,1].b', '.a[-1:].b'])
+      expect(problems(withColumn(path)), path).to.equal('');
     for (const name of ['name', 'owner', 'a', 'd', 'With Space', 'a,b', '__proto__', ''])
       expect(problems(withColumn('.spec.x', name)), name).not.to.equal('');
     expect(problems(withColumn('.spec.x'))).to.equal('');
