@@ -10,6 +10,10 @@ const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column
   return column === undefined ? [] : [column];
 };
 
+/** A number that the API server leaves out where it is 0. */
+const counted = (name: string, jsonPath: string): Column[] =>
+  at(name, jsonPath, 'number').map((column) => ({ ...column, read: (object) => column.read(object) ?? 0 }));
+
 const reasoned = z.object({ reason: z.string() });
 const container = z.object({
   ready: z.boolean(),
@@ -82,16 +86,16 @@ const imagesOfTemplate = at('images', '.spec.template.spec.containers[*].image')
 
 const deploymentColumns = [
   ...at('replicas', '.spec.replicas', 'number'),
-  ...at('ready', '.status.readyReplicas', 'number'),
-  ...at('updated', '.status.updatedReplicas', 'number'),
-  ...at('available', '.status.availableReplicas', 'number'),
+  ...counted('ready', '.status.readyReplicas'),
+  ...counted('updated', '.status.updatedReplicas'),
+  ...counted('available', '.status.availableReplicas'),
   ...imagesOfTemplate,
 ];
 
 const statefulSetColumns = [
   ...at('replicas', '.spec.replicas', 'number'),
-  ...at('ready', '.status.readyReplicas', 'number'),
-  ...at('updated', '.status.updatedReplicas', 'number'),
+  ...counted('ready', '.status.readyReplicas'),
+  ...counted('updated', '.status.updatedReplicas'),
   ...imagesOfTemplate,
 ];
 
@@ -197,7 +201,7 @@ const jobColumns = [
   ...at('complete', '.status.conditions[?(@.type=="Complete")].status', 'boolean'),
   ...at('failed', '.status.conditions[?(@.type=="Failed")].status', 'boolean'),
   ...at('completions', '.spec.completions', 'number'),
-  ...at('succeeded', '.status.succeeded', 'number'),
+  ...counted('succeeded', '.status.succeeded'),
   ...at('startTime', '.status.startTime', 'date'),
   ...at('completionTime', '.status.completionTime', 'date'),
   ...imagesOfTemplate,

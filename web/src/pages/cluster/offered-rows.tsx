@@ -172,11 +172,11 @@ function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered):
   ];
 }
 
-function cellOf({ name, type }: Offered[number]): Column<Row> {
+function cellOf({ name, title = titleOf(name), type }: Offered[number]): Column<Row> {
   const isStateColumn = isState(name);
   return {
     id: isStateColumn ? 'phase' : `x-${name}`,
-    title: titleOf(name),
+    title,
     sortBy: name,
     isMinor: !isStateColumn,
     cell({ values }) {
