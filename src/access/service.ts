@@ -90,7 +90,7 @@ export class AccessService {
     const failures = outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : []));
     const [first] = failures;
     if (first !== undefined && failures.length === items.length && failures.every((failure) => !isAboutReview(failure))) throw first;
-    const answered = outcomes.map((outcome, index) => ({ spec: sentOn(items[index]?.spec), status: statusOf(outcome) }));
+    const answered = outcomes.map((outcome, index) => ({ spec: shownSpec(items[index]?.spec), status: statusOf(outcome) }));
     return { apiVersion, kind: 'SelfSubjectAccessReviewList', metadata: {}, items: answered };
   }
 
@@ -141,13 +141,17 @@ const sentOn = (spec: ReviewSpec) => spec ?? nothing;
 
 const nothing = {};
 
+/** A copy without members that are null: the API server answers with none. */
+const shownSpec = (spec: ReviewSpec): unknown =>
+  JSON.parse(JSON.stringify(sentOn(spec), (_, value: unknown) => (value === null ? undefined : value)));
+
 const isEmpty = (metadata: Review['metadata']): boolean => Object.keys(metadata ?? nothing).length === 0;
 
 const answerTo = (apiVersion: string, spec: ReviewSpec, status: AnsweredStatus) => ({
   apiVersion,
   kind: 'SelfSubjectAccessReview',
   metadata: {},
-  spec: sentOn(spec),
+  spec: shownSpec(spec),
   status,
 });
 

@@ -209,6 +209,24 @@ describe('access reviews', () => {
     });
   });
 
+  it('AUZ-03 leaves out members that are null, as the API server does', async () => {
+    const { resourceAttributes } = listUsers;
+    const spec = { resourceAttributes: { ...resourceAttributes, namespace: null, fieldSelector: null }, nonResourceAttributes: null };
+    for (const path of [...paths, `${paths[0]}?explain=true`]) {
+      const one = await (await ask({ spec }, 'viewer', path)).json();
+      expect(one, path).to.have.property('spec').that.deep.equals({ resourceAttributes });
+      const items = [{ spec }, { spec: { ...spec, resourceAttributes: null, nonResourceAttributes: { path: '/api', verb: 'get' } } }];
+      const both = await (await ask({ kind: 'SelfSubjectAccessReviewList', items }, 'viewer', path)).json();
+      expect(both).to.have.nested.property('items[0].spec').that.deep.equals({ resourceAttributes });
+      expect(both)
+        .to.have.nested.property('items[1].spec')
+        .that.deep.equals({ nonResourceAttributes: { path: '/api', verb: 'get' } });
+    }
+    expect((await askKubernetes(ofKubernetes(spec))).body)
+      .to.have.property('spec')
+      .that.deep.equals({ resourceAttributes });
+  });
+
   it('AUZ-03 lets the API server refuse metadata', async () => {
     for (const metadata of [{ name: 'mine' }, { labels: { a: 'b' } }]) {
       const response = await ask({ metadata, spec: listUsers });
