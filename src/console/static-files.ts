@@ -98,13 +98,19 @@ export class StaticFiles {
     if (file !== undefined) return file;
     const segments = path.split('/').filter((segment) => segment !== '');
     if (this.#set.directories.has(segments.join('/'))) return this.#indexOf(segments);
-    if (segments.at(-1)?.includes('.') || !wantsPage()) return undefined;
+    if (this.#isFileName(segments) || !wantsPage()) return undefined;
     if (!this.#services.config.console.recurveIndex) return this.#indexOf([]);
     for (let length = segments.length - 1; length >= 0; length -= 1) {
       const index = this.#indexOf(segments.slice(0, length));
       if (index !== undefined) return index;
     }
     return undefined;
+  }
+
+  /** Names of objects have dots as well: a file is missing only from a directory that is there. */
+  #isFileName(segments: readonly string[]): boolean {
+    const [directory, name = ''] = [segments.slice(0, -1), segments.at(-1)];
+    return name.includes('.') && (directory.length === 0 || this.#set.directories.has(directory.join('/')));
   }
 
   #indexOf(directory: readonly string[]): StaticFile | undefined {

@@ -97,8 +97,22 @@ describe('HandleStaticFiles', () => {
     expect(await (await get('/b/c', page)).text()).to.equal(index);
   });
 
-  it('gives no page to who does not name text/html, or wants a file with an extension', async () => {
-    const missing = [await get('/b/c'), await get('/missing.js', page), await get('/b/c', { headers: { Accept: 'image/*' } })];
+  it('gives the page of a name with a dot, where no directory is that could hold a file', async () => {
+    const names = ['/r/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com', '/r/core/v1/pods/ns/shop/web-10.0.0.1'];
+    for (const path of names) {
+      expect(await (await get(path, page)).text(), path).to.equal(index);
+      expect((await get(path)).status, path).to.equal(404);
+    }
+    expect(await (await get('/a/b/widgets.example.com', page)).text()).to.include('<title>a</title>');
+  });
+
+  it('gives no page without text/html in Accept, nor for a file that is missing from a directory', async () => {
+    const missing = [
+      await get('/b/c'),
+      await get('/missing.js', page),
+      await get('/a/missing.js', page),
+      await get('/b/c', { headers: { Accept: 'image/*' } }),
+    ];
     for (const response of missing) {
       expect(response.status).to.equal(404);
       expect(response.headers.get('cache-control')).to.equal('no-store');

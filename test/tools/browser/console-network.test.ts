@@ -25,9 +25,7 @@ describe('the endpoints of a Service', () => {
     });
     await endpoints.getByText('1 of 2 endpoints is ready.').waitFor();
     expect(await endpoints.getByRole('row').nth(1).innerText()).to.match(/10\.0\.0\.2\s+NotReady\s+pod-10\.0\.0\.2\s+node-2/);
-    expect(await endpoints.getByRole('link', { name: 'pod-10.0.0.1' }).getAttribute('href')).to.match(
-      /\/pods\/ns\/shop\/pod-10\.0\.0\.1\/summary$/,
-    );
+    expect(await endpoints.getByRole('link', { name: 'pod-10.0.0.1' }).getAttribute('href')).to.match(/\/pods\/ns\/shop\/pod-10\.0\.0\.1$/);
     await inspect(page, 'service-endpoints');
   });
 

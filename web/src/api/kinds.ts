@@ -108,18 +108,14 @@ export function apiPath({ group, version, resource }: Kind, { namespace, name, s
   return `api/kubernetes/${root}/${segments(...(namespace ? ['namespaces', namespace] : []), resource, name, subresource)}`;
 }
 
-/**
- * The page of a kind, or of one of its objects. The service takes a last segment with a dot for a file, and answers 404 in place of the
- * console: a name such as `users.auth.platform.io` is followed by its tab.
- */
+/** The page of a kind, or of one of its objects. */
 export function pageOf(
   { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
   place: Place = {},
   tab?: string,
 ): string {
   const { namespace, name } = place;
-  const last = tab ?? (name?.includes('.') ? 'summary' : undefined);
-  return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && last)}`;
+  return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
 }
 
 /** The page of the events of a namespace, or of all namespaces. */
