@@ -1,6 +1,6 @@
 /**
- * A search of 100,000 pods (docs/contract/lists.md), as a ratio to a bare scan of their names: time of an answer, and how long it holds
- * the event loop.
+ * A search of 100,000 pods (docs/contract/lists.md), as a ratio to a bare scan of their names: CPU time of an answer, and the most of it
+ * for which the event loop is held.
  *
  * node bench/search.ts [pods]
  */
@@ -39,14 +39,20 @@ const service = new SearchService([source]);
 const caller: Caller = { token: '', hash: '', identity: { name: 'bench', uid: '', groups: [], extra: {} } };
 const { signal } = new AbortController();
 
-/** Milliseconds of CPU of the work, and the longest time in which the event loop did not turn. */
+/** CPU time of this thread: a busy machine adds nothing to it. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Milliseconds of CPU of the work, and the most of them between two turns of the event loop. */
 async function measure(work: () => Promise<unknown>): Promise<{ ms: number; heldMs: number }> {
   let heldMs = 0;
   let isRunning = true;
   const watch = async () => {
-    for (let at = performance.now(); isRunning; at = performance.now()) {
+    for (let at = threadMs(); isRunning; at = threadMs()) {
       await nextTurn();
-      heldMs = Math.max(heldMs, performance.now() - at);
+      heldMs = Math.max(heldMs, threadMs() - at);
     }
   };
   const watching = watch();
@@ -73,7 +79,7 @@ console.log(`bare scan of ${podCount} names: ${bare.ms.toFixed(1)} ms of CPU`);
 for (const q of ['app-77', 'a', 'app-77-0000', 'no such object', 'registry.example.com/team-7/', 'name=app-77']) {
   const { ms, heldMs } = await measured(() => service.search({ q, kinds: [], namespace: '', limit: 20 }, caller, signal));
   console.log(
-    `${q}: ${(ms / bare.ms).toFixed(1)} times the bare scan (${ms.toFixed(1)} ms of CPU; event loop held ${heldMs.toFixed(1)} ms)`,
+    `${q}: ${(ms / bare.ms).toFixed(1)} times the bare scan (${ms.toFixed(1)} ms of CPU; at most ${heldMs.toFixed(1)} ms between two turns of the event loop)`,
   );
 }
 console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);

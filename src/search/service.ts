@@ -12,12 +12,16 @@ import type { Opened, SearchSource, Visible } from './source.ts';
 const turns = { atOnce: 1, maxWaiting: 8, what: 'searches of this caller are waiting' };
 /** Rows between two looks at the clock. */
 const chunk = 128;
-/** Below the 5 ms for which a search may hold the event loop: the last rows of a slice come on top. */
+/** Of all searches together, in one turn of the event loop: half a millisecond, also where the clock stands still for a busy machine. */
+const maxChunks = 16;
+/** Below the 5 ms for which searches may hold the event loop: the last rows of a slice come on top. */
 const sliceMs = 3;
 
 interface Searching {
   matcher: Matcher;
   slices: Slices;
+  /** Rows of all kinds that were looked at. */
+  visited: number;
   limit: number;
   signal: AbortSignal;
 }
@@ -28,6 +32,8 @@ type Outcome = { source: SearchSource; open: Opened | undefined } | { source: Se
 export class SearchService {
   readonly #sources: readonly SearchSource[];
   readonly #turns = new KeyedSemaphore(turns);
+  /** One for all searches, so that many at once hold the event loop no longer. */
+  readonly #slices = new Slices(() => performance.now(), sliceMs, maxChunks);
 
   constructor(sources: readonly SearchSource[]) {
     this.#sources = sources;
@@ -36,7 +42,7 @@ export class SearchService {
   /** @throws StatusError 400, 401, 429; 503, 504 if not one kind can be searched */
   search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
     const sources = this.#chosen(parameters.kinds);
-    return this.#turns.run(callerKey(caller), () => search(sources, parameters, caller, signal), signal);
+    return this.#turns.run(callerKey(caller), () => search(sources, parameters, { caller, signal, slices: this.#slices }), signal);
   }
 
   /** @throws StatusError 400 */
@@ -52,8 +58,7 @@ export class SearchService {
 async function search(
   sources: readonly SearchSource[],
   { q, namespace, limit }: SearchParameters,
-  caller: Caller,
-  signal: AbortSignal,
+  { caller, signal, slices }: Pick<Searching, 'signal' | 'slices'> & { caller: Caller },
 ): Promise<SearchResult> {
   const asked = { namespace: namespace || undefined, caller, signal };
   const outcomes = await Promise.all(sources.map((source) => outcomeOf(source, asked)));
@@ -61,7 +66,7 @@ async function search(
   const failed = outcomes.filter((outcome) => 'error' in outcome);
   const [first] = failed;
   if (first && failed.length === sources.length && failed.every(({ error }) => error.status.code >= 500)) throw first.error;
-  const searching = { matcher: new Matcher(q), slices: new Slices(() => performance.now(), sliceMs), limit, signal };
+  const searching = { matcher: new Matcher(q), slices, visited: 0, limit, signal };
   const found: { kind: FoundKind; best: number }[] = [];
   for (const outcome of outcomes) {
     if ('error' in outcome || outcome.open === undefined) continue;
@@ -94,13 +99,13 @@ const unsearched = ({ type }: SearchSource, { status: { code, message } }: Statu
 
 async function searchRows<Row>(
   { rows, fits, texts, compare, shown }: Visible<Row>,
-  { matcher, slices, limit, signal }: Searching,
+  searching: Searching,
 ): Promise<Omit<FoundKind, keyof ResourceType> & { best: number }> {
+  const { matcher, slices, limit, signal } = searching;
   const best = new BestRows<Row>(limit, compare);
-  let count = 0;
   for (const row of rows) {
-    count += 1;
-    if (count % chunk === 0) {
+    searching.visited += 1;
+    if (searching.visited % chunk === 0) {
       const turn = slices.end();
       if (turn !== undefined) {
         await turn;
