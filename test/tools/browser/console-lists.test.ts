@@ -57,6 +57,21 @@ describe('lists of the console that the service keeps', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
+  it('cases/04 keep the digits of an int64, below the heading of the definition', async () => {
+    // The API of the embedded cluster rounds such numbers itself.
+    const change = (pattern: RegExp, edit: (text: string) => string) =>
+      page.route(pattern, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, body: edit(await response.text()) });
+      });
+    await change(/\/api\/v2\/resources$/, (text) => text.replace('"name":"tier",', '"name":"tier","title":"Größe 2",'));
+    await change(/\/v1\/configmaps\?(?!.*watch)/, (text) => text.replaceAll('"tier":"tier-0"', '"tier":9007199254740993'));
+    await page.goto(`${service.url}/r/core/v1/configmaps?selector=suite%3Dlists`);
+    await page.getByRole('columnheader', { name: 'Größe 2' }).waitFor();
+    await page.getByRole('cell', { name: '9007199254740993', exact: true }).first().waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('are searched by the service, and changed in place', async () => {
     await service.admin.apply(aConfigMap('shop-02', 'sought', 'bronze'));
     await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
+import { parseJson } from '../../api/json';
 import { type Kind, pageOf } from '../../api/kinds';
 import { follow } from '../../api/live';
 import { useLoad } from '../../api/load';
@@ -136,15 +137,18 @@ type Asked = NonNullable<paths['/api/v2/resources/{group}/{version}/{resource}']
 async function ask<T>({ group, version, resource }: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
   const path = { group: group || 'core', version, resource };
   const params = { query: asked };
+  // Rows hold integers that a double cannot.
+  const parseAs = 'text';
   const answer = await (namespace === undefined
-    ? bodyOf(api.GET('/api/v2/resources/{group}/{version}/{resource}', { params: { ...params, path }, signal }))
+    ? bodyOf(api.GET('/api/v2/resources/{group}/{version}/{resource}', { params: { ...params, path }, parseAs, signal }))
     : bodyOf(
         api.GET('/api/v2/resources/{group}/{version}/{resource}/namespaces/{namespace}', {
           params: { ...params, path: { ...path, namespace } },
+          parseAs,
           signal,
         }),
       ));
-  return answer as T;
+  return parseJson(answer as string) as T;
 }
 
 function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered): Column<Row>[] {
