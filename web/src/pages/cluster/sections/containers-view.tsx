@@ -7,7 +7,7 @@ import { useUsages } from '../usage';
 import { type Amounts, usageKey } from '../usage-amounts';
 import { UsageOfContainer } from './container-usage';
 import { ObjectLink } from './object-link';
-import { type Container, type ContainerSpec, containersOf, containerWord } from './pod-state';
+import { type Container, type ContainerSpec, containersOf, containerWord, isSidecar } from './pod-state';
 import type { SectionProps } from './sections';
 
 /** The containers of a pod, those that do its work first. */
@@ -39,7 +39,7 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
     <article class="container" aria-label={spec.name}>
       <header>
         <h3>{spec.name}</h3>
-        {kind !== 'container' && <span class="chip">{t(kind === 'initContainer' ? 'object.init' : 'object.ephemeral')}</span>}
+        {kind !== 'container' && <span class="chip">{t(sortKey(container))}</span>}
         <StateWord word={containerWord(container)} />
         {running && <Age since={running.startedAt} />}
       </header>
@@ -67,6 +67,11 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
       />
     </article>
   );
+}
+
+function sortKey(container: Container) {
+  if (isSidecar(container)) return 'object.sidecar';
+  return container.kind === 'initContainer' ? 'object.init' : 'object.ephemeral';
 }
 
 const listOf = <T,>(value: unknown): readonly T[] => (Array.isArray(value) ? (value as T[]) : []);

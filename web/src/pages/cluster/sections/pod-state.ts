@@ -72,7 +72,8 @@ export function podWord(pod: ClusterObject): string {
   return initWord(containers.filter(({ kind }) => kind === 'initContainer')) ?? mainWord(pod, containers, phase);
 }
 
-const isSidecar = ({ spec }: Container) => spec.restartPolicy === 'Always';
+/** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
+export const isSidecar = ({ kind, spec }: Container) => kind === 'initContainer' && spec.restartPolicy === 'Always';
 
 /** Returns the word of the first init container that is not done, `undefined` if all are. */
 function initWord(containers: readonly Container[]): string | undefined {
