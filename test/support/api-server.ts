@@ -40,6 +40,8 @@ export interface ApiServerOptions {
    * new one.
    */
   isReused?: boolean;
+  /** Further controllers of a control plane, by the names of kube-controller-manager. */
+  controllers?: readonly string[];
   /** The time as the embedded cluster sees it; nothing moves the clock of kube-apiserver. */
   now?: () => Date;
 }
@@ -66,9 +68,9 @@ let shared: Promise<OwnApiServer> | undefined;
 // A benchmark, which runs outside mocha, never shares one.
 globalThis.after?.(async () => (await shared)?.stop());
 
-async function real({ issuers = [], tokenWebhook }: ApiServerOptions): Promise<OwnApiServer> {
+async function real({ issuers = [], tokenWebhook, controllers = [] }: ApiServerOptions): Promise<OwnApiServer> {
   const { startControlPlane } = await import('../cluster/control-plane.ts');
-  const plane = await startControlPlane({ people, issuers, tokenWebhook });
+  const plane = await startControlPlane({ people, issuers, tokenWebhook, controllers });
   const server = await fromKubeconfig(plane.kubeconfig);
   for (const issuer of issuers) await untilTrusted(server, issuer);
   return {

@@ -3,9 +3,13 @@ import { ApiClient, connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
-/** Starts kube-apiserver and the embedded cluster for a suite, each with a client of an administrator. */
-export function bothClusters() {
-  const server = forSuite(() => apiServer());
+/**
+ * Starts kube-apiserver and the embedded cluster for a suite, each with a client of an administrator.
+ *
+ * @param controllers further ones of kube-controller-manager, beside those of every test
+ */
+export function bothClusters(...controllers: string[]) {
+  const server = forSuite(() => apiServer({ controllers }));
   const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
   const real = forSuite(
     () => connect(server, 'admin'),

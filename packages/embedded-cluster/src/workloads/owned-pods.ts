@@ -1,6 +1,5 @@
 /** Pods of a controller: made from its template, bounded, and known by the hash of the template. */
 
-import { createHash } from 'node:crypto';
 import { StatusError } from '../../../../src/api/status.ts';
 import { type JsonObject, type StoredObject, valueAt } from '../objects.ts';
 import { type Component, ownerReference } from './component.ts';
@@ -8,7 +7,6 @@ import { collections, isActive, type Pod, type PodTemplate } from './shapes.ts';
 
 /** Most pods of the cluster. A demo holds no more, whatever number of replicas is asked for. */
 const maxPods = 300;
-const hashLabel = 'controller-revision-hash';
 
 export const activePods = (component: Component, owner: StoredObject): Pod[] =>
   component.owned<Pod>(collections.pods, owner).filter(isActive);
@@ -69,10 +67,3 @@ export const pinnedNode = ({ spec }: Pod): string | undefined => {
   const node = valueAt(spec, path.split('.'));
   return typeof node === 'string' ? node : undefined;
 };
-
-/** Returns the label that tells which template a pod was made from. */
-export const revisionLabel = (template: PodTemplate): Record<string, string> => ({
-  [hashLabel]: createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10),
-});
-
-export const isOfRevision = (label: Record<string, string>) => (pod: Pod) => pod.metadata.labels?.[hashLabel] === label[hashLabel];

@@ -1,7 +1,8 @@
 /** The controllers of StatefulSets, whose pods have numbers, and of DaemonSets, which have a pod on each node. */
 
 import type { Component } from './component.ts';
-import { activePods, createPod, isOfRevision, pinnedNode, removePod, revisionLabel, roomFor } from './owned-pods.ts';
+import { activePods, createPod, pinnedNode, removePod, roomFor } from './owned-pods.ts';
+import { currentRevision, isOfRevision, labelOf } from './revisions.ts';
 import { collections, type DaemonSet, isActive, isReady, type Node, type Pod, type StatefulSet } from './shapes.ts';
 
 const isSettled = (pods: readonly Pod[]) => pods.every((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined);
@@ -17,14 +18,17 @@ const ordinalOf = ({ metadata }: Pod) => Number(/-(\d+)$/.exec(metadata.name)?.[
 export function reconcileStatefulSet(component: Component, key: string): undefined {
   const set = component.get<StatefulSet>(collections.statefulSets, key);
   if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-  const label = revisionLabel(set.spec.template);
+  const updateRevision = currentRevision(component, set);
+  const label = labelOf(set, updateRevision);
   stepStatefulSet(component, set, label);
   const pods = activePods(component, set);
-  const [ready, updated] = [pods.filter(isReady).length, pods.filter(isOfRevision(label)).length];
-  const revision = `${set.metadata.name}-${Object.values(label)[0]}`;
+  const countOf = (revision: string) => pods.filter(isOfRevision(labelOf(set, revision))).length;
+  const [ready, updatedReplicas] = [pods.filter(isReady).length, countOf(updateRevision)];
+  const isComplete = [ready, updatedReplicas, pods.length].every((count) => count === set.spec.replicas);
+  const current = isComplete ? updateRevision : (set.status?.currentRevision ?? updateRevision);
   component.setStatus(collections.statefulSets, set, {
-    ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, currentReplicas: updated, updatedReplicas: updated },
-    ...{ observedGeneration: set.metadata.generation, currentRevision: revision, updateRevision: revision, collisionCount: 0 },
+    ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, currentReplicas: countOf(current), updatedReplicas },
+    ...{ observedGeneration: set.metadata.generation, currentRevision: current, updateRevision, collisionCount: 0 },
   });
   return undefined;
 }
@@ -50,7 +54,7 @@ function stepStatefulSet(component: Component, set: StatefulSet, label: Record<s
 export function reconcileDaemonSet(component: Component, key: string): undefined {
   const set = component.get<DaemonSet>(collections.daemonSets, key);
   if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-  const label = revisionLabel(set.spec.template);
+  const label = labelOf(set, currentRevision(component, set));
   const { nodeSelector = {} } = set.spec.template.spec;
   const nodes = component
     .list<Node>(collections.nodes)

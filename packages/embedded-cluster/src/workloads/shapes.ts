@@ -103,11 +103,17 @@ export interface Deployment extends StoredObject {
 }
 
 export interface StatefulSet extends StoredObject {
-  spec: WorkloadSpec;
+  spec: WorkloadSpec & { revisionHistoryLimit: number };
+  status?: { currentRevision?: string };
 }
 
 export interface DaemonSet extends StoredObject {
-  spec: Omit<WorkloadSpec, 'replicas'>;
+  spec: Omit<WorkloadSpec, 'replicas'> & { revisionHistoryLimit: number };
+}
+
+export interface ControllerRevision extends StoredObject {
+  data: { spec: { template: PodTemplate & { $patch: string } } };
+  revision: number;
 }
 
 interface JobSpec {
@@ -165,6 +171,7 @@ export const collections = {
   replicaSets: 'apps/replicasets',
   statefulSets: 'apps/statefulsets',
   daemonSets: 'apps/daemonsets',
+  revisions: 'apps/controllerrevisions',
   jobs: 'batch/jobs',
   cronJobs: 'batch/cronjobs',
   budgets: 'policy/poddisruptionbudgets',

@@ -4,7 +4,6 @@ import { apiPath, type Kind } from '../../../api/kinds';
 import { refetch, useLoad } from '../../../api/load';
 import { type ClusterObject, getJson, write } from '../../../api/objects';
 import { useWatch } from '../../../api/watch';
-import { Guarded } from '../../../app/guarded';
 import { may, type Right, useRights } from '../../../app/rights';
 import { askWhy } from '../../../app/why';
 import { t } from '../../../text/text';
@@ -19,8 +18,10 @@ import { AsKubectl } from '../as-kubectl';
 import { Changes } from '../code';
 import { kubectlFor } from '../kubectl';
 import { sortKeys } from '../unchanged';
+import { findKind } from './find-kind';
+import { GuardedPart } from './guarded-part';
 import { ObjectLink } from './object-link';
-import { type Revision, revisionsOf, rollbackPatch } from './revisions';
+import { type Revision, revisionKindOf, revisionsOf, rollbackPatch } from './revisions';
 import type { SectionProps } from './sections';
 import { selectedLabels } from './selector';
 
@@ -29,30 +30,30 @@ interface SetList {
   items: ClusterObject[];
 }
 
-/** The revisions of a Deployment, which are its ReplicaSets. */
+/** The revisions of a workload, and the way back to one of them. */
 export function History({ kind, kinds, object }: SectionProps) {
-  const sets = kinds.find(({ group, resource }) => group === 'apps' && resource === 'replicasets');
+  const held = findKind(kinds, revisionKindOf(object) === 'ReplicaSet' ? 'replicasets.apps' : 'controllerrevisions.apps');
   const { namespace = '', name } = object.metadata;
-  const right = (verb: string): Right => ({ verb, group: 'apps', resource: 'replicasets', namespace });
+  const right = (verb: string): Right => ({ verb, group: 'apps', resource: held?.resource ?? '', namespace });
   const rights = { list: right('list'), watch: right('watch'), patch: { ...right('patch'), resource: kind.resource, name } };
-  useRights(Object.values(rights));
-  if (sets === undefined) return null;
+  useRights(held ? Object.values(rights) : []);
+  if (held === undefined) return null;
   return (
-    <Guarded right={rights.list}>
-      <RevisionTable {...{ kind, kinds, object, sets, rights }} />
-    </Guarded>
+    <GuardedPart right={rights.list}>
+      <RevisionTable {...{ kind, kinds, object, held, rights }} />
+    </GuardedPart>
   );
 }
 
 interface TableProps extends SectionProps {
-  sets: Kind;
+  held: Kind;
   rights: Readonly<Record<'watch' | 'patch', Right>>;
 }
 
-function RevisionTable({ kind, kinds, object, sets, rights }: TableProps) {
+function RevisionTable({ kind, kinds, object, held, rights }: TableProps) {
   const { namespace } = object.metadata;
   const chosen = useSignal<Revision | undefined>(undefined);
-  const path = apiPath(sets, { namespace });
+  const path = apiPath(held, { namespace });
   const labelSelector = selectedLabels(object);
   const load = useLoad(`revisions/${path}/${labelSelector}`, (signal) =>
     getJson<SetList>(`${path}?${new URLSearchParams({ labelSelector, limit: '500' })}`, signal),
@@ -78,11 +79,11 @@ function RevisionTable({ kind, kinds, object, sets, rights }: TableProps) {
               },
               { title: t('object.images'), cell: ({ images }) => <code>{images.join(', ')}</code> },
               { title: t('object.cause'), cell: ({ cause }) => cause },
-              { title: t('object.pods'), cell: ({ pods }) => pods },
+              ...(held.kind === 'ReplicaSet' ? [{ title: t('object.pods'), cell: ({ pods }: Revision) => pods }] : []),
               { title: t('cluster.age'), cell: ({ createdAt }) => <Age since={createdAt} /> },
               {
-                title: 'ReplicaSet',
-                cell: ({ name }) => <ObjectLink {...{ kinds, kind: 'ReplicaSet', group: 'apps', name, namespace }} />,
+                title: held.kind,
+                cell: ({ name }) => <ObjectLink {...{ kinds, kind: held.kind, group: 'apps', name, namespace }} />,
               },
               {
                 title: '',

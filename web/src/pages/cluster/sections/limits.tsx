@@ -5,7 +5,8 @@ import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
 import { Age } from '../age';
-import { findKind } from './find-kind';
+import { budgetFigures } from './budget';
+import { findKind, groupOf } from './find-kind';
 import { leaseState } from './lease';
 import { metricRows } from './metrics';
 import { ObjectLink } from './object-link';
@@ -27,8 +28,6 @@ interface ScalerStatus {
   lastScaleTime?: string;
 }
 
-const groupIn = (apiVersion = ''): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
-
 function Scaler({ kinds, object }: SectionProps) {
   const { scaleTargetRef: target, minReplicas = 1, maxReplicas = 0 } = (object.spec ?? {}) as ScalerSpec;
   const { currentReplicas, desiredReplicas, lastScaleTime } = (object.status ?? {}) as ScalerStatus;
@@ -40,7 +39,7 @@ function Scaler({ kinds, object }: SectionProps) {
           t('scaler.target'),
           target && (
             <span key="target">
-              {target.kind} <ObjectLink {...{ kinds, ...target, namespace }} group={groupIn(target.apiVersion)} />
+              {target.kind} <ObjectLink {...{ kinds, ...target, namespace }} group={groupOf(target.apiVersion)} />
             </span>
           ),
         ],
@@ -90,25 +89,14 @@ interface BudgetSpec {
   selector?: object;
 }
 
-interface BudgetStatus {
-  currentHealthy?: number;
-  desiredHealthy?: number;
-  expectedPods?: number;
-  disruptionsAllowed?: number;
-  observedGeneration?: number;
-}
-
 function Budget({ object }: SectionProps) {
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy } = (object.spec ?? {}) as BudgetSpec;
-  const status = (object.status ?? {}) as BudgetStatus;
-  const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0, disruptionsAllowed: allowed = 0 } = status;
-  const isSeen = status.observedGeneration === object.metadata.generation;
+  const figures = budgetFigures(object);
   return (
     <>
-      {isSeen ? (
-        <Notice kind={allowed > 0 ? 'ok' : 'warn'}>
-          {allowed > 0 ? t('budget.allowed', { count: allowed }) : t('budget.none')}{' '}
-          {t('budget.healthy', { healthy: currentHealthy, wanted: desiredHealthy, all: expectedPods })}
+      {figures ? (
+        <Notice kind={figures.allowed > 0 ? 'ok' : 'warn'}>
+          {figures.allowed > 0 ? t('budget.allowed', { count: figures.allowed }) : t('budget.none')} {t('budget.healthy', figures)}
         </Notice>
       ) : (
         <Notice kind="info">{t('budget.unseen')}</Notice>

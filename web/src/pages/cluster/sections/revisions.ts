@@ -1,58 +1,74 @@
-/** Revisions of a Deployment, as `kubectl rollout history` and `undo` know them. */
+/** Revisions of workloads, as `kubectl rollout history` and `undo` know them: ReplicaSets of a Deployment, else ControllerRevisions. */
 
-import type { ClusterObject } from '../../../api/object-types.ts';
+import type { ClusterObject, Metadata } from '../../../api/object-types.ts';
 
 const revisionKey = 'deployment.kubernetes.io/revision';
 const causeKey = 'kubernetes.io/change-cause';
 const hashLabel = 'pod-template-hash';
 
 interface Template {
+  $patch?: string;
   metadata?: { labels?: Record<string, string>; [member: string]: unknown };
   spec?: { containers?: { image?: string }[] };
 }
 
 export interface Revision {
-  /** The name of the ReplicaSet. */
+  /** The name of the ReplicaSet or ControllerRevision. */
   name: string;
   number: number;
   isCurrent: boolean;
   images: string[];
   cause: string;
-  pods: number;
+  /** Unset for a ControllerRevision, which has no count. */
+  pods?: number;
   createdAt: string;
-  /** The template without the label that the controller adds. */
+  /** The template without the parts that the controller adds. */
   template: Template;
 }
 
-/** Returns the revisions of a Deployment among ReplicaSets, the newest first. */
-export function revisionsOf(deployment: ClusterObject, sets: readonly ClusterObject[]): Revision[] {
-  const current = deployment.metadata.annotations?.[revisionKey];
-  return sets
-    .filter(({ metadata }) =>
-      metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === deployment.metadata.uid),
-    )
-    .map((set) => revisionOf(set, current))
-    .sort((a, b) => b.number - a.number);
+/** Returns the kind that holds the revisions of a workload. */
+export const revisionKindOf = ({ kind }: ClusterObject) => (kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision');
+
+/** Returns the revisions of a workload among ReplicaSets or ControllerRevisions, the newest first. */
+export function revisionsOf(workload: ClusterObject, held: readonly ClusterObject[]): Revision[] {
+  const owned = held.filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === workload.metadata.uid),
+  );
+  const read = revisionKindOf(workload) === 'ReplicaSet' ? fromSet : fromRevision;
+  const revisions = owned.map(read).sort((a, b) => b.number - a.number);
+  const current = currentOf(workload, revisions);
+  return revisions.map((revision) => ({ ...revision, isCurrent: revision.name === current }));
 }
 
-function revisionOf({ metadata, spec = {}, status = {} }: ClusterObject, current: string | undefined): Revision {
-  const { annotations = {}, name, creationTimestamp } = metadata;
-  const template = withoutHash(spec.template as Template);
-  return {
-    ...{ name, template, createdAt: creationTimestamp, number: Number(annotations[revisionKey] ?? 0) },
-    isCurrent: annotations[revisionKey] === current,
-    images: (template.spec?.containers ?? []).map(({ image = '' }) => image),
-    cause: annotations[causeKey] ?? '',
-    pods: typeof status.replicas === 'number' ? status.replicas : 0,
-  };
+/** A DaemonSet names no revision: its controller gives the current one the highest number. */
+function currentOf({ kind, metadata, status }: ClusterObject, [newest, ...older]: readonly Omit<Revision, 'isCurrent'>[]): unknown {
+  if (kind === 'StatefulSet') return status?.updateRevision;
+  if (kind !== 'Deployment' || newest === undefined) return newest?.name;
+  return [newest, ...older].find(({ number }) => String(number) === metadata.annotations?.[revisionKey])?.name;
 }
+
+function fromSet({ metadata, spec = {}, status = {} }: ClusterObject): Omit<Revision, 'isCurrent'> {
+  const template = withoutHash(spec.template as Template);
+  const number = Number(metadata.annotations?.[revisionKey] ?? 0);
+  return { ...revisionOf(metadata, template), number, pods: typeof status.replicas === 'number' ? status.replicas : 0 };
+}
+
+function fromRevision({ metadata, data, revision }: ClusterObject): Omit<Revision, 'isCurrent'> {
+  const { $patch: _patch, ...template } = (data as { spec?: { template?: Template } } | undefined)?.spec?.template ?? {};
+  return { ...revisionOf(metadata, template), number: Number(revision) };
+}
+
+const revisionOf = ({ name, annotations, creationTimestamp }: Metadata, template: Template) => ({
+  ...{ name, template, createdAt: creationTimestamp, cause: annotations?.[causeKey] ?? '' },
+  images: (template.spec?.containers ?? []).map(({ image = '' }) => image),
+});
 
 function withoutHash(template: Template): Template {
   const { [hashLabel]: _hash, ...labels } = template.metadata?.labels ?? {};
   return { ...template, metadata: { ...template.metadata, labels } };
 }
 
-/** Returns the JSON Patch that puts back the template of a revision, unless the Deployment has changed since it was read. */
+/** Returns the JSON Patch that puts back the template of a revision, unless the workload has changed since it was read. */
 export const rollbackPatch = ({ metadata }: ClusterObject, { template }: Revision): object[] => [
   { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
   { op: 'replace', path: '/spec/template', value: template },

@@ -30,3 +30,22 @@ export function selectorText(selector: unknown): string | undefined {
 
 /** Returns the selector of a workload or of a Service as a label selector in text; empty for one that selects nothing. */
 export const selectedLabels = ({ spec }: ClusterObject): string => selectorText(spec?.selector) ?? '';
+
+type Labels = Readonly<Record<string, string>>;
+
+const holds: Readonly<Record<string, (labels: Labels, expression: Expression) => boolean>> = {
+  In: (labels, { key, values = [] }) => values.includes(labels[key] ?? '') && key in labels,
+  NotIn: (labels, { key, values = [] }) => !(key in labels && values.includes(labels[key] ?? '')),
+  Exists: (labels, { key }) => key in labels,
+  DoesNotExist: (labels, { key }) => !(key in labels),
+};
+
+/** Tells whether a LabelSelector finds these labels: an empty one finds all, a missing one none. */
+export function selects(selector: unknown, labels: Labels): boolean {
+  if (typeof selector !== 'object' || selector === null) return false;
+  const { matchLabels, matchExpressions } = selector as { matchLabels?: Labels | null; matchExpressions?: readonly Expression[] | null };
+  return (
+    Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
+    (matchExpressions ?? []).every((expression) => holds[expression.operator]?.(labels, expression) === true)
+  );
+}

@@ -6,6 +6,7 @@ import { History } from './history';
 import { type Rollout, rolloutOf } from './rollout';
 import type { Section, SectionProps } from './sections';
 import { selectedPods } from './selected-pods';
+import { WorkloadBounds } from './workload-bounds';
 
 const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
 
@@ -70,11 +71,17 @@ function factsOf({ spec = {} }: ClusterObject) {
   ] as const;
 }
 
-const common: readonly Section[] = [{ title: 'object.rollout', View: RolloutView }, selectedPods];
+const common: readonly Section[] = [
+  { title: 'object.rollout', View: RolloutView },
+  { title: 'workload.bounds', View: WorkloadBounds },
+  selectedPods,
+];
+
+const withHistory: readonly Section[] = [...common, { title: 'object.history', View: History }];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'deployments.apps': [...common, { title: 'object.history', View: History }],
+  'deployments.apps': withHistory,
   'replicasets.apps': common,
-  'statefulsets.apps': common,
-  'daemonsets.apps': common,
+  'statefulsets.apps': withHistory,
+  'daemonsets.apps': withHistory,
 };

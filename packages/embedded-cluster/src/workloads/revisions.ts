@@ -1,0 +1,64 @@
+/** The history of StatefulSets and DaemonSets: a ControllerRevision for each template, as kube-controller-manager makes them. */
+
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { type Component, ownerReference } from './component.ts';
+import { type ControllerRevision, collections, type DaemonSet, type Pod, type StatefulSet } from './shapes.ts';
+
+const hashLabel = 'controller-revision-hash';
+
+/** Returns the label by which the pods of a revision are known: of a StatefulSet its name, of a DaemonSet the hash alone. */
+export const labelOf = ({ kind, metadata: { name } }: StatefulSet | DaemonSet, revision: string): Record<string, string> => ({
+  [hashLabel]: kind === 'StatefulSet' ? revision : revision.slice(name.length + 1),
+});
+
+export const isOfRevision = (label: Record<string, string>) => (pod: Pod) => pod.metadata.labels?.[hashLabel] === label[hashLabel];
+
+/** Returns the name of the revision of the present template, which becomes the newest, and drops the oldest beyond the limit. */
+export function currentRevision(component: Component, set: StatefulSet | DaemonSet): string {
+  const history = component.owned<ControllerRevision>(collections.revisions, set).sort((a, b) => a.revision - b.revision);
+  const data = { spec: { template: { ...set.spec.template, $patch: 'replace' } } };
+  const found = history.find((one) => isDeepStrictEqual(one.data, data));
+  const newest = history.at(-1)?.revision ?? 0;
+  const current = found ?? create(component, set, data, newest + 1);
+  if (found !== undefined && found.revision < newest) component.update(collections.revisions, { ...found, revision: newest + 1 });
+  dropHistory(
+    component,
+    set,
+    history.filter(({ metadata }) => metadata.uid !== current.metadata.uid),
+  );
+  return current.metadata.name;
+}
+
+function create(
+  component: Component,
+  set: StatefulSet | DaemonSet,
+  data: ControllerRevision['data'],
+  revision: number,
+): ControllerRevision {
+  const { name, namespace, annotations } = set.metadata;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([set.kind, data]))
+    .digest('hex')
+    .slice(0, 10);
+  const label = set.kind === 'StatefulSet' ? 'controller.kubernetes.io/hash' : hashLabel;
+  return component.create<ControllerRevision>(
+    collections.revisions,
+    {
+      metadata: {
+        ...{ name: `${name}-${hash}`, labels: { ...set.spec.template.metadata?.labels, [label]: hash } },
+        ...{ ownerReferences: [ownerReference(set)], ...(annotations && { annotations }) },
+      },
+      ...{ data: structuredClone(data), revision },
+    },
+    namespace,
+  );
+}
+
+/** A revision that has pods stays. */
+function dropHistory(component: Component, set: StatefulSet | DaemonSet, old: readonly ControllerRevision[]): void {
+  const pods = component.owned<Pod>(collections.pods, set);
+  const unused = old.filter(({ metadata }) => !pods.some(isOfRevision(labelOf(set, metadata.name))));
+  for (const one of unused.slice(0, Math.max(0, unused.length - set.spec.revisionHistoryLimit)))
+    component.remove(collections.revisions, one);
+}
