@@ -20,7 +20,7 @@ import {
   webhookUser,
 } from './objects.ts';
 import { type DemoPerson, type DemoRole, demoPeople, recordName } from './people.ts';
-import { demoFirstRevisions, demoWorkloads } from './workloads.ts';
+import { demoCertificate, demoFirstRevisions, demoWorkloads } from './workloads.ts';
 
 export interface DemoOptions {
   /** Address that the embedded cluster listens on. */
@@ -93,7 +93,7 @@ export async function startDemo({
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await cluster.apply(...objects, ...demoExtensions, ...plugin, ...demoFirstRevisions());
+    await cluster.apply(...objects, ...demoExtensions, ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
     await setPasswords(cluster, people, passwords);
   }
   const rollout = new AbortController();

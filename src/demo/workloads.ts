@@ -1,4 +1,5 @@
 /** Workloads of the demo: some that run, some that are broken, so that every page has something to tell. */
+import { createAuthority, createCertificate } from '@atrium/embedded-cluster/certificates.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 
 const registry = 'registry.example.com';
@@ -58,7 +59,20 @@ interface App {
   port?: number;
   cause?: string;
   environment?: readonly { name: string; value: string }[];
+  /** Volumes by the path where the first container mounts them. */
+  volumes?: Readonly<Record<string, { name: string } & Readonly<Record<string, unknown>>>>;
 }
+
+const volumesOf = ({ volumes = {} }: App) => {
+  const all = Object.values(volumes);
+  return all.length > 0 ? { volumes: all } : {};
+};
+
+const mountsOf = ({ volumes = {} }: App) =>
+  Object.entries(volumes).map(([mountPath, { name, configMap, secret }]) => ({
+    ...{ name, mountPath },
+    ...((configMap !== undefined || secret !== undefined) && { readOnly: true }),
+  }));
 
 const resourcesOf = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '500m', memory: '256Mi' } };
 
@@ -78,6 +92,7 @@ function deployment(app: App): KubernetesObject {
     ...(index === 0 && {
       ports: [{ name: 'http', containerPort: port }],
       env: environment,
+      ...(app.volumes && { volumeMounts: mountsOf(app) }),
       readinessProbe: { httpGet: { path: '/healthz', port: 'http' } },
     }),
   }));
@@ -89,7 +104,7 @@ function deployment(app: App): KubernetesObject {
       replicas,
       progressDeadlineSeconds: 10,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { ...initContainersOf(app), containers } },
+      template: { metadata: { labels }, spec: { ...initContainersOf(app), containers, ...volumesOf(app) } },
     },
   };
 }
@@ -126,6 +141,11 @@ const job = (place: string, name: string, image: string): KubernetesObject => ({
 const cronJob = (place: string, name: string, image: string): KubernetesObject => ({
   ...{ apiVersion: 'batch/v1', kind: 'CronJob', metadata: { name, namespace: place } },
   spec: { schedule: '30 2 * * *', timeZone: 'Europe/Berlin', concurrencyPolicy: 'Forbid', jobTemplate: { spec: jobSpec(image, 2) } },
+});
+
+const settings = (place: string, name: string, data: Readonly<Record<string, string>>): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: place } },
+  data,
 });
 
 const budget = (place: string, name: string): KubernetesObject => ({
@@ -180,6 +200,7 @@ const ingress = (place: string, name: string, host: string): KubernetesObject =>
   ...{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name, namespace: place } },
   spec: {
     ingressClassName: 'nginx',
+    tls: [{ hosts: [host], secretName: `${name}-tls` }],
     rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name, port: { name: 'http' } } } }] } }],
   },
 });
@@ -196,6 +217,12 @@ const roleBinding = (place: string, role: string, person: string): KubernetesObj
 const storefront = { namespace: 'shop', name: 'storefront', replicas: 3 };
 const checkout = { namespace: 'payments', name: 'checkout', replicas: 2 };
 
+const nodeExporter = (version: string) =>
+  workload('DaemonSet', {
+    ...{ namespace: 'monitoring', name: 'node-exporter', replicas: 0, port: 9100 },
+    images: { exporter: `node-exporter:${version}` },
+  });
+
 /** The first revisions: applied before the rest, so that there is a history. */
 export const demoFirstRevisions = (): KubernetesObject[] => [
   ...['shop', 'payments', 'monitoring'].map(namespace),
@@ -204,12 +231,19 @@ export const demoFirstRevisions = (): KubernetesObject[] => [
   node('node-3', { role: 'worker', isCordoned: true }),
   deployment({ ...storefront, images: { web: 'storefront:1.8.0' }, cause: 'First release of the year' }),
   deployment({ ...checkout, images: { api: 'checkout:4.1.0' }, cause: 'Payments by invoice' }),
+  nodeExporter('1.8.2'),
 ];
 
 export const demoWorkloads = (): KubernetesObject[] => [
+  settings('shop', 'storefront', { currency: 'EUR', 'features.json': '{"search":true,"reviews":false}' }),
   deployment({
     ...{ ...storefront, images: { web: 'storefront:1.9.2' }, cause: 'Search in the catalogue' },
     environment: [{ name: 'CATALOGUE_URL', value: 'http://cart.shop' }],
+    volumes: {
+      '/etc/storefront': { name: 'settings', configMap: { name: 'storefront' } },
+      '/etc/tls': { name: 'certificate', secret: { secretName: 'storefront-tls' } },
+      '/var/cache/pages': { name: 'cache', emptyDir: { sizeLimit: '64Mi' } },
+    },
   }),
   service('shop', 'storefront'),
   deployment({ namespace: 'shop', name: 'cart', replicas: 2, images: { cart: 'cart:2.3.1', recommendations: 'recommendations:0.4.0' } }),
@@ -234,6 +268,7 @@ export const demoWorkloads = (): KubernetesObject[] => [
   ingress('shop', 'storefront', 'shop.example.com'),
   budget('shop', 'storefront'),
   scaler('monitoring', 'metrics-api'),
+  { ...budget('monitoring', 'metrics-api'), spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'metrics-api' } } } },
   quota('shop', { pods: '40', services: '10', persistentvolumeclaims: '5', 'requests.storage': '50Gi' }),
   networkPolicy('shop', 'cart', 'storefront', 8080),
   storageClass,
@@ -243,15 +278,20 @@ export const demoWorkloads = (): KubernetesObject[] => [
     initImages: { 'volume-permissions': 'volume-permissions:1.0.0' },
   }),
   service('payments', 'orders-db', 5432),
-  workload('DaemonSet', {
-    namespace: 'monitoring',
-    name: 'node-exporter',
-    replicas: 0,
-    images: { exporter: 'node-exporter:1.9.0' },
-    port: 9100,
-  }),
+  nodeExporter('1.9.0'),
   job('payments', 'migrate-orders', 'migrations:0042'),
   cronJob('shop', 'nightly-report', 'report:1.2.0'),
   roleBinding('shop', 'admin', 'jane@example.com'),
   roleBinding('shop', 'view', 'viewer@example.com'),
 ];
+
+/** The certificate of the shop, which ends soon, with its authority. */
+export async function demoCertificate(now: Date): Promise<KubernetesObject> {
+  const authority = await createAuthority(now, 'CN=Example Shop CA, O=Example');
+  const names = ['shop.example.com', 'www.shop.example.com'];
+  const { certificate, key } = await createCertificate(authority, { subject: 'CN=shop.example.com, O=Example', names, days: 12, now });
+  return {
+    ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: 'storefront-tls', namespace: 'shop' } },
+    stringData: { 'tls.crt': `${certificate}\n${authority.certificate}\n`, 'tls.key': key },
+  };
+}

@@ -17,11 +17,11 @@ export interface Authority {
   key: string;
 }
 
-export async function createAuthority(now: Date): Promise<Authority> {
+export async function createAuthority(now: Date, name = 'CN=atrium embedded cluster'): Promise<Authority> {
   x509.cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=atrium embedded cluster',
+    name,
     notBefore: new Date(now.getTime() - dayMs),
     notAfter: new Date(now.getTime() + authorityDays * dayMs),
     signingAlgorithm: algorithm,
@@ -36,14 +36,27 @@ export async function createAuthority(now: Date): Promise<Authority> {
 
 /** A certificate for the loopback addresses, the in-cluster names and `host`. */
 export async function createServerCertificate(authority: Authority, host: string, now: Date): Promise<Authority> {
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const names = [...new Set(['localhost', 'kubernetes', 'kubernetes.default.svc', '127.0.0.1', '::1', host])].filter(
     (name) => name !== '0.0.0.0',
   );
+  return createCertificate(authority, { subject: 'CN=kube-apiserver', names, days: serverDays, now });
+}
+
+interface ServerNames {
+  subject: string;
+  /** Host names and addresses. */
+  names: readonly string[];
+  days: number;
+  now: Date;
+}
+
+/** A certificate of a server, with a key of its own. */
+export async function createCertificate(authority: Authority, { subject, names, days, now }: ServerNames): Promise<Authority> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await signed(authority, {
-    subject: 'CN=kube-apiserver',
+    subject,
     notBefore: new Date(now.getTime() - dayMs),
-    notAfter: new Date(now.getTime() + serverDays * dayMs),
+    notAfter: new Date(now.getTime() + days * dayMs),
     publicKey: keys.publicKey,
     extensions: [
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),

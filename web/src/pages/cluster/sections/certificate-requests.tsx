@@ -5,6 +5,7 @@ import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import type { Section, SectionProps } from './sections';
 import { requestedCertificate } from './signing-request';
+import { TextLines } from './text-lines';
 
 interface RequestSpec {
   request?: string;
@@ -35,17 +36,6 @@ function stateOf({ status }: ClusterObject): { state: State; message: string } {
   return { state: held('Approved') ? 'approved' : 'pending', message: '' };
 }
 
-const lines = (key: string, texts: readonly string[]) =>
-  texts.length > 0 && (
-    <ul key={key}>
-      {texts.map((text) => (
-        <li key={text}>
-          <code>{text}</code>
-        </li>
-      ))}
-    </ul>
-  );
-
 function Requester({ username }: { username: string }) {
   // Accounts of the control plane are none of Atrium.
   if (username.startsWith('system:')) return <code>{username}</code>;
@@ -63,8 +53,11 @@ function Request({ object }: SectionProps) {
       </Notice>
       <Facts
         of={[
-          [t('signing.subject'), wanted ? lines('subject', wanted.subject) : t('signing.unreadable')],
-          [t('signing.names'), wanted && lines('names', wanted.alternativeNames)],
+          [t('signing.subject'), wanted ? <TextLines key="subject" texts={wanted.subject} /> : t('signing.unreadable')],
+          [
+            t('signing.names'),
+            wanted !== undefined && wanted.alternativeNames.length > 0 && <TextLines key="names" texts={wanted.alternativeNames} />,
+          ],
           [t('signing.signer'), signerName],
           [t('signing.usages'), usages.join(', ')],
           [t('signing.requester'), username && <Requester key="requester" username={username} />],

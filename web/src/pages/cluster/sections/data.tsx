@@ -11,6 +11,7 @@ import { saveAs } from '../save-as';
 import { type DataEntry, dataEntries, indented } from './data-entries';
 import { quantityText } from './requests';
 import type { Section, SectionProps } from './sections';
+import { CertificateSection, hasCertificate } from './tls-section';
 
 /** A longer text is cut on the page and whole in its file. */
 const shownLength = 100_000;
@@ -86,6 +87,10 @@ function Value({ name, text }: { name: string; text: string | undefined }) {
   );
 }
 
-const shown: readonly Section[] = [{ View: DataFacts }, { title: 'data.title', View: Entries }];
+const shown: readonly Section[] = [
+  { View: DataFacts },
+  { title: 'tls.title', isShown: hasCertificate, View: CertificateSection },
+  { title: 'data.title', View: Entries },
+];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = { configmaps: shown, secrets: shown };

@@ -1,0 +1,150 @@
+/** Parts of the pages of pods, workloads and Secrets: volumes, tolerations, bounds, history and certificates. */
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { barriers } from './axe.ts';
+import { loggedIn, press } from './demo.ts';
+import { create, inspect, merge, part } from './kind-pages.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('the page of a pod', () => {
+  const { demo, page } = loggedIn('admin', '/');
+
+  it('shows volumes with links, tolerations in words, and which container is a sidecar', async () => {
+    await create(demo, 'api/v1/namespaces/shop/pods', {
+      metadata: { name: 'holding' },
+      spec: {
+        initContainers: [
+          { name: 'fetch', image: 'rules:1' },
+          { name: 'proxy', image: 'log-forwarder:3.1.0', restartPolicy: 'Always' },
+        ],
+        containers: [{ name: 'app', image: 'storefront:1', volumeMounts: [{ name: 'rules', mountPath: '/etc/rules' }] }],
+        tolerations: [
+          { key: 'dedicated', operator: 'Equal', value: 'shop', effect: 'NoSchedule' },
+          { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
+        ],
+        volumes: [
+          { name: 'rules', configMap: { name: 'storefront' } },
+          { name: 'key', secret: { secretName: 'storefront-tls' } },
+          { name: 'disk', persistentVolumeClaim: { claimName: 'pages' } },
+          { name: 'all', projected: { sources: [{ configMap: { name: 'storefront' } }, { serviceAccountToken: { path: 'token' } }] } },
+          { name: 'cache', emptyDir: { sizeLimit: '64Mi' } },
+        ],
+      },
+    });
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop/holding`);
+    const volumes = part(page, 'Volumes');
+    await volumes.getByRole('row', { name: 'rules ConfigMap ConfigMap storefront app /etc/rules' }).waitFor();
+    await volumes.getByRole('row', { name: /^all Several sources ConfigMap storefront/ }).waitFor();
+    await volumes.getByRole('row', { name: /^cache Empty at the start 64Mi/ }).waitFor();
+    expect(await volumes.getByRole('link', { name: 'storefront-tls' }).getAttribute('href')).to.match(/secrets\/ns\/shop\/storefront-tls$/);
+    expect(await volumes.getByRole('link', { name: 'pages' }).getAttribute('href')).to.match(/persistentvolumeclaims\/ns\/shop\/pages$/);
+    const tolerations = part(page, 'Tolerations');
+    await tolerations.getByText('The pod may start on nodes with the taint dedicated=shop:NoSchedule.').waitFor();
+    await tolerations.getByText('stays for 30 seconds on nodes with the taint node.kubernetes.io/not-ready:NoExecute.').waitFor();
+    const sort = (name: string) => page.getByRole('article', { name, exact: true }).locator('.chip').innerText();
+    expect([await sort('fetch'), await sort('proxy')]).to.deep.equal(['Init', 'Sidecar']);
+    await inspect(page, 'pod-volumes');
+  });
+});
+
+describe('the page of a workload', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const bounds = () => part(page, 'Scaling and disruption');
+
+  it('shows the autoscaler and the budget that hold for it, as they change', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/monitoring/metrics-api`);
+    await bounds()
+      .getByText(/one replica now, 1 to 4 allowed; cpu .*60 %/)
+      .waitFor();
+    await bounds().getByText('One pod may be evicted now. 1 of 1 pods are healthy, and 0 must be.').waitFor();
+    expect(await bounds().getByRole('link', { name: 'metrics-api' }).count()).to.equal(2);
+    await inspect(page, 'workload-bounds');
+    await merge(demo, 'apis/policy/v1/namespaces/monitoring/poddisruptionbudgets/metrics-api', { spec: { maxUnavailable: 0 } });
+    await bounds().getByText('No pod may be evicted now. 1 of 1 pods are healthy, and 1 must be.').waitFor();
+    await page.goto(`${demo.url}/r/apps/v1/daemonsets/ns/monitoring/node-exporter`);
+    await bounds().getByText('No budget limits evictions of its pods.').waitFor();
+    expect(await bounds().innerText()).not.to.contain('HorizontalPodAutoscaler');
+  });
+
+  it('lists revisions of a StatefulSet, and goes back to one', async () => {
+    const sets = 'apis/apps/v1/namespaces/payments/statefulsets/orders-db';
+    await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
+    await page.getByText('All 2 replicas are updated and available.').waitFor();
+    const history = part(page, 'History');
+    await history.getByRole('row', { name: /^1 \(current\) registry\.example\.com\/postgres:17\.2/ }).waitFor();
+    const containers = [{ name: 'postgres', image: 'registry.example.com/postgres:17.3' }];
+    await merge(demo, sets, { spec: { template: { spec: { containers } } } });
+    await history.getByRole('row', { name: /^2 \(current\) registry\.example\.com\/postgres:17\.3/ }).waitFor();
+    await history.getByRole('row', { name: /^1 / }).getByRole('button', { name: 'Roll back' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('.cm-changedLine', { hasText: 'postgres:17.2' }).first().waitFor();
+    await dialog.getByText('As kubectl').click();
+    expect(await dialog.locator('pre').textContent()).to.equal(
+      'kubectl rollout undo statefulsets.apps/orders-db -n payments --to-revision=1',
+    );
+    expect(await barriers(page)).to.deep.equal([]);
+    await press(page, 'Roll orders-db back to revision 1');
+    await history.getByRole('row', { name: /^3 \(current\)/ }).waitFor();
+    await page.getByText('All 2 replicas are updated and available.').waitFor();
+    expect(await history.getByRole('row', { name: /^1 / }).count()).to.equal(0);
+    await inspect(page, 'set-history');
+  });
+
+  it('lists revisions of a DaemonSet, and goes back to one', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/daemonsets/ns/monitoring/node-exporter`);
+    const history = part(page, 'History');
+    await history.getByRole('row', { name: /^2 \(current\) registry\.example\.com\/node-exporter:1\.9\.0/ }).waitFor();
+    await history.getByRole('row', { name: /^1 / }).getByRole('button', { name: 'Roll back' }).click();
+    await press(page, 'Roll node-exporter back to revision 1');
+    await history.getByRole('row', { name: /^3 \(current\) registry\.example\.com\/node-exporter:1\.8\.2/ }).waitFor();
+  });
+});
+
+describe('the workload of a caller who may list neither budgets nor revisions', () => {
+  const { demo, page } = loggedIn('nobody', '/');
+
+  it('says what may not be listed', async () => {
+    const headers = { authorization: `Bearer ${demo.person('nobody').token}` };
+    const role = { metadata: { name: 'only-sets' }, rules: [{ apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get'] }] };
+    const rbac = 'apis/rbac.authorization.k8s.io/v1/namespaces/payments';
+    await create(demo, `${rbac}/roles`, role);
+    await create(demo, `${rbac}/rolebindings`, {
+      metadata: { name: 'only-sets' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'only-sets' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody@example.com' }],
+    });
+    await eventually(
+      () => fetch(`${demo.url}/api/kubernetes/apis/apps/v1/namespaces/payments/statefulsets/orders-db`, { headers }),
+      ({ status }) => status === 200,
+    );
+    await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
+    for (const resource of ['poddisruptionbudgets', 'horizontalpodautoscalers', 'controllerrevisions'])
+      await page.getByText(`You may not list ${resource} in payments.`).waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+});
+
+describe('the page of a TLS Secret', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const certificate = () => part(page, 'Certificate');
+
+  it('shows the certificate, and nothing of its key', async () => {
+    await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/storefront-tls`);
+    await certificate().getByText('The certificate ends in 11 days.').waitFor();
+    const text = await certificate().innerText();
+    for (const shown of ['CN=shop.example.com', 'DNS:www.shop.example.com', 'CN=Example Shop CA', '2 certificates'])
+      expect(text).to.contain(shown);
+    expect(await page.content()).not.to.match(/PRIVATE KEY|BEGIN CERTIFICATE/);
+    await inspect(page, 'tls-secret');
+  });
+
+  it('says that a certificate cannot be read', async () => {
+    await create(demo, 'api/v1/namespaces/shop/secrets', {
+      ...{ metadata: { name: 'broken-tls' }, type: 'kubernetes.io/tls' },
+      data: { 'tls.crt': base64('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'), 'tls.key': base64('none') },
+    });
+    await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/broken-tls`);
+    await certificate().getByRole('alert').getByText('The value of tls.crt is no chain of certificates in PEM.').waitFor();
+  });
+});
