@@ -55,13 +55,17 @@ describe('the page of a workload', () => {
   it('shows the autoscaler and the budget that hold for it, as they change', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/monitoring/metrics-api`);
     await bounds()
-      .getByText(/one replica now, 1 to 4 allowed; cpu .*60 %/)
+      .getByText(/replicas? now, 1 to 4 allowed; cpu .*60 %/)
       .waitFor();
-    await bounds().getByText('One pod may be evicted now. 1 of 1 pods are healthy, and 0 must be.').waitFor();
+    await bounds()
+      .getByText(/^One pod may be evicted now\. (\d) of \1 pods are healthy/)
+      .waitFor();
     expect(await bounds().getByRole('link', { name: 'metrics-api' }).count()).to.equal(2);
     await inspect(page, 'workload-bounds');
     await merge(demo, 'apis/policy/v1/namespaces/monitoring/poddisruptionbudgets/metrics-api', { spec: { maxUnavailable: 0 } });
-    await bounds().getByText('No pod may be evicted now. 1 of 1 pods are healthy, and 1 must be.').waitFor();
+    await bounds()
+      .getByText(/^No pod may be evicted now\. \d of (\d) pods are healthy, and \1 must be\.$/)
+      .waitFor();
     await page.goto(`${demo.url}/r/apps/v1/daemonsets/ns/monitoring/node-exporter`);
     await bounds().getByText('No budget limits evictions of its pods.').waitFor();
     expect(await bounds().innerText()).not.to.contain('HorizontalPodAutoscaler');

@@ -56,6 +56,8 @@ function prepareStatefulSet(object: KubernetesObject, old: StoredObject | undefi
   if (old === undefined) object.status = { replicas: 0, availableReplicas: 0 };
 }
 
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
 function prepareDaemonSet(object: KubernetesObject, old: StoredObject | undefined): void {
   const spec = specOf(object);
   fillPodSpec(objectIn(objectIn(spec, 'template'), 'spec'));
@@ -63,8 +65,9 @@ function prepareDaemonSet(object: KubernetesObject, old: StoredObject | undefine
   const strategy = objectIn(spec, 'updateStrategy');
   fill(strategy, { type: 'RollingUpdate' });
   if (strategy.type === 'RollingUpdate') fill(objectIn(strategy, 'rollingUpdate'), { maxSurge: 0, maxUnavailable: 1 });
-  object.metadata.annotations ??= {};
-  object.metadata.annotations['deprecated.daemonset.template.generation'] ??= '1';
+  const number = Number(old?.metadata.annotations?.[templateGeneration] ?? 0);
+  const isNew = !isDeepStrictEqual(valueAt(old, ['spec', 'template']), spec.template);
+  object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(isNew ? number + 1 : number) };
   const none = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
   if (old === undefined) object.status = none;
 }

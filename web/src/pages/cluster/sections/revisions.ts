@@ -68,8 +68,9 @@ function withoutHash(template: Template): Template {
   return { ...template, metadata: { ...template.metadata, labels } };
 }
 
-/** Returns the JSON Patch that puts back the template of a revision, unless the workload has changed since it was read. */
+/** Returns the JSON Patch that puts back the template of a revision, unless its spec has changed since it was read. */
 export const rollbackPatch = ({ metadata }: ClusterObject, { template }: Revision): object[] => [
-  { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+  // The resource version changes with the status, which a running rollout writes all the time.
+  { op: 'test', path: '/metadata/generation', value: metadata.generation },
   { op: 'replace', path: '/spec/template', value: template },
 ];
