@@ -80,7 +80,10 @@ export const bootstrapObjects: readonly KubernetesObject[] = [
   clusterRole(
     'system:aggregate-to-admin',
     {
-      rules: [rule([rbacGroup], ['rolebindings', 'roles'], [...write, ...read])],
+      rules: [
+        rule(['authorization.k8s.io'], ['localsubjectaccessreviews'], ['create']),
+        rule([rbacGroup], ['rolebindings', 'roles'], [...write, ...read]),
+      ],
     },
     'admin',
   ),

@@ -30,8 +30,8 @@ function describedResources(registry: ResourceRegistry): Described[] {
     return { ...type, subresources };
   });
   const virtual = virtualResources.map(
-    ({ group, resource, kind }): Described => ({
-      ...{ group, version: 'v1', resource, kind, singular: kind.toLowerCase(), namespaced: false },
+    ({ group, resource, kind, isNamespaced = false }): Described => ({
+      ...{ group, version: 'v1', resource, kind, singular: kind.toLowerCase(), namespaced: isNamespaced },
       ...{ verbs: ['create'], shortNames: [], categories: [], subresources: [] },
     }),
   );

@@ -82,10 +82,10 @@ export async function streamResource(upgrade: Upgrade): Promise<void> {
 
 async function answerVirtual(exchange: Exchange, virtual: (typeof virtualResources)[number]): Promise<void> {
   const { backend, info, user } = exchange;
-  if (info.name || info.namespace || info.hasMore) throw pathUnknown();
-  if (info.verb !== 'create') throw methodRefused();
+  if (info.name || info.hasMore || (info.namespace !== undefined && !virtual.isNamespaced)) throw pathUnknown();
+  if (info.verb !== 'create' || (virtual.isNamespaced && !info.namespace)) throw methodRefused();
   const body = await requiredObject(exchange, virtual.kind);
-  sendJson(exchange, 201, await virtual.create({ backend, user }, body));
+  sendJson(exchange, 201, await virtual.create({ backend, user, namespace: info.namespace }, body));
 }
 
 export function writeContext(exchange: Exchange, optionsKind: string): WriteContext {

@@ -11,7 +11,11 @@ import { timestamp } from './objects.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import type { TokenIdentity, UserInfo } from './tokens.ts';
 
-export type AccessReviewResource = 'selfsubjectaccessreviews' | 'selfsubjectrulesreviews' | 'subjectaccessreviews';
+export type AccessReviewResource =
+  | 'localsubjectaccessreviews'
+  | 'selfsubjectaccessreviews'
+  | 'selfsubjectrulesreviews'
+  | 'subjectaccessreviews';
 
 const AUTHORIZATION = 'authorization.k8s.io';
 const AUTHENTICATION = 'authentication.k8s.io';
@@ -48,7 +52,11 @@ type AccessSpec = z.infer<typeof accessSpec>;
  *
  * @throws StatusError 400 for a body that cannot be read, 422 for one that asks nothing or too much
  */
-export function createReview(resource: AccessReviewResource, { rbac, user }: { rbac: Rbac; user: UserInfo }, body: unknown): object {
+export function createReview(
+  resource: AccessReviewResource,
+  { rbac, user, namespace: place }: { rbac: Rbac; user: UserInfo; namespace: string | undefined },
+  body: unknown,
+): object {
   switch (resource) {
     case 'selfsubjectaccessreviews': {
       const kind = 'SelfSubjectAccessReview';
@@ -56,13 +64,18 @@ export function createReview(resource: AccessReviewResource, { rbac, user }: { r
       refuse(accessErrors(spec));
       return decided(kind, spec, rbac.authorize(user, attributesOf(spec)));
     }
+    case 'localsubjectaccessreviews':
     case 'subjectaccessreviews': {
-      const kind = 'SubjectAccessReview';
+      const isLocal = resource === 'localsubjectaccessreviews';
+      const kind = isLocal ? 'LocalSubjectAccessReview' : 'SubjectAccessReview';
       const spec = read(AUTHORIZATION, kind, subjectSpec, body);
       const { user: username, uid, groups, extra } = spec;
       const isNamed = username || groups?.length;
       refuse([
         ...accessErrors(spec),
+        ...(isLocal && spec.resourceAttributes && (spec.resourceAttributes.namespace ?? '') !== place
+          ? [invalidValue('spec.resourceAttributes.namespace', spec.resourceAttributes.namespace ?? '', 'must match metadata.namespace')]
+          : []),
         ...(isNamed ? [] : [invalidValue('spec.user', '', 'at least one of user or group must be specified')]),
       ]);
       const subject = { username: username ?? '', uid: uid ?? '', groups: groups ?? [], ...(extra && { extra }) };

@@ -9,17 +9,18 @@ import type { SubresourceAnswer } from './resources.ts';
 import { type AccessReviewResource, createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
 import type { UserInfo } from './tokens.ts';
 
-/** All are of version 1 and of the cluster. */
+/** All are of version 1, and of the cluster by default. */
 export interface VirtualResource {
   group: string;
   resource: string;
   kind: string;
-  create(request: { backend: Backend; user: UserInfo }, body: unknown): object | Promise<object>;
+  isNamespaced?: boolean;
+  create(request: { backend: Backend; user: UserInfo; namespace: string | undefined }, body: unknown): object | Promise<object>;
 }
 
 const authorizationReview = (resource: AccessReviewResource, kind: string): VirtualResource => ({
   ...{ group: 'authorization.k8s.io', resource, kind },
-  create: ({ backend: { rbac }, user }, body) => createReview(resource, { rbac, user }, body),
+  create: ({ backend: { rbac }, user, namespace }, body) => createReview(resource, { rbac, user, namespace }, body),
 });
 
 export const virtualResources: readonly VirtualResource[] = [
@@ -34,6 +35,7 @@ export const virtualResources: readonly VirtualResource[] = [
   authorizationReview('selfsubjectaccessreviews', 'SelfSubjectAccessReview'),
   authorizationReview('selfsubjectrulesreviews', 'SelfSubjectRulesReview'),
   authorizationReview('subjectaccessreviews', 'SubjectAccessReview'),
+  { ...authorizationReview('localsubjectaccessreviews', 'LocalSubjectAccessReview'), isNamespaced: true },
 ];
 
 const minimumTokenSeconds = 600;

@@ -201,6 +201,31 @@ describe('reviews', () => {
     });
   });
 
+  describe('LocalSubjectAccessReview', () => {
+    const post = (client: ApiClient, namespace: string) =>
+      client.post(`${authorization}/namespaces/${workspace.namespace}/localsubjectaccessreviews`, {
+        ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'LocalSubjectAccessReview' },
+        spec: { user: 'alice', resourceAttributes: { namespace, group: 'conformance.example.com', resource: 'widgets', verb: 'get' } },
+      });
+
+    it('answers for its own namespace alone, with the binding as the reason', async () => {
+      const { body } = await post(admin, workspace.namespace);
+      expect(body).to.deep.include({ kind: 'LocalSubjectAccessReview' });
+      expect(body).to.have.nested.property('status.allowed', true);
+      expect((body as { status: { reason: string } }).status.reason).to.match(
+        /^RBAC: allowed by RoleBinding "reviewed\/\S+" of Role "reviewed" to User "alice"$/,
+      );
+      const elsewhere = await post(admin, 'default');
+      expect(elsewhere.status).to.equal(422);
+      expect((elsewhere.body as { details: object }).details).to.have.nested.property(
+        'causes[0].field',
+        'spec.resourceAttributes.namespace',
+      );
+      expect((elsewhere.body as { message: string }).message).to.contain('Invalid value: "default": must match metadata.namespace');
+      expect((await post(bob, workspace.namespace)).status).to.equal(403);
+    });
+  });
+
   describe('SelfSubjectReview', () => {
     it('says who the caller is', async () => {
       const answer = await alice.post(`${authentication}/selfsubjectreviews`, {

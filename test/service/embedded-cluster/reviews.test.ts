@@ -25,7 +25,7 @@ const rbac = new Rbac({ list: (resource) => objects[resource], revision: () => 1
 const REASON = 'RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "viewer" to User "ada"';
 
 type Resource = Parameters<typeof createReview>[0];
-const review = (resource: Resource, body: unknown, user = ada) => createReview(resource, { rbac, user }, body);
+const review = (resource: Resource, body: unknown, user = ada) => createReview(resource, { rbac, user, namespace: undefined }, body);
 
 /** The Status that a call was refused with. */
 function refusal(call: () => unknown) {
