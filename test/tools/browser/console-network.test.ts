@@ -63,11 +63,15 @@ const gatewayGroup = 'gateway.networking.k8s.io';
 
 async function defineGatewayKinds(demo: Demo): Promise<void> {
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  for (const [kind, plural] of Object.entries({ Gateway: 'gateways', HTTPRoute: 'httproutes' }))
+  for (const [kind, plural] of Object.entries({ GatewayClass: 'gatewayclasses', Gateway: 'gateways', HTTPRoute: 'httproutes' }))
     await create(demo, 'apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
       metadata: { name: `${plural}.${gatewayGroup}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
       spec: {
-        ...{ group: gatewayGroup, scope: 'Namespaced', names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` } },
+        ...{
+          group: gatewayGroup,
+          scope: kind === 'GatewayClass' ? 'Cluster' : 'Namespaced',
+          names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+        },
         versions: [
           {
             ...{ name: 'v1', served: true, storage: true, subresources: { status: {} } },
@@ -137,5 +141,28 @@ describe('the pages of Gateways and HTTPRoutes', () => {
     await inspect(page, 'http-route');
     await routes.getByRole('link', { name: 'storefront' }).click();
     await page.getByRole('heading', { name: 'storefront' }).waitFor();
+  });
+
+  it('show the classes of Gateways and of Ingresses', async () => {
+    await create(demo, `apis/${gatewayGroup}/v1/gatewayclasses`, {
+      ...{ apiVersion, kind: 'GatewayClass', metadata: { name: 'public' } },
+      spec: { controllerName: 'example.com/gateway', description: 'For traffic from everywhere.' },
+    });
+    await merge(demo, `apis/${gatewayGroup}/v1/gatewayclasses/public/status`, {
+      status: { conditions: [condition('Accepted', 'False', 'InvalidParameters', 'No parameters.')] },
+    });
+    await page.goto(`${demo.url}/r/${apiVersion}/gatewayclasses/public`);
+    await page.getByText('example.com/gateway').waitFor();
+    await page.getByText('For traffic from everywhere.').waitFor();
+    await page.getByRole('row', { name: /^Accepted No InvalidParameters No parameters\./ }).waitFor();
+    await inspect(page, 'gateway-class');
+    await create(demo, 'apis/networking.k8s.io/v1/ingressclasses', {
+      metadata: { name: 'internal', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
+      spec: { controller: 'example.com/ingress' },
+    });
+    await page.goto(`${demo.url}/r/networking.k8s.io/v1/ingressclasses/internal`);
+    await page.getByText('example.com/ingress').waitFor();
+    expect(await page.locator('.facts').first().innerText()).to.match(/Default class\s+Yes/);
+    await inspect(page, 'ingress-class');
   });
 });
