@@ -1,6 +1,7 @@
-/** Pages of a Node, a Namespace and a Job before a real API server, whose status the test writes. */
+/** Pages by kind before a real API server: objects whose status the test writes. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { inspect, part } from '../../tools/browser/kind-pages.ts';
 import { startClusterConsole } from './support.ts';
@@ -88,5 +89,129 @@ describe('pages by kind on a real cluster', () => {
     await page.getByText('Job has reached the specified backoff limit').first().waitFor();
     await row(page, /^Failed Yes BackoffLimitExceeded/).waitFor();
     await inspect(page, 'real-job');
+  });
+
+  it('show why a Pod is broken, its volumes and its sidecar, and no trouble once it runs', async () => {
+    const path = '/api/v1/namespaces/default/pods/broken';
+    await suite.login.admin.apply({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'broken', namespace: 'default' } },
+      spec: {
+        initContainers: [{ name: 'proxy', image: 'registry.example.com/proxy:1', restartPolicy: 'Always' }],
+        containers: [{ ...container, volumeMounts: [{ name: 'settings', mountPath: '/etc/app' }] }],
+        volumes: [{ name: 'settings', configMap: { name: 'settings' } }],
+      },
+    });
+    const ended = { exitCode: 137, reason: 'OOMKilled', startedAt: at, finishedAt: at };
+    const status = { name: 'app', image: container.image, imageID: 'none', ready: false, restartCount: 3 };
+    const waiting = { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' };
+    await writeStatus(path, {
+      phase: 'Running',
+      containerStatuses: [{ ...status, state: { waiting }, lastState: { terminated: ended } }],
+    });
+    const page = await suite.open('admin', '/r/core/v1/pods/ns/default/broken');
+    const trouble = page.getByRole('alert').filter({ hasText: 'app: CrashLoopBackOff' });
+    await trouble.getByText('OOMKilled, exit code 137').waitFor();
+    await part(page, 'Volumes').getByRole('link', { name: 'settings' }).waitFor();
+    await part(page, 'Tolerations').getByText('node.kubernetes.io/not-ready:NoExecute').waitFor();
+    expect(await page.getByRole('article', { name: 'proxy' }).locator('.chip').innerText()).to.equal('Sidecar');
+    await inspect(page, 'real-pod');
+    await writeStatus(path, {
+      containerStatuses: [{ ...status, ready: true, state: { running: { startedAt: at } }, lastState: { terminated: ended } }],
+    });
+    await trouble.waitFor({ state: 'detached' });
+  });
+
+  it('show the rollout of a Deployment, and roll it back to the template of a ReplicaSet', async () => {
+    const { admin } = suite.login;
+    const labels = { app: 'till' };
+    const revision = (number: string) => ({ 'deployment.kubernetes.io/revision': number });
+    const template = (image: string) => ({ metadata: { labels }, spec: { containers: [{ ...container, image }] } });
+    const spec = { replicas: 2, selector: { matchLabels: labels }, template: template('registry.example.com/till:2') };
+    await admin.apply({
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', spec },
+      metadata: { name: 'till', namespace: 'shop', annotations: revision('2') },
+    });
+    const path = '/apis/apps/v1/namespaces/shop/deployments/till';
+    const read = async () => (await admin.call('GET', path)).body as { metadata: { uid: string; generation: number }; spec: typeof spec };
+    const { uid } = (await read()).metadata;
+    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'till', uid, controller: true };
+    for (const number of ['1', '2'])
+      await admin.apply({
+        ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+        metadata: { name: `till-${number}`, namespace: 'shop', labels, annotations: revision(number), ownerReferences: [owner] },
+        spec: { ...spec, template: template(`registry.example.com/till:${number}`) },
+      });
+    const stuck = condition('Progressing', 'False', 'ProgressDeadlineExceeded', 'ReplicaSet "till-2" has timed out progressing.');
+    const counts = { replicas: 3, updatedReplicas: 1, readyReplicas: 2, availableReplicas: 2 };
+    await writeStatus(path, { ...counts, observedGeneration: 1, conditions: [stuck] });
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/till');
+    await page.getByText(/The rollout is stuck: 1 of 2 replicas are updated, 2 are available\. ReplicaSet "till-2"/).waitFor();
+    await inspect(page, 'real-deployment');
+    await row(page, /^1 registry\.example\.com\/till:1/)
+      .getByRole('button', { name: 'Roll back' })
+      .click();
+    await page.getByRole('button', { name: 'Roll till back to revision 1' }).click();
+    await page.getByText('till rolls back to revision 1.').waitFor();
+    const rolled = await read();
+    expect(rolled.spec.template.spec.containers[0]?.image).to.equal('registry.example.com/till:1');
+    await writeStatus(path, { replicas: 2, updatedReplicas: 2, observedGeneration: rolled.metadata.generation, conditions: [] });
+    await page.getByText('All 2 replicas are updated and available.').waitFor();
+  });
+
+  it('show the rules of a Role and to whom it is bound, also later', async () => {
+    const api = 'rbac.authorization.k8s.io';
+    const rules = [{ apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list'], resourceNames: ['web'] }];
+    const metadata = (name: string) => ({ name, namespace: 'shop' });
+    const binding = (name: string, user: string) => ({
+      ...{ apiVersion: `${api}/v1`, kind: 'RoleBinding', metadata: metadata(name) },
+      roleRef: { apiGroup: api, kind: 'Role', name: 'counter' },
+      subjects: [{ apiGroup: api, kind: 'User', name: user }],
+    });
+    await suite.login.admin.apply(
+      { apiVersion: `${api}/v1`, kind: 'Role', metadata: metadata('counter'), rules },
+      binding('first', 'ann@example.com'),
+    );
+    const page = await suite.open('admin', `/r/${api}/v1/roles/ns/shop/counter`);
+    await part(page, 'Rules').getByText('get, list').waitFor();
+    await part(page, 'Bound to').getByRole('link', { name: 'ann@example.com' }).waitFor();
+    await suite.login.admin.apply(binding('second', 'bob@example.com'));
+    await part(page, 'Bound to').getByRole('link', { name: 'bob@example.com' }).waitFor();
+    await inspect(page, 'real-role');
+  });
+
+  it('show a definition that the API server has accepted, and a custom resource with its conditions', async () => {
+    const [group, name] = ['stores.example.com', 'shops.stores.example.com'];
+    const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    const openAPIV3Schema = { type: 'object', properties: { spec: open, status: open } };
+    await suite.login.admin.apply({
+      ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name } },
+      spec: {
+        ...{ group, scope: 'Namespaced', names: { plural: 'shops', kind: 'Shop', singular: 'shop', listKind: 'ShopList' } },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema }, subresources: { status: {} } }],
+      },
+    });
+    const definition = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`;
+    await eventually(
+      async () => JSON.stringify((await suite.login.admin.call('GET', definition)).body),
+      (text) => /"type":"Established"/.test(text),
+    );
+    const corner = `/apis/${group}/v1/namespaces/shop/shops/corner`;
+    await eventually(
+      () =>
+        suite.login.admin.call('POST', `/apis/${group}/v1/namespaces/shop/shops`, {
+          ...{ apiVersion: `${group}/v1`, kind: 'Shop', metadata: { name: 'corner', namespace: 'shop' }, spec: { doors: 2 } },
+        }),
+      ({ status }) => status === 201 || status === 409,
+    );
+    await writeStatus(corner, { conditions: [condition('Ready', 'False', 'NoRent', 'The rent is due.')] });
+    const page = await suite.open('admin', `/r/apiextensions.k8s.io/v1/customresourcedefinitions/${name}/summary`);
+    await page.locator('.notice.ok').getByText('Established').waitFor();
+    await part(page, 'Instances').getByText('1 instance.').waitFor();
+    await inspect(page, 'real-definition');
+    await page.goto(`${suite.url}/r/${group}/v1/shops/ns/shop/corner`);
+    await row(page, /^Ready No NoRent The rent is due\./).waitFor();
+    await writeStatus(corner, { conditions: [condition('Ready', 'True', 'Open')] });
+    await row(page, /^Ready Yes Open/).waitFor();
+    await inspect(page, 'real-custom-resource');
   });
 });
