@@ -41,7 +41,8 @@ describe('the pictures of the console', () => {
 
   it('show a node', async () => {
     await open('/r/core/v1/nodes/node-1', 'Pods of this node');
-    await page.getByRole('row', { name: /^memory 8Gi/ }).waitFor();
+    await page.getByRole('row', { name: /^memory 8Gi .* %/ }).waitFor();
+    await page.getByRole('table', { name: 'Pods of this node' }).locator('tbody a').first().waitFor();
     await picture(page, 'node', 'png');
   });
 
@@ -71,7 +72,7 @@ describe('the pictures of the console', () => {
   it('show the search, and the editor with its help', async () => {
     await open('/r/core/v1/nodes', 'node-1');
     await page.keyboard.press('Control+k');
-    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('an');
+    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('jane');
     await page.getByRole('dialog', { name: 'Go to' }).getByRole('option', { name: /^Jane/ }).first().waitFor();
     await picture(page, 'search', 'png');
     await page.keyboard.press('Escape');
