@@ -55,7 +55,7 @@ describe('the pictures of the console', () => {
   });
 
   it('show users, and a binding before it is made', async () => {
-    await open('/users', 'Ada Admin');
+    await open('/users', 'Corporate directory');
     await picture(page, 'people', 'png');
     await page.goto(`${demo.url}/bindings/new`);
     await page.getByLabel('A group').check();
