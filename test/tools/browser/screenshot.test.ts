@@ -56,7 +56,9 @@ describe('the pictures of the console', () => {
 
   it('show users, and a binding before it is made', async () => {
     await open('/users', 'Corporate directory');
+    await sized(560);
     await picture(page, 'people', 'png');
+    await sized(800);
     await page.goto(`${demo.url}/bindings/new`);
     await page.getByLabel('A group').check();
     await page.getByLabel('Group', { exact: true }).fill('local:oncall');
