@@ -20,7 +20,11 @@ describe('the pictures of the console', () => {
     await open('/r/apps/v1/deployments/ns/payments/checkout', 'The rollout is stuck');
   });
 
-  it('show a Deployment whose rollout is stuck', () => picture(page, 'deployment', 'png'));
+  it('show a Deployment whose rollout is stuck', async () => {
+    await page.getByRole('table', { name: 'Pods' }).getByText('ImagePullBackOff').waitFor();
+    await page.getByRole('button', { name: 'Roll back' }).waitFor();
+    await picture(page, 'deployment', 'png');
+  });
 
   // PNG of a page full of text is large.
   const sized = (height: number) => page.setViewportSize({ width: 1280, height });
