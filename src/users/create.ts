@@ -54,7 +54,7 @@ export class UserCreator {
     const { services, accounts, newPasswords, rights } = this.#context;
     requireNoAccessToken('newUser', caller);
     await services.access.require(caller, { ...userResource, verb: 'create' }, signal);
-    const { spec, metadata, password, warnings } = await this.#read(body, fieldValidation);
+    const { spec, metadata, password, mustChangePassword, warnings } = await this.#read(body, fieldValidation);
     const name = recordName(spec.email) ?? '';
     await rights.requireForNew(caller, { name, email: spec.email }, signal);
     requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
@@ -64,7 +64,7 @@ export class UserCreator {
     const hash = await newPasswords.hash(password);
     const user = await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
-      const finished = await this.#finish(user, hash, signal);
+      const finished = await this.#finish(user, { hash, mustChangePassword }, signal);
       await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
       return { user: finished, warnings };
     } catch (error) {
@@ -82,15 +82,22 @@ export class UserCreator {
       typeof given.password === 'string'
         ? await this.#context.newPasswords.read(given.password, 'spec.password', { email, username })
         : { password: '', violations: [] };
+    const isChangeRequired = this.#context.services.config.users.passwordPolicy.changeOnFirstLogin;
     const { object, warnings } = readObject(newUserBody, body, {
       group: userResource.group,
       kind: 'User',
       name: recordName(email) ?? '',
       fieldValidation,
       secretFields: ['spec.password', 'spec.old_password'],
-      alsoWrong: [...violations, ...nameErrors(body, email), ...nameViolations(given.username, email)],
+      alsoWrong: [
+        ...violations,
+        ...nameErrors(body, email),
+        ...nameViolations(given.username, email),
+        ...(isChangeRequired && given.must_change_password === false ? [changeRequired] : []),
+      ],
     });
-    return { spec: object.spec, metadata: object.metadata, password, warnings };
+    const mustChangePassword = isChangeRequired || object.spec.must_change_password === true;
+    return { spec: object.spec, metadata: object.metadata, password, mustChangePassword, warnings };
   }
 
   #post(
@@ -110,11 +117,14 @@ export class UserCreator {
   }
 
   /** The mark goes with the last write. Until then a password that has to be changed is due already. */
-  async #finish(user: KubernetesObject, hash: string, signal: AbortSignal): Promise<KubernetesObject> {
+  async #finish(
+    user: KubernetesObject,
+    { hash, mustChangePassword }: { hash: string; mustChangePassword: boolean },
+    signal: AbortSignal,
+  ): Promise<KubernetesObject> {
     const { services, naming } = this.#context;
     const time = services.now();
     const { name, uid } = user.metadata;
-    const mustChangePassword = services.config.users.passwordPolicy.changeOnFirstLogin;
     await this.#status.patch({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
     await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
     const subjectName = localSubjectName(accountOf(user), naming);
@@ -144,7 +154,7 @@ export class UserCreator {
 }
 
 function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spec']; metadata: NewUser['metadata'] }, caller: Caller) {
-  const { password: _password, ...given } = spec;
+  const { password: _password, must_change_password: _mustChange, ...given } = spec;
   const full = {
     ...given,
     username: spec.username ?? spec.email,
@@ -176,6 +186,12 @@ function nameErrors(body: unknown, email: string): FieldError[] {
 /** Callers know the e-mail address, and not the name that is made of it. */
 const emailTaken = (name: string, email: string): StatusError =>
   alreadyExists(userResource, name, { given: email, causes: [duplicate('spec.email', email)] });
+
+const changeRequired = invalidValue(
+  'spec.must_change_password',
+  false,
+  'must be true or left out: users.passwordPolicy.changeOnFirstLogin requires the change of every new user',
+);
 
 /** Another email can only have the name by a chance that was never seen yet, or by hand. Until it is deleted the person can neither be made nor log in. */
 function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {

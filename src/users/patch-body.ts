@@ -28,6 +28,7 @@ export const userPatchBody = z.strictObject({
       username: displayName.min(1, 'must not be empty').optional(),
       password: password.optional(),
       old_password: password.optional().describe('The present password, of a user who changes their own.'),
+      must_change_password: kept('belongs to the creation of a user: users.passwordPolicy.changeAfterReset decides about a new password'),
       mail: mail.nullable().optional(),
       mobile: mobile.nullable().optional(),
       account: account.nullable().optional(),

@@ -94,6 +94,12 @@ export const newUserBody = z
         .regex(/^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/, 'must be an ASCII e-mail address or login name with one @ at most')
         .describe('The login identity: an e-mail address or a plain login name.'),
       password,
+      must_change_password: z
+        .boolean()
+        .optional()
+        .describe(
+          'Requires a new password at the first login. Default: `users.passwordPolicy.changeOnFirstLogin`. Never answered: `status.mustChangePassword` tells.',
+        ),
       username: displayName.optional().describe('The name shown to people. Default: the email.'),
       account: account.optional(),
       mail: mail.optional(),

@@ -215,6 +215,37 @@ describe('POST /auth/v1/users', () => {
     expect((await create({ email: 'dry@example.com', password: 'short' }, { query: '?dryRun=All' })).status).to.equal(422);
   });
 
+  it('N15 requires a new password at the first login if the caller says so, and keeps the field out of the record', async () => {
+    const response = await create({ email: 'due@example.com', password: good, must_change_password: true });
+    const text = await response.text();
+    expect(response.status, text).to.equal(201);
+    expect(text).not.to.contain('must_change_password');
+    expect((JSON.parse(text) as User).status).to.include({ phase: 'Normal', mustChangePassword: true });
+    const { body } = await server.kubernetes.call('GET', `${users}/${nameOf('due@example.com')}`);
+    expect((body as User).status).to.include({ mustChangePassword: true });
+    expect((body as User).spec).not.to.have.property('must_change_password');
+
+    const kept = await create({ email: 'kept@example.com', password: good, must_change_password: false });
+    expect(((await kept.json()) as User).status).to.include({ mustChangePassword: false });
+    const untyped = await create({ email: 'wrong@example.com', password: good, must_change_password: 'yes' });
+    expect(untyped.status).to.equal(422);
+    expect((await causes(untyped)).map(({ field }) => field)).to.deep.equal(['spec.must_change_password']);
+  });
+
+  it('N15 refuses the field in a PATCH, which changes nothing', async () => {
+    expect((await create({ email: 'patched@example.com', password: good })).status).to.equal(201);
+    const path = `/auth/v1/users/${nameOf('patched@example.com')}`;
+    const body = { spec: { password: `${good} 2`, must_change_password: true } };
+    const headers = { 'Content-Type': 'application/merge-patch+json' };
+    const response = await server.request(path, { method: 'PATCH', as: 'manager', body, headers });
+    expect(response.status).to.equal(422);
+    const [cause] = await causes(response);
+    expect(cause).to.include({ reason: 'FieldValueForbidden', field: 'spec.must_change_password' });
+    expect(cause?.message).to.contain('users.passwordPolicy.changeAfterReset');
+    const { body: record } = await server.kubernetes.call('GET', `${users}/${nameOf('patched@example.com')}`);
+    expect((record as User).status).to.include({ mustChangePassword: false });
+  });
+
   it('USR-04 lets one of fifty at once on two replicas win, with its own password', async () => {
     const replica = await server.replica();
     try {
@@ -267,5 +298,26 @@ describe('POST /auth/v1/users', () => {
     expect(refused.status).to.equal(403);
     expect(((await refused.json()) as Status).message).to.contain('cannot impersonate resource "users"');
     expect((await server.kubernetes.call('GET', `${users}/${nameOf('boss@example.com')}`)).status).to.equal(404);
+  });
+});
+
+describe('POST /auth/v1/users where users.passwordPolicy.changeOnFirstLogin is on', () => {
+  const server = forSuite(() => startServer({ config: { users: { passwordPolicy: { changeOnFirstLogin: true } } } }));
+
+  before(async () => {
+    await grant(server.kubernetes, 'manager', 'atrium-users-admin');
+  });
+
+  it('N15 requires the change without the field, and refuses a caller who says false', async () => {
+    const create = (spec: unknown) => server.request('/auth/v1/users', { method: 'POST', as: 'manager', body: { spec } });
+    const plain = (await (await create({ email: 'plain@example.com', password: good })).json()) as User;
+    expect(plain.status).to.include({ mustChangePassword: true });
+
+    const refused = await create({ email: 'free@example.com', password: good, must_change_password: false });
+    expect(refused.status).to.equal(422);
+    const [cause] = ((await refused.json()) as Status).details?.causes ?? [];
+    expect(cause).to.include({ reason: 'FieldValueInvalid', field: 'spec.must_change_password' });
+    expect(cause?.message).to.contain('users.passwordPolicy.changeOnFirstLogin');
+    expect((await server.kubernetes.call('GET', `${users}/${nameOf('free@example.com')}`)).status).to.equal(404);
   });
 });
