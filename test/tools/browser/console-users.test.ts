@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+import { chooseNewPassword, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+
+interface Stored {
+  spec: Record<string, unknown>;
+  status: Record<string, unknown>;
+  metadata: { name: string };
+}
 
 describe('users on the console', () => {
   const { browser, demo, visitor, page } = loggedIn('manager', '/users', '--users', '30');
@@ -12,10 +18,10 @@ describe('users on the console', () => {
   const dialog = () => page.getByRole('dialog');
 
   /** As the manager's token sees it, past the console. */
-  async function stored(email: string): Promise<{ spec: Record<string, unknown>; metadata: { name: string } } | undefined> {
+  async function stored(email: string): Promise<Stored | undefined> {
     const headers = { authorization: `Bearer ${demo.person('manager').token}` };
     const answer = await fetch(`${demo.url}/auth/v2/users?search=${encodeURIComponent(email)}`, { headers });
-    return ((await answer.json()) as { items: { spec: Record<string, unknown>; metadata: { name: string } }[] }).items[0];
+    return ((await answer.json()) as { items: Stored[] }).items[0];
   }
 
   it('says at its field what is wrong, and keeps what was typed', async () => {
@@ -36,22 +42,58 @@ describe('users on the console', () => {
     expect(await stored('new.user@example.com')).to.equal(undefined);
   });
 
-  it('makes a user, who can log in', async () => {
-    // Who may not act as a group may not make members of it.
+  it('N15 creates a user, who has to choose a new password at the first login', async () => {
+    // Members of a group get its rights: adding one requires the right to impersonate the group.
     expect(await page.getByLabel('Developers (dev)').count()).to.equal(0);
     await page.getByLabel('Password', { exact: true }).fill('a long enough passphrase');
     await page.getByLabel('Name', { exact: true }).fill('Nele New');
+    expect(await page.getByLabel('Must be changed at the first login').isChecked()).to.equal(true);
     await press(page, 'Create the user');
     await page.getByText('Hand over the password now').waitFor();
+    expect(await stored('new.user@example.com')).to.nested.include({ 'status.mustChangePassword': true });
     const newcomer = await (await browser.newContext()).newPage();
     await newcomer.goto(demo.url);
     await press(newcomer, 'Log in');
     await submitPassword(newcomer, { email: 'new.user@example.com', password: 'a long enough passphrase' });
+    await chooseNewPassword(newcomer, 'a passphrase of my own');
     await isLoggedIn(newcomer, 'new.user@example.com');
     await newcomer.context().close();
+    expect(await stored('new.user@example.com')).to.nested.include({ 'status.mustChangePassword': false });
     await page.getByRole('link', { name: 'Open the user' }).click();
     await page.getByRole('heading', { name: 'Nele New' }).waitFor();
     expect(await stored('new.user@example.com')).to.nested.include({ 'spec.username': 'Nele New' });
+  });
+
+  it('N15 creates a user with a one-time link in place of a password to hand over', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'manager', '/users/new');
+    await tab.getByLabel('E-mail').fill('invited@example.com');
+    await tab.getByLabel('With a one-time link').check();
+    expect(await tab.getByLabel('Password', { exact: true }).count()).to.equal(0);
+    expect(await barriers(tab)).to.deep.equal([]);
+    await press(tab, 'Create the user');
+    await tab.locator('.steps .ok', { hasText: 'One-time link for invited@example.com' }).waitFor();
+    const link = (await tab.locator('pre').textContent()) ?? '';
+    expect(link).to.match(/^http:\/\/\S+\/identity\/link\/\S+$/);
+    expect(await tab.getByText('Hand over the password now').count()).to.equal(0);
+    expect(await barriers(tab)).to.deep.equal([]);
+    expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+    const newcomer = new Visitor(await browser.newContext());
+    const own = await newcomer.openTab();
+    await own.goto(link);
+    await own.getByRole('heading', { name: 'Welcome' }).waitFor();
+    await own.locator('#new_password').fill('a passphrase of my own');
+    await own.locator('#new_password_again').fill('a passphrase of my own');
+    await press(own, 'Set password');
+    await own.getByRole('heading', { name: 'Your password is set' }).waitFor();
+    await own.goto(demo.url);
+    await press(own, 'Log in');
+    await submitPassword(own, { email: 'invited@example.com', password: 'a passphrase of my own' });
+    await isLoggedIn(own, 'invited@example.com');
+    expect(newcomer.complaints).to.deep.equal([]);
+    await newcomer.leave();
   });
 
   it('makes a user with group and role in one go, for an administrator', async () => {
@@ -96,6 +138,7 @@ describe('users on the console', () => {
     await demo.logIn(tab, 'admin', '/users/new');
     await tab.getByLabel('E-mail').fill('editor@example.com');
     await tab.getByLabel('Password', { exact: true }).fill('a long enough passphrase');
+    await tab.getByLabel('Must be changed at the first login').uncheck();
     const role = tab.getByRole('combobox', { name: 'Role' });
     await role.fill('cluster-admin');
     const refused = tab.getByRole('option', { name: /^cluster-admin/ });

@@ -96,6 +96,14 @@ export async function submitPassword(page: Page, { email, password }: Pick<Perso
   await page.locator('#password').press('Enter');
 }
 
+/** Completes the form that the identity provider shows after a first password. */
+export async function chooseNewPassword(page: Page, password: string): Promise<void> {
+  await page.getByRole('heading', { name: 'Choose a new password' }).waitFor();
+  await page.locator('#new_password').fill(password);
+  await page.locator('#new_password_again').fill(password);
+  await page.locator('#new_password_again').press('Enter');
+}
+
 /** What the pages keep where a script can read it. */
 export const kept = async (page: Page): Promise<Record<string, string>> =>
   z.record(z.string(), z.string()).parse(await page.evaluate('({ ...localStorage, ...sessionStorage })'));

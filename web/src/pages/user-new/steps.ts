@@ -1,4 +1,4 @@
-/** A user, then groups, then a role: each step can fail, and be repeated without the ones before it. */
+/** Creates a user, then a link, memberships and a role. A step that fails is repeated without the ones before it. */
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { sealed } from '../../api/password';
 import { t } from '../../text/text';
@@ -8,12 +8,15 @@ export interface NewUser {
   email: string;
   username: string;
   password: string;
+  mustChangePassword: boolean;
+  /** The user chooses the password with a one-time link. */
+  isInvited: boolean;
   groups: readonly string[];
   role: string;
   place: Place;
 }
 
-type StepName = 'user' | 'group' | 'role';
+type StepName = 'user' | 'link' | 'group' | 'role';
 
 export interface Step {
   name: StepName;
@@ -23,14 +26,26 @@ export interface Step {
   page?: () => string | undefined;
 }
 
-export function stepsOf(wish: NewUser, onMade: (user: Schemas['User']) => void): Step[] {
+/** Builds the body of the creation. An invited user chooses the password anyway. */
+export const userBody = async ({ email, username, password, mustChangePassword, isInvited }: NewUser) => ({
+  spec: { email, username, password: await sealed(password), ...(!isInvited && { must_change_password: mustChangePassword }) },
+});
+
+interface Made {
+  user: (user: Schemas['User']) => void;
+  link: (link: Schemas['Link']) => void;
+}
+
+export function stepsOf(wish: NewUser, made: Made): Step[] {
   let record = '';
-  const spec = { email: wish.email, username: wish.username };
   const makeUser = async () => {
-    const body = { spec: { ...spec, password: await sealed(wish.password) } };
-    const user = (await bodyOf(api.POST('/auth/v1/users', { body }))) as Schemas['User'];
+    const user = (await bodyOf(api.POST('/auth/v1/users', { body: await userBody(wish) }))) as Schemas['User'];
     record = user.metadata.name;
-    onMade(user);
+    made.user(user);
+  };
+  const invite = async () => {
+    const path = { name: record };
+    made.link((await bodyOf(api.POST('/auth/v1/users/{name}/links', { params: { path }, body: { kind: 'invite' } }))) as Schemas['Link']);
   };
   const join = (name: string) => async () => {
     const answer = await bodyOf(api.POST('/auth/v1/groups/{name}/members', { params: { path: { name } }, body: { names: [record] } }));
@@ -39,6 +54,8 @@ export function stepsOf(wish: NewUser, onMade: (user: Schemas['User']) => void):
   };
   return [
     { name: 'user', what: wish.email, run: makeUser },
+    // Before the groups and the role: a link for a user with rights takes the right to impersonate the user.
+    ...(wish.isInvited ? [{ name: 'link', what: wish.email, run: invite } as const] : []),
     ...wish.groups.map((group): Step => ({ name: 'group', what: group, run: join(group) })),
     ...(wish.role ? [roleStep(() => record, wish)] : []),
   ];

@@ -4,32 +4,33 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
-import { sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
 import { useFeatures } from '../../api/version';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
 import { href, navigate, setGuard } from '../../app/router';
-import { t } from '../../text/text';
+import { dateTime, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { CheckField, Field, Form } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { bindingBody, noPlace, PlaceChoice, roleSuggestions } from '../../ui/role-choice';
 import { Notice } from '../../ui/state';
-import { type Step, stepsOf } from './steps';
+import { linkRights } from '../user/link';
+import { type NewUser, type Step, stepsOf, userBody } from './steps';
 
 const createRight = { verb: 'create', resource: 'users' };
 const bindingRight = { verb: 'create', resource: 'userbindings' };
 const groupRight = { verb: 'patch', resource: 'groups' };
 /** Members of a group get what the group has. */
 const memberRight = (group: string) => ({ verb: 'impersonate', group: '', resource: 'groups', name: `local:${group}` });
+const inviteRights = linkRights().make;
 
 export function Page() {
-  useRights([createRight, bindingRight, groupRight]);
+  useRights([createRight, bindingRight, groupRight, ...inviteRights]);
   return (
     <Guarded right={createRight} title={t('users.new')}>
-      <NewUser />
+      <NewUserPage />
     </Guarded>
   );
 }
@@ -82,14 +83,23 @@ function useFields() {
   return {
     ...{ email: useSignal(''), username: useSignal(''), password: useSignal(makePassword()), role: useSignal('') },
     ...{ groups: useSignal<readonly string[]>([]), place: useSignal(noPlace) },
+    ...{ isInvited: useSignal(false), mustChangePassword: useSignal(true) },
   };
 }
 
-function NewUser() {
+type Fields = ReturnType<typeof useFields>;
+
+const wishOf = ({ email, username, password, role, groups, place, isInvited, mustChangePassword }: Fields): NewUser => ({
+  ...{ email: email.value, username: username.value, password: password.value, role: role.value },
+  ...{ groups: groups.value, place: place.value, isInvited: isInvited.value, mustChangePassword: mustChangePassword.value },
+});
+
+function NewUserPage() {
   const fields = useFields();
-  const { email, username, password, role, groups, place } = fields;
+  const { email, password, role, place } = fields;
   const steps = useSteps();
   const made = useSignal<Schemas['User'] | undefined>(undefined);
+  const link = useSignal<Schemas['Link'] | undefined>(undefined);
   const isBegun = steps.left !== undefined;
   const isTouched = email.value !== '' && !isBegun;
   useEffect(() => {
@@ -103,18 +113,16 @@ function NewUser() {
   }, [isBegun]);
   async function create(): Promise<void> {
     // Tried first: what is wrong stands at its field before anything is made.
-    const spec = { email: email.value, username: username.value, password: await sealed(password.value) };
-    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: { spec } });
+    const wish = wishOf(fields);
+    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: await userBody(wish) });
     if (role.value) {
       const body = bindingBody({ kind: 'User', name: email.value }, role.value, place.value);
       await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body });
     }
-    const wish = { email: email.value, username: username.value, password: password.value, groups: groups.value, role: role.value };
-    const begun = stepsOf({ ...wish, place: place.value }, (user) => {
-      made.value = user;
-    });
+    const begun = stepsOf(wish, { user: (user) => (made.value = user), link: (one) => (link.value = one) });
     await steps.begin(begun);
   }
+  const handOver = fields.isInvited.value ? byLink(link.value) : made.value && byPassword(`${email.value}\n${password.value}`);
   return (
     <section class="page narrow">
       <p class="crumb">
@@ -125,21 +133,30 @@ function NewUser() {
           {t('users.new')}
         </h1>
       </header>
-      {isBegun ? (
-        <Progress steps={steps} made={made.value} handOver={`${email.value}\n${password.value}`} />
-      ) : (
-        <NewUserForm fields={fields} onSubmit={create} />
-      )}
+      {isBegun ? <Progress steps={steps} made={made.value} handOver={handOver} /> : <NewUserForm fields={fields} onSubmit={create} />}
     </section>
   );
 }
 
+/** The text that the new user needs for the first login. */
+interface HandOver {
+  about: string;
+  text: string;
+  label: string;
+}
+
+const byPassword = (text: string): HandOver => ({ about: t('users.handOver'), text, label: t('users.password') });
+
+const byLink = (link: Schemas['Link'] | undefined): HandOver | undefined =>
+  link && { about: t('links.made', { time: dateTime(link.expiresAt) }), text: link.url, label: t('links.link') };
+
 interface NewUserFormProps {
-  fields: ReturnType<typeof useFields>;
+  fields: Fields;
   onSubmit: () => Promise<void>;
 }
 
-function NewUserForm({ fields: { email, username, password, role, groups, place }, onSubmit }: NewUserFormProps) {
+function NewUserForm({ fields, onSubmit }: NewUserFormProps) {
+  const { email, username, role, groups, place } = fields;
   const open = useOpenGroups();
   const mayBind = useFeatures()('userBindings') && may(bindingRight);
   const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
@@ -147,15 +164,7 @@ function NewUserForm({ fields: { email, username, password, role, groups, place 
     <Form isPage action={t('users.create')} onSubmit={onSubmit} onCancel={() => navigate('/users')}>
       <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
       <Field label={t('users.name')} name="spec.username" value={username} />
-      <Field
-        label={t('users.password')}
-        name="spec.password"
-        value={password}
-        isRequired
-        isCode
-        autocomplete="new-password"
-        hint={t('users.passwordHint')}
-      />
+      <FirstLogin fields={fields} />
       {open.length > 0 && (
         <fieldset>
           <legend>{t('users.groups')}</legend>
@@ -181,11 +190,49 @@ function NewUserForm({ fields: { email, username, password, role, groups, place 
   );
 }
 
+/** Asks how the user gets the first password: from the caller, or by a one-time link. */
+function FirstLogin({ fields: { password, isInvited, mustChangePassword } }: { fields: Fields }) {
+  const mayInvite = useFeatures()('links') && inviteRights.every((right) => may(right));
+  const choose = (invited: boolean) => () => {
+    isInvited.value = invited;
+  };
+  return (
+    <>
+      {mayInvite && (
+        <fieldset>
+          <legend>{t('users.firstLogin')}</legend>
+          <CheckField type="radio" name="firstLogin" label={t('users.byPassword')} isChecked={!isInvited.value} onChange={choose(false)} />
+          <CheckField type="radio" name="firstLogin" label={t('users.byLink')} isChecked={isInvited.value} onChange={choose(true)} />
+        </fieldset>
+      )}
+      {!isInvited.value && (
+        <>
+          <Field
+            label={t('users.password')}
+            name="spec.password"
+            value={password}
+            isRequired
+            isCode
+            autocomplete="new-password"
+            hint={t('users.passwordHint')}
+          />
+          <CheckField
+            label={t('users.mustChange')}
+            isChecked={mustChangePassword.value}
+            onChange={(isChecked) => {
+              mustChangePassword.value = isChecked;
+            }}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
 interface ProgressProps {
   steps: ReturnType<typeof useSteps>;
   made: Schemas['User'] | undefined;
-  /** Address and password of the new user. */
-  handOver: string;
+  handOver: HandOver | undefined;
 }
 
 function Progress({ steps: { running, done, left, go }, made, handOver }: ProgressProps) {
@@ -212,10 +259,10 @@ function Progress({ steps: { running, done, left, go }, made, handOver }: Progre
           </li>
         )}
       </ul>
-      {made && (
+      {handOver && (
         <>
-          <p>{t('users.handOver')}</p>
-          <Copy text={handOver} label={t('users.password')} />
+          <p>{handOver.about}</p>
+          <Copy text={handOver.text} label={handOver.label} />
         </>
       )}
       <div class="buttons">

@@ -26,9 +26,10 @@ const kinds: Readonly<Record<Kind, (user: User) => boolean>> = {
 export const linkKindsFor = (user: User): Kind[] => (Object.keys(kinds) as Kind[]).filter((kind) => kinds[kind](user));
 
 /** A link sets the password: what setting it takes is asked for, too. */
-export const linkRights = (name: string) => {
-  const password = { verb: 'update', resource: 'users', subresource: 'password', name };
-  const links = { resource: 'users', subresource: 'links', name };
+export const linkRights = (name?: string) => {
+  const named = name === undefined ? {} : { name };
+  const password = { verb: 'update', resource: 'users', subresource: 'password', ...named };
+  const links = { resource: 'users', subresource: 'links', ...named };
   return { make: [{ verb: 'create', ...links }, password], end: [{ verb: 'delete', ...links }, password] };
 };
 
