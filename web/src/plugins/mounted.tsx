@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
-import { CircleAlert, PowerOff, RefreshCw } from 'lucide';
+import { CircleAlert, RefreshCw } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Mount, Ref } from '../../template/atrium-console';
 import { asProblem } from '../api/problem';
 import { nameOf } from '../app/extensions';
+import { useRights } from '../app/rights';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { stylesOf } from './styles';
-import { SwitchOff } from './switch-off';
+import { SwitchOff, switchOffRight, WithoutPlugins } from './switch-off';
 
 interface MountedProps {
   plugin: string;
@@ -75,7 +76,7 @@ interface PluginFailureProps {
 
 /** Stands where a plugin failed: again, or without it. */
 export function PluginFailure({ plugin, message, onRetry }: PluginFailureProps) {
-  const isAsked = useSignal(false);
+  useRights([switchOffRight(plugin)]);
   return (
     <div class="state" role="alert">
       <Icon of={CircleAlert} size={24} />
@@ -85,23 +86,11 @@ export function PluginFailure({ plugin, message, onRetry }: PluginFailureProps) 
         <Button icon={RefreshCw} onClick={onRetry}>
           {t('state.retry')}
         </Button>
-        <Button
-          icon={PowerOff}
-          onClick={() => {
-            isAsked.value = true;
-          }}
-        >
-          {t('plugins.off')}
-        </Button>
+        <SwitchOff plugin={plugin} />
       </div>
-      {isAsked.value && (
-        <SwitchOff
-          plugin={plugin}
-          onClose={() => {
-            isAsked.value = false;
-          }}
-        />
-      )}
+      <p>
+        <WithoutPlugins />
+      </p>
     </div>
   );
 }

@@ -1,22 +1,35 @@
+import { useSignal } from '@preact/signals';
+import { PowerOff } from 'lucide';
 import { sendRaw } from '../api/client';
 import { problemOf } from '../api/problem';
 import { nameOf } from '../app/extensions';
-import { may, useRights } from '../app/rights';
+import { may } from '../app/rights';
 import { href } from '../app/router';
+import { askWhy } from '../app/why';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Confirm } from '../ui/confirm';
-import { Dialog } from '../ui/dialog';
-import { Skeleton } from '../ui/state';
 
 const group = 'console.platform.io';
 
-/** For everyone, where the person may; and for this page, which each may. What runs already ends with the page. */
-export function SwitchOff({ plugin, onClose }: { plugin: string; onClose: () => void }) {
-  const right = { verb: 'patch', group, resource: 'consoleplugins', name: plugin };
-  useRights([right]);
+/** The page that shows the button asks for this right. */
+export const switchOffRight = (plugin: string) => ({ verb: 'patch', group, resource: 'consoleplugins', name: plugin });
+
+/** Leads to the console without plugins, for one page and without a right. */
+export const WithoutPlugins = () => (
+  <a href={href('/?plugins=off')} data-outside>
+    {t('plugins.without')}
+  </a>
+);
+
+/** Switches a plugin off for all users, after a confirmation. Without the right the button is greyed, and says why. */
+export function SwitchOff({ plugin, kind = 'plain' }: { plugin: string; kind?: 'plain' | 'quiet' }) {
+  const isAsked = useSignal(false);
+  const right = switchOffRight(plugin);
   const isAllowed = may(right);
-  const title = t('plugins.offTitle', { name: nameOf(plugin) });
+  const ask = (isOpen: boolean) => () => {
+    isAsked.value = isOpen;
+  };
   async function switchOff(): Promise<void> {
     const response = await sendRaw(`/api/kubernetes/apis/${group}/v1/consoleplugins/${plugin}`, {
       method: 'PATCH',
@@ -26,27 +39,22 @@ export function SwitchOff({ plugin, onClose }: { plugin: string; onClose: () => 
     if (!response.ok) throw await problemOf(response);
     location.reload();
   }
-  const without = (
-    <p>
-      <a href={href('/?plugins=off')} data-outside>
-        {t('plugins.without')}
-      </a>
-    </p>
-  );
-  if (isAllowed)
-    return (
-      <Confirm title={title} onConfirm={switchOff} onClose={onClose}>
-        <p>{t('plugins.offWhat')}</p>
-        {without}
-      </Confirm>
-    );
   return (
-    <Dialog title={title} onClose={onClose}>
-      {isAllowed === undefined ? <Skeleton rows={1} /> : <p>{t('plugins.offRefused')}</p>}
-      {without}
-      <div class="buttons">
-        <Button onClick={onClose}>{t('action.close')}</Button>
-      </div>
-    </Dialog>
+    <>
+      <Button
+        icon={PowerOff}
+        kind={kind}
+        isDisabled={isAllowed === undefined}
+        isRefused={isAllowed === false}
+        onClick={isAllowed === false ? () => askWhy(right) : ask(true)}
+      >
+        {t('plugins.off')}
+      </Button>
+      {isAsked.value && (
+        <Confirm title={t('plugins.offTitle', { name: nameOf(plugin) })} onConfirm={switchOff} onClose={ask(false)}>
+          <p>{t('plugins.offWhat')}</p>
+        </Confirm>
+      )}
+    </>
   );
 }

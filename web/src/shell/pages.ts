@@ -128,8 +128,8 @@ export const menu: readonly MenuSection[] = [
     ],
   },
   { place: 'cluster', label: 'menu.cluster', entries: [] },
+  { place: 'plugins', label: 'plugins.title', entries: [] },
   {
-    place: 'plugins',
     label: 'menu.console',
     entries: [
       { to: '/extensions', label: 'plugins.title', icon: Puzzle },

@@ -12,7 +12,7 @@ export const plugin: Plugin = {
     const money = (amount: number) =>
       new Intl.NumberFormat(console.language.value, { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 }).format(amount);
 
-    console.menu({ label: 'title', path: '', under: 'people', rights: [listGroups] });
+    console.menu({ label: 'title', path: '', under: 'plugins', rights: [listGroups] });
     console.page('', { title: 'title', mount: (host, place) => showGroups(console, money, host, place) });
     console.tab({ ...groups, label: 'costs', mount: (host, place) => showGroup(console, money, host, place) });
     console.tab({ ...users, label: 'costs', mount: (host, place) => showUser(console, money, host, place) });

@@ -10,7 +10,7 @@ import type { PageProps } from '../../app/page-props';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
-import { dateTime, t } from '../../text/text';
+import { dateTime, t, tOf } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
@@ -133,13 +133,11 @@ function OneBinding({ name }: { name: string }) {
       <Loaded load={load} lost={lost.value}>
         {(binding) => (
           <>
-            {(binding.status?.conditions ?? [])
-              .filter(({ status }) => status === 'False')
-              .map(({ type, message }) => (
-                <Notice key={type} kind="warn">
-                  {message}
-                </Notice>
-              ))}
+            {problemsOf(binding).map((message) => (
+              <Notice key={message} kind="warn">
+                {message}
+              </Notice>
+            ))}
             <div class="cards">
               <section class="card" aria-labelledby="binding-title">
                 <h2 id="binding-title">{t('bindings.what')}</h2>
@@ -165,6 +163,12 @@ function OneBinding({ name }: { name: string }) {
       </Loaded>
     </section>
   );
+}
+
+/** Messages of conditions that are not met, each once: `Ready` repeats that of its cause. */
+function problemsOf({ status }: Schemas['UserBinding']): string[] {
+  const unmet = (status?.conditions ?? []).filter((condition) => condition.status === 'False');
+  return [...new Set(unmet.map(({ message, reason }) => message || tOf('reason', reason)))];
 }
 
 function becameOf({ status }: Schemas['UserBinding']): string {

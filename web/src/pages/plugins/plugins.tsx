@@ -1,11 +1,9 @@
-import { useSignal } from '@preact/signals';
-import { PowerOff } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { isWithoutPlugins, type PluginState, pluginStates } from '../../app/extensions';
-import { SwitchOff } from '../../plugins/switch-off';
+import { useRights } from '../../app/rights';
+import { SwitchOff, switchOffRight, WithoutPlugins } from '../../plugins/switch-off';
 import { t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
@@ -13,7 +11,7 @@ import { Empty, Notice } from '../../ui/state';
 /** What is enabled and how it fares, and what lies there without being enabled. */
 export function Page() {
   const load = useLoad('plugins', (signal) => bodyOf(api.GET('/api/v1/console-plugins', { signal })));
-  const off = useSignal<string | undefined>(undefined);
+  useRights((load.data.value?.plugins ?? []).map(({ name }) => switchOffRight(name)));
   return (
     <section class="page">
       <header class="page-head">
@@ -42,22 +40,14 @@ export function Page() {
                     { title: t('users.phase'), cell: stateCell },
                     { title: t('users.source'), cell: ({ name }) => enabled.get(name)?.source },
                     { title: t('plugins.integrity'), cell: ({ name }) => pinCell(enabled.get(name)?.integrity) },
-                    {
-                      title: '',
-                      cell: ({ name }) => (
-                        <Button
-                          icon={PowerOff}
-                          kind="quiet"
-                          onClick={() => {
-                            off.value = name;
-                          }}
-                        >
-                          {t('plugins.off')}
-                        </Button>
-                      ),
-                    },
+                    { title: '', cell: ({ name }) => <SwitchOff plugin={name} kind="quiet" /> },
                   ]}
                 />
+              )}
+              {rows.length > 0 && !isWithoutPlugins && (
+                <p>
+                  <WithoutPlugins />
+                </p>
               )}
               {others.length > 0 && (
                 <section class="card" aria-labelledby="others-title">
@@ -76,14 +66,6 @@ export function Page() {
           );
         }}
       </Loaded>
-      {off.value !== undefined && (
-        <SwitchOff
-          plugin={off.value}
-          onClose={() => {
-            off.value = undefined;
-          }}
-        />
-      )}
     </section>
   );
 }

@@ -33,6 +33,14 @@ function useGroupFacts(user: Schemas['User']) {
   ] as const;
 }
 
+/** Explains conditions that are not met in words, each once. The state already says its own reason. */
+function whyOf({ status }: Schemas['User']) {
+  const unmet = (status?.conditions ?? []).filter(({ type, status: met }) => type !== 'Ready' && met === 'False');
+  const further = unmet.filter(({ reason }) => reason !== status?.reason).map(({ reason }) => tOf('user.condition', reason));
+  const texts = new Set([...(status?.phase !== 'Normal' && status?.message ? [status.message] : []), ...further]);
+  return texts.size > 0 && [...texts].map((text) => <p key={text}>{text}</p>);
+}
+
 export function Profile({ user }: { user: Schemas['User'] }) {
   const { metadata, spec, status } = user;
   return (
@@ -43,7 +51,7 @@ export function Profile({ user }: { user: Schemas['User'] }) {
           of={[
             [t('users.email'), spec.email],
             [t('users.phase'), <PhaseOf key="phase" user={user} />],
-            [t('user.why'), status?.phase !== 'Normal' && status?.message],
+            [t('user.why'), whyOf(user)],
             [t('users.source'), sourceOf(spec)],
             [t('user.administrator'), spec.is_admin && t('user.administratorWhat')],
             [t('overview.inKubernetes'), status?.subjectName && <code>{status.subjectName}</code>],
@@ -69,16 +77,6 @@ export function Profile({ user }: { user: Schemas['User'] }) {
           ]}
         />
       </section>
-      {status?.conditions?.some(({ status: state }) => state === 'False') && (
-        <section class="card" aria-labelledby="conditions-title">
-          <h2 id="conditions-title">{t('user.conditions')}</h2>
-          <Facts
-            of={status.conditions
-              .filter(({ status: state }) => state === 'False')
-              .map(({ type, message, reason }) => [type, message || tOf('reason', reason)] as const)}
-          />
-        </section>
-      )}
     </div>
   );
 }

@@ -32,7 +32,15 @@ export const userColumns = (): readonly Column<User>[] => [
         <span class="muted">{t('users.never')}</span>
       ),
   },
-  { id: 'groups', title: t('users.groups'), isMinor: true, cell: ({ status }) => status?.groups?.join(', ') },
+  { id: 'groups', title: t('users.groups'), isMinor: true, cell: ({ status }) => groupsCell(status?.groups) },
 ];
+
+const shownGroups = 2;
+
+/** Names a few groups. More are counted, and named in the title. */
+function groupsCell(names: readonly string[] = []) {
+  if (names.length <= shownGroups) return names.join(', ');
+  return <span title={names.join(', ')}>{t('users.groupCount', { count: names.length })}</span>;
+}
 
 export const sourceOf = ({ connector_name: name, connector_id: id }: User['spec']): string => name || id || t('source.local');
