@@ -48,7 +48,7 @@ describe('access on the console', () => {
     await press(page, 'Create the binding');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
     // The role is theirs once the controller has made it RBAC.
-    await page.locator('.page-head .phase').getByText('In force').waitFor();
+    await page.locator('.page-head .phase').getByText('Active', { exact: true }).waitFor();
 
     expect(await page.locator('.facts').textContent()).to.contain('default');
     const other = new Visitor(await browser.newContext());

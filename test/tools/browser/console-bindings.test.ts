@@ -91,11 +91,11 @@ describe('a binding on the console', () => {
     await press(page, 'Change times');
     await dialog().getByLabel('Until').fill('2020-01-01T00:00');
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await page.locator('.page-head .phase').getByText('Ended').waitFor();
+    await page.locator('.page-head .phase').getByText('Expired', { exact: true }).waitFor();
     await press(page, 'Change times');
     await dialog().getByLabel('Until').fill('');
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await page.locator('.page-head .phase').getByText('In force').waitFor();
+    await page.locator('.page-head .phase').getByText('Active', { exact: true }).waitFor();
 
     expect(await specOf('oncall-view')).not.to.have.property('expiresAt');
   });
@@ -106,7 +106,7 @@ describe('a binding on the console', () => {
       await route.continue();
     });
     await press(page, 'Delete');
-    await page.getByText('This binding has been changed meanwhile.').waitFor();
+    await page.getByText('This binding has changed meanwhile.').waitFor();
     await page.unrouteAll();
 
     await visitor.complainsOf('status of 409');

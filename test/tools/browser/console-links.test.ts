@@ -41,9 +41,9 @@ describe('the one-time links in the console', () => {
     await openUser(page, demo, 'priya@example.com');
     await choose(page, 'Make a one-time link');
     expect(await barriers(page)).to.deep.equal([]);
-    expect(await dialog().getByLabel('What for').inputValue()).to.equal('invite');
-    await dialog().getByLabel('What for').selectOption('password');
-    await dialog().getByText('Counts for 30 minutes').waitFor();
+    expect(await dialog().getByLabel('Purpose').inputValue()).to.equal('invite');
+    await dialog().getByLabel('Purpose').selectOption('password');
+    await dialog().getByText('Valid for 30 minutes').waitFor();
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
     expect(await barriers(page)).to.deep.equal([]);
@@ -72,7 +72,7 @@ describe('the one-time links in the console', () => {
     await page.reload();
     await choose(page, 'Make a one-time link');
 
-    expect(await dialog().getByLabel('What for').locator('option').allTextContents()).to.deep.equal([
+    expect(await dialog().getByLabel('Purpose').locator('option').allTextContents()).to.deep.equal([
       'Forgotten password',
       'Second factor',
     ]);
@@ -81,8 +81,8 @@ describe('the one-time links in the console', () => {
 
   it('are for a second factor, too, whose page asks for the password first', async () => {
     await choose(page, 'Make a one-time link');
-    await dialog().getByLabel('What for').selectOption('enrol');
-    await dialog().getByText('in the place of those of now').waitFor();
+    await dialog().getByLabel('Purpose').selectOption('enrol');
+    await dialog().getByText('that replaces the existing ones').waitFor();
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
     await dialog().getByRole('button', { name: 'Done' }).click();
@@ -98,22 +98,22 @@ describe('the one-time links in the console', () => {
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
     await dialog().getByRole('button', { name: 'Done' }).click();
-    await choose(page, 'Void all links');
+    await choose(page, 'Revoke all links');
     expect(await barriers(page)).to.deep.equal([]);
-    await dialog().getByRole('button', { name: 'Void all links' }).click();
-    await page.getByText('counts.').waitFor();
+    await dialog().getByRole('button', { name: 'Revoke all links' }).click();
+    await page.getByText('Earlier links of').waitFor();
 
     expect((await fetch(link)).status).to.equal(410);
   });
 
   it('say at their field that there is no mail server, and make the link all the same', async () => {
     await choose(page, 'Make a one-time link');
-    await dialog().getByLabel('How it gets there').selectOption('mail');
+    await dialog().getByLabel('Delivery').selectOption('mail');
     await dialog().getByRole('button', { name: 'Mail the link' }).click();
     await dialog().locator('.wrong').getByText('there is no mail server').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     await visitor.complainsOf('status of 422');
-    await dialog().getByLabel('How it gets there').selectOption('hand');
+    await dialog().getByLabel('Delivery').selectOption('hand');
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     await dialog().locator('pre').waitFor();
     await dialog().getByRole('button', { name: 'Done' }).click();
@@ -179,7 +179,7 @@ describe('the one-time links in the console, with a mail server', () => {
     await openUser(page, demo, 'priya@example.com');
     await choose(page, 'Make a one-time link');
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('How it gets there').selectOption('mail');
+    await dialog.getByLabel('Delivery').selectOption('mail');
     await dialog.getByRole('button', { name: 'Mail the link' }).click();
     await dialog.getByText('The link is on its way to priya@example.com.').waitFor();
     const { to, link } = await mails.server.mail();

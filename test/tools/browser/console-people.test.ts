@@ -133,7 +133,7 @@ describe('the people pages of the console', () => {
 
     expect(page.url()).to.contain('sort=memberCount');
     await page.goto(`${demo.url}/bindings?q=oncall`);
-    await page.getByText('In force').filter({ visible: true }).waitFor();
+    await page.getByText('Active', { exact: true }).filter({ visible: true }).waitFor();
   });
 
   it('a list of more groups than one answer holds is shown to its end', async () => {
@@ -275,7 +275,7 @@ describe('the people pages of the console', () => {
     const short = { subjects: [{ kind: 'Group', name: 'guests' }], roleRef: 'view', scope: 'platform', expiresAt };
     expect((await send('POST', '/auth/v2/userbindings', { metadata, spec: short })).status).to.equal(201);
     await page.goto(`${demo.url}/bindings?sort=expiresAt`);
-    await page.locator('tbody tr:not(.spacer)').first().getByText('Ended').waitFor();
+    await page.locator('tbody tr:not(.spacer)').first().getByText('Expired', { exact: true }).waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     expect(visitor.complaints).to.deep.equal([]);
     await visitor.leave();

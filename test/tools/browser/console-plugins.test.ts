@@ -253,7 +253,7 @@ describe('plugins in the console', () => {
       await page.getByText('hostile: thrown in run').waitFor();
       for (const [name, text] of [
         ['Groups', 'local:dev'],
-        ['Bindings', 'In force'],
+        ['Bindings', 'Active'],
         ['Cost report', 'In all'],
         ['Overview', 'Who you are'],
       ] as const) {

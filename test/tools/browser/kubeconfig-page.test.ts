@@ -26,7 +26,7 @@ describe('the page Kubeconfig of a person with two accounts', () => {
     const choice = page.getByLabel('Log in at');
     await choice.waitFor();
     expect(await choice.getByRole('option').allInnerTexts()).to.deep.equal(['Corp (corp:jane@corp.example)', `Local users (${jane})`]);
-    await page.getByText('The cluster takes no tokens of this login').waitFor();
+    await page.getByText('The cluster accepts no tokens of this login').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     const asked = page.waitForResponse((response) => response.url().endsWith('/auth/v1/kubeconfig?issuer=local'));
     await choice.selectOption({ label: `Local users (${jane})` });
