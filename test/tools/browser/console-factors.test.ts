@@ -61,7 +61,7 @@ describe('the second factors in the console', () => {
     await refuseOnce('PATCH', 120);
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
     const asked = page.getByRole('dialog', { name: 'Log in once more' });
-    await asked.getByText('This wants a login of the last 2 minutes.').waitFor();
+    await asked.getByText('This requires a login within the last 2 minutes.').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByText('this operation wants a fresh login').waitFor();

@@ -47,13 +47,13 @@ describe('keys of the console', () => {
   it('does what is to be done, and says when it knows nothing of that name', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('no such thing');
-    await palette().getByText('Nothing is called that.').waitFor();
-    await field().fill('rows compact');
-    await palette().getByRole('option', { name: 'Rows: Compact' }).click();
+    await palette().getByText('No results.').waitFor();
+    await field().fill('density compact');
+    await palette().getByRole('option', { name: 'Density: Compact' }).click();
     expect(await page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--row')")).to.equal('28px');
     await page.keyboard.press('Control+k');
-    await field().fill('rows normal');
-    await palette().getByRole('option', { name: 'Rows: Normal' }).click();
+    await field().fill('density normal');
+    await palette().getByRole('option', { name: 'Density: Normal' }).click();
     expect(await page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--row')")).to.equal('36px');
     await page.keyboard.press('Control+k');
     await field().waitFor();
@@ -80,7 +80,7 @@ describe('keys of the console', () => {
     held.resolve();
     await (await come).finished();
     await tab.keyboard.press('?');
-    await tab.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await tab.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
 
     expect(await tab.getByRole('dialog', { name: 'Go to' }).count()).to.equal(0);
     await tab.close();
@@ -92,7 +92,7 @@ describe('keys of the console', () => {
     await demo.logIn(tab, 'nobody', '/about');
     await tab.keyboard.press('Control+k');
     await tab.getByRole('combobox').fill('new');
-    await tab.getByText('Nothing is called that.').waitFor();
+    await tab.getByText('No results.').waitFor();
 
     expect(other.complaints).to.deep.equal([]);
     await other.leave();
@@ -146,9 +146,9 @@ describe('keys of the console', () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     expect(await barriers(page)).to.deep.equal([]);
-    await page.getByLabel('Single keys count').uncheck();
+    await page.getByLabel('Single-key shortcuts').uncheck();
     await page.keyboard.press('Escape');
     await page.reload();
     await page.locator('tbody a').first().waitFor();
@@ -157,7 +157,7 @@ describe('keys of the console', () => {
     await page.keyboard.press('Control+k');
     await field().fill('keys');
     await field().press('Enter');
-    await page.getByLabel('Single keys count').check();
+    await page.getByLabel('Single-key shortcuts').check();
     await page.keyboard.press('Escape');
   });
 

@@ -122,7 +122,7 @@ describe('the search of the console', () => {
     await paletteOf(page).getByText('Objects could not be searched').waitFor();
     await page.unroute('**/api/v2/search?*');
 
-    expect(await paletteOf(page).getByText('Nothing is called that').count()).to.equal(0);
+    expect(await paletteOf(page).getByText('No results').count()).to.equal(0);
     await page.keyboard.press('Escape');
     expect(visitor.complaints.splice(0).length).to.be.above(0);
   });

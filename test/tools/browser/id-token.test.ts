@@ -76,7 +76,7 @@ describe('the page below a base path, with an ID token that comes through the br
     await alert.waitFor();
 
     expect(await alert.textContent())
-      .to.contain('The login did not work.')
+      .to.contain('The login failed.')
       .and.to.contain('id_token: ');
     expect(page.url()).to.equal(url);
     expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).to.equal('{}');
