@@ -144,7 +144,7 @@ describe('an object of the cluster on the console', () => {
     await choose(page, 'Delete');
     const button = dialog(page).getByRole('button', { name: 'Delete Deployment cart' });
     expect(await button.getAttribute('aria-disabled')).to.equal('true');
-    await dialog(page).getByLabel('What it owns').selectOption('Leave what it owns');
+    await dialog(page).getByLabel('Dependents').selectOption('Keep dependents');
     await dialog(page).getByLabel('Type cart to confirm').fill('cart');
     const sent = page.waitForRequest((request) => request.method() === 'DELETE');
     await button.click();

@@ -81,11 +81,11 @@ describe('logs and a terminal on the console', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
 
     await run(page, 'exit 7');
-    await page.getByText('It ended with exit status 7.').waitFor();
+    await page.getByText('The shell ended with exit status 7.').waitFor();
     await press(page, 'Again');
     await page.getByRole('button', { name: 'End', exact: true }).waitFor();
     await run(page, 'exit');
-    await page.getByText('It ended with exit status 0.').waitFor();
+    await page.getByText('The shell ended with exit status 0.').waitFor();
   });
 
   it('leaves the terminal by Ctrl+Shift+Escape, and ends it by its button', async () => {
@@ -97,7 +97,7 @@ describe('logs and a terminal on the console', () => {
 
     expect(await end.evaluate((button) => button.matches(':focus'))).to.equal(true);
     await page.keyboard.press('Enter');
-    await page.getByText('You have ended it.').waitFor();
+    await page.getByText('You ended the terminal.').waitFor();
   });
 
   it('says what it takes, where a person may see logs and not run commands', async () => {

@@ -55,7 +55,7 @@ describe('Debug in the console', () => {
     );
     expect(await barriers(page)).to.deep.equal([]);
     await page.keyboard.type('exit\n');
-    await page.getByText('It ended with exit status 0.').waitFor();
+    await page.getByText('The shell ended with exit status 0.').waitFor();
     await eventually(
       async () => (await read()).status.ephemeralContainerStatuses?.[0]?.state,
       (state) => state !== undefined && 'terminated' in state,

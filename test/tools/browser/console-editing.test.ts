@@ -135,7 +135,7 @@ describe('a list whose continue token expires', () => {
     );
     await page.goto(`${demo.url}/r/example.com/v1/things`);
     await page.getByRole('button', { name: 'Load more' }).click();
-    await page.getByText('All pages were read anew.').waitFor();
+    await page.getByText('All pages were loaded again.').waitFor();
     await page.getByRole('link', { name: 'd', exact: true }).waitFor();
 
     expect(await page.locator('td.c-name a, .c-name a').allTextContents()).to.deep.equal(['b', 'b2', 'c', 'd']);

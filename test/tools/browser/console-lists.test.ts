@@ -117,7 +117,7 @@ describe('lists of the console that the service keeps', () => {
     await page.getByLabel('Select doomed').check();
     await press(page, 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete one Widget' }).click();
-    await page.getByText('Nothing matches the filter.').waitFor();
+    await page.getByText('No object matches the filter.').waitFor();
 
     const { status } = await service.admin.call('GET', '/apis/example.com/v1/namespaces/shop-02/widgets/doomed');
     expect(status).to.equal(404);

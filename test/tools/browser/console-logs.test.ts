@@ -49,7 +49,7 @@ describe('a log in the console', () => {
     first.send(Buffer.from(`${at(1)} one\n${at(2)} two\n${at(3)} thr`));
     await page.getByText('3 lines.').waitFor();
     await first.close({ code: 1011, reason: 'timeout of a proxy' });
-    await page.getByText('The connection was lost. It is taken up again.').waitFor();
+    await page.getByText('The connection was lost and is being restored.').waitFor();
     const second = await socket(1);
 
     expect(new URL(second.url()).searchParams.get('sinceTime')).to.equal(at(2));
@@ -268,6 +268,6 @@ describe('the logs and the terminal of the living demo in the console', () => {
     await screen.getByText(/seen by storefront-/).waitFor();
     await page.keyboard.type('exit 3\n');
 
-    await page.getByText('It ended with exit status 3.').waitFor();
+    await page.getByText('The shell ended with exit status 3.').waitFor();
   });
 });
