@@ -20,6 +20,9 @@ export const create = (demo: Demo, path: string, body: object) => send(demo, pat
 export const merge = (demo: Demo, path: string, body: object) =>
   send(demo, path, { method: 'PATCH', type: 'application/merge-patch+json', body });
 
+/** Deletes an object of the demo as its administrator. */
+export const remove = (demo: Demo, path: string) => send(demo, path, { method: 'DELETE', type: 'application/json', body: {} });
+
 /** Elements wider than their parent, at widths from a phone to a small desktop. */
 export async function tooWide(page: Page): Promise<unknown[]> {
   const found: unknown[] = [];

@@ -9,6 +9,8 @@ export interface Load<T> {
   error: ReadonlySignal<Problem | undefined>;
   isBusy: ReadonlySignal<boolean>;
   reload(): Promise<void>;
+  /** Takes a newer state that a watch reports. A request under way may be older, and is aborted. */
+  take(newer: { data: T } | { error: Problem }): void;
 }
 
 type Fetch<T> = (signal: AbortSignal) => Promise<T>;
@@ -60,7 +62,7 @@ export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
   return load;
 }
 
-function makeLoad<T>(key: string | undefined, fetch: Fetch<T>) {
+function makeLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> & { stop: () => void } {
   const data = signal(key === undefined ? undefined : (remembered.get(key) as T | undefined));
   const error = signal<Problem>();
   const isBusy = signal(false);
@@ -70,6 +72,14 @@ function makeLoad<T>(key: string | undefined, fetch: Fetch<T>) {
     error,
     isBusy,
     stop: () => current?.abort(),
+    take(newer) {
+      current?.abort();
+      if ('data' in newer) {
+        remember(key ?? '', newer.data);
+        data.value = newer.data;
+      }
+      error.value = 'error' in newer ? newer.error : undefined;
+    },
     async reload() {
       if (key === undefined) return;
       current?.abort();

@@ -31,6 +31,10 @@ interface Watched<T> {
   Accept?: string;
   /** From where; empty from what there is now. */
   resourceVersion: string;
+  /** Begins with what there is whenever the watch is opened: no version can be too old, and `onEnd` is never called. */
+  isFresh?: boolean;
+  /** The API server has accepted the watch. */
+  onOpen?: () => void;
   onEvent: (event: WatchEvent<T>) => void;
   /** It cannot go on: a new list is needed. */
   onEnd: () => void;
@@ -55,6 +59,8 @@ export function watchObjects<T extends Versioned>({
   fieldSelector = '',
   labelSelector = '',
   Accept = 'application/json',
+  isFresh = false,
+  onOpen,
   onEvent,
   onEnd,
   onProblem,
@@ -67,12 +73,13 @@ export function watchObjects<T extends Versioned>({
   async function read(signal: AbortSignal): Promise<boolean> {
     const query = new URLSearchParams({
       ...{ watch: 'true', allowWatchBookmarks: 'true' },
-      ...(resourceVersion && { resourceVersion }),
+      ...(resourceVersion && !isFresh && { resourceVersion }),
       ...(fieldSelector && { fieldSelector }),
       ...(labelSelector && { labelSelector }),
     });
     const response = await call(`${path}?${query}`, { headers: { Accept }, signal });
     onProblem?.(undefined);
+    onOpen?.();
     for await (const line of linesOf(response)) {
       const event = parseJson(line) as WatchEvent<T>;
       if (event.type === 'ERROR') return false;
@@ -86,11 +93,11 @@ export function watchObjects<T extends Versioned>({
     const mine = new AbortController();
     current = mine;
     try {
-      if (!(await inTurn(mine.signal, read))) return onEnd();
+      if (!(await inTurn(mine.signal, read)) && !isFresh) return onEnd();
     } catch (error) {
       if (mine.signal.aborted || isAbort(error)) return;
       const problem = asProblem(error);
-      if (problem.status === 410) return onEnd();
+      if (problem.status === 410 && !isFresh) return onEnd();
       onProblem?.(problem);
       if (isFinal(problem)) return;
     }
@@ -100,8 +107,9 @@ export function watchObjects<T extends Versioned>({
     }, againMs);
   }
   function onVisibility(): void {
-    if (document.visibilityState === 'visible') onEnd();
-    else current?.abort();
+    if (document.visibilityState !== 'visible') current?.abort();
+    else if (isFresh) void follow();
+    else onEnd();
   }
   if (document.visibilityState === 'visible') void follow();
   document.addEventListener('visibilitychange', onVisibility);

@@ -1,7 +1,7 @@
 /** A table of any length, of which the rows in sight and a few beside them are in the page. */
 import { useSignal } from '@preact/signals';
 import { ArrowDown, ArrowUp } from 'lucide';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { scrollOfVisit } from '../app/router';
 import { density } from '../app/theme';
@@ -34,20 +34,26 @@ interface TableProps<T> {
   onRange?: (first: number, last: number) => void;
   sort?: Sort;
   onSort?: (sort: Sort) => void;
+  /** A link of the row was chosen. */
+  onOpen?: (row: T) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (rows: readonly T[], isSelected: boolean) => void;
   /** What it was before something went wrong: greyed. */
   isOld?: boolean;
+  /** Rows of another order or filter are awaited: greyed after a moment. */
+  isBusy?: boolean;
+  /** Where the rows come from. Rows of another one are shown from the top. */
+  source?: unknown;
 }
 
 /** Rows beyond the edges, so that a turn of the wheel shows no gap. */
 const beyond = 12;
 
-export function Table<T>(props: TableProps<T>) {
-  const { label, columns, total, row, idOf, nameOf, onRange, selected, onSelect, isOld } = props;
-  const place = useRef<HTMLDivElement>(null);
+/** The rows in sight, and a few beside them. */
+function useRange<T>({ total, onRange, source }: TableProps<T>, place: RefObject<HTMLElement | null>) {
   const range = useSignal({ first: 0, last: 40 });
   const height = useSignal(36);
+  const shownSource = useRef(source);
 
   function look(): void {
     const host = place.current;
@@ -58,25 +64,34 @@ export function Table<T>(props: TableProps<T>) {
     if (first !== range.value.first || last !== range.value.last) range.value = { first, last };
   }
   useLayoutEffect(() => {
+    // Another order or filter begins at its top.
+    if (place.current && shownSource.current !== source) place.current.scrollTop = 0;
+    shownSource.current = source;
     look();
     const observer = new ResizeObserver(look);
     if (place.current) observer.observe(place.current);
     return () => observer.disconnect();
-  }, [total, density.value]);
+  }, [total, density.value, source]);
   useEffect(() => {
     if (total > 0 && place.current) place.current.scrollTop = scrollOfVisit();
   }, [total > 0]);
   const { first, last } = range.value;
   const end = Math.min(last, total);
-  useEffect(() => onRange?.(first, Math.max(first, end - 1)), [first, end]);
+  useEffect(() => onRange?.(first, Math.max(first, end - 1)), [first, end, source]);
+  return { first, end, height: height.value, look };
+}
 
+export function Table<T>(props: TableProps<T>) {
+  const { label, columns, total, row, idOf, selected, onSelect, isOld, isBusy } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const { first, end, height, look } = useRange(props, place);
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
   const width = columns.length + (onSelect ? 1 : 0);
   const shown = indexes.map(row).filter((found) => found !== undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
     <section class={`table ${isOld ? 'old' : ''}`} ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
-      <table aria-rowcount={total + 1}>
+      <table aria-rowcount={total + 1} aria-busy={isBusy}>
         <thead>
           <tr aria-rowindex={1}>
             {onSelect && (
@@ -93,40 +108,53 @@ export function Table<T>(props: TableProps<T>) {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {first > 0 && <Spacer height={first * height.value} width={width} />}
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link that has the focus is clicked by the keyboard, too */}
+        <tbody onClick={({ target }) => opened(target, props)}>
+          {first > 0 && <Spacer height={first * height} width={width} />}
           {indexes.map((index) => {
             const found = row(index);
-            return (
-              <tr key={found ? idOf(found) : index} aria-rowindex={index + 2} class={found && selected?.has(idOf(found)) ? 'selected' : ''}>
-                {onSelect && (
-                  <td class="check">
-                    {found && (
-                      <Check
-                        label={t('table.select', { name: nameOf(found) })}
-                        isChecked={selected?.has(idOf(found)) === true}
-                        onChange={(isChecked) => onSelect([found], isChecked)}
-                      />
-                    )}
-                  </td>
-                )}
-                {columns.map(({ id, isMinor, cell, title }) => {
-                  const content = found ? cell(found) : <span class="waiting" />;
-                  // What is cut short keeps its beginning, whichever way it is written.
-                  const direction = typeof content === 'string' ? 'auto' : undefined;
-                  return (
-                    <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title} dir={direction}>
-                      {content}
-                    </td>
-                  );
-                })}
-              </tr>
-            );
+            return <Row key={found ? idOf(found) : index} {...props} index={index} found={found} />;
           })}
-          {end < total && <Spacer height={(total - end) * height.value} width={width} />}
+          {end < total && <Spacer height={(total - end) * height} width={width} />}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Links of a row are followed by the router; the keyboard follows them by a click, too. */
+function opened<T>(target: EventTarget | null, { onOpen, row }: TableProps<T>): void {
+  if (onOpen === undefined || !(target instanceof Element) || target.closest('td a') === null) return;
+  const found = row(Number(target.closest('tr')?.ariaRowIndex) - 2);
+  if (found !== undefined) onOpen(found);
+}
+
+function Row<T>({ index, found, columns, idOf, nameOf, selected, onSelect }: TableProps<T> & { index: number; found: T | undefined }) {
+  const isSelected = found !== undefined && selected?.has(idOf(found)) === true;
+  return (
+    <tr aria-rowindex={index + 2} class={isSelected ? 'selected' : ''}>
+      {onSelect && (
+        <td class="check">
+          {found && (
+            <Check
+              label={t('table.select', { name: nameOf(found) })}
+              isChecked={isSelected}
+              onChange={(isChecked) => onSelect([found], isChecked)}
+            />
+          )}
+        </td>
+      )}
+      {columns.map(({ id, isMinor, cell, title }) => {
+        const content = found ? cell(found) : <span class="waiting" />;
+        // What is cut short keeps its beginning, whichever way it is written.
+        const direction = typeof content === 'string' ? 'auto' : undefined;
+        return (
+          <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title} dir={direction}>
+            {content}
+          </td>
+        );
+      })}
+    </tr>
   );
 }
 

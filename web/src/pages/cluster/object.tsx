@@ -1,8 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { apiPath, type Kind, pageOf } from '../../api/kinds';
-import { type Load, useLoad } from '../../api/load';
-import { type ClusterObject, getJson } from '../../api/objects';
-import { useWatch } from '../../api/watch';
+import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
+import type { ClusterObject } from '../../api/objects';
+import { useObject } from '../../api/use-object';
 import { setTitle } from '../../app/brand';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
@@ -16,6 +15,7 @@ import { Tabs } from '../../ui/tabs';
 import { ObjectActions } from './actions';
 import { Events } from './events';
 import { Logs } from './logs';
+import { openedRow, RowSummary } from './opened-row';
 import { Summary } from './summary';
 import { TerminalTab } from './terminal';
 import { OfKind } from './use-kind';
@@ -49,10 +49,14 @@ export function ObjectPage(props: ObjectProps) {
   useEffect(() => {
     setTitle(`${name} · ${kind.title}`);
   });
-  return (
+  const page = <OneObject key={`${kind.resource}.${kind.group}/${namespace}/${name}`} {...props} rights={rights} />;
+  // The object is asked for beside the rights: its answer is a refusal of its own.
+  return may(rights.get) === false ? (
     <Guarded right={rights.get} title={name}>
-      <OneObject key={`${kind.resource}.${kind.group}/${namespace}/${name}`} {...props} rights={rights} />
+      {page}
     </Guarded>
+  ) : (
+    page
   );
 }
 
@@ -65,23 +69,18 @@ const refOf = ({ metadata: { name, uid, namespace } }: ClusterObject) => ({
 /** These fill the page; the others scroll with it. */
 const filling = ['yaml', 'logs', 'terminal'];
 
-function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: ObjectProps & { rights: Record<'watch' | 'update', Right> }) {
-  const path = apiPath(kind, { namespace, name });
-  const load: Load<ClusterObject> = useLoad(`object/${path}`, (signal) => getJson<ClusterObject>(path, signal));
-  const [object, problem] = [load.data.value, load.error.value];
+type OneProps = ObjectProps & { rights: Record<'get' | 'watch' | 'update', Right> };
+
+function OneObject(props: OneProps) {
+  const { kind, namespace, name, tab = 'summary', rights } = props;
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
-  const watched = { path: mayWatch ? apiPath(kind, { namespace }) : undefined, fieldSelector: `metadata.name=${name}` };
-  const lost = useWatch({ ...watched, resourceVersion: object?.metadata.resourceVersion }, load.reload);
-  const isPod = kind.group === '' && kind.resource === 'pods';
-  const isWorkload = hasWorkloadLogs(kind);
-  const tabs = [
-    { id: 'summary', label: t('cluster.summary') },
-    { id: 'yaml', label: 'YAML' },
-    { id: 'events', label: t('cluster.events') },
-    ...(isPod || isWorkload ? [{ id: 'logs', label: t('cluster.logs') }] : []),
-    ...(isPod ? [{ id: 'terminal', label: t('cluster.terminal') }] : []),
-    ...pluginTabs(kind.group, kind.resource).map(({ id, label }) => ({ id, label: label() })),
-  ];
+  const path = apiPath(kind, { namespace, name });
+  const load = useObject({ path, watched: mayWatch ? { path: apiPath(kind, { namespace }), name } : undefined });
+  const [object, problem, mayGet] = [load.data.value, load.error.value, may(rights.get)];
+  useEffect(() => {
+    // A right that was given since.
+    if (mayGet && load.error.peek()?.status === 403) void load.reload();
+  }, [mayGet]);
   return (
     <section class={`page ${filling.includes(tab) ? 'fill padded' : ''}`}>
       <p class="crumb">
@@ -92,33 +91,66 @@ function OneObject({ kind, kinds, namespace, name, tab = 'summary', rights }: Ob
         <h1 tabIndex={-1}>{name}</h1>
         {object && <ObjectActions kind={kind} object={object} />}
       </header>
-      {object === undefined ? (
-        problem ? (
-          <Failure problem={problem} onRetry={() => void load.reload()} />
-        ) : (
-          <Skeleton />
-        )
+      {object !== undefined ? (
+        <Read {...props} tab={tab} object={object} load={load} />
+      ) : problem !== undefined ? (
+        <Failure problem={problem} onRetry={() => void load.reload()} />
       ) : (
-        <>
-          {problem?.status === 404 ? (
-            <Notice>{t('cluster.gone', { kind: kind.kind, name })}</Notice>
-          ) : (
-            <Old lost={lost.value} problem={problem} onRetry={() => void load.reload()} />
-          )}
-          <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />
-          <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
-          {tab === 'summary' && (
-            <Held problem={problem} lost={lost.value}>
-              <Summary kind={kind} kinds={kinds} object={object} />
-            </Held>
-          )}
-          {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
-          {tab === 'events' && <Events object={object} />}
-          {isPod && tab === 'logs' && <Logs kind={kind} pod={object} />}
-          {isWorkload && tab === 'logs' && <WorkloadLogs kind={kind} object={object} />}
-          {isPod && tab === 'terminal' && <TerminalTab kind={kind} pod={object} />}
-        </>
+        <Unread {...props} tab={tab} />
       )}
     </section>
+  );
+}
+
+const isPod = (kind: Kind): boolean => kindId(kind) === 'pods';
+
+function ObjectTabs({ kind, namespace, name, tab = '' }: ObjectProps) {
+  const tabs = [
+    { id: 'summary', label: t('cluster.summary') },
+    { id: 'yaml', label: 'YAML' },
+    { id: 'events', label: t('cluster.events') },
+    ...(isPod(kind) || hasWorkloadLogs(kind) ? [{ id: 'logs', label: t('cluster.logs') }] : []),
+    ...(isPod(kind) ? [{ id: 'terminal', label: t('cluster.terminal') }] : []),
+    ...pluginTabs(kind.group, kind.resource).map(({ id, label }) => ({ id, label: label() })),
+  ];
+  return <Tabs label={name} tabs={tabs} current={tab} to={(id) => pageOf(kind, { namespace, name }, id === 'summary' ? undefined : id)} />;
+}
+
+/** Until the object is read, the row that led here is shown. */
+function Unread(props: ObjectProps) {
+  const { kind, namespace, name, tab } = props;
+  const row = openedRow({ kind, namespace, name });
+  if (row === undefined) return <Skeleton />;
+  return (
+    <>
+      <ObjectTabs {...props} />
+      {tab === 'summary' ? <RowSummary row={row} /> : <Skeleton />}
+    </>
+  );
+}
+
+function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof useObject> }) {
+  const { kind, kinds, name, tab = '', rights, object, load } = props;
+  const [problem, lost] = [load.error.value, load.lost.value];
+  return (
+    <>
+      {problem?.status === 404 ? (
+        <Notice>{t('cluster.gone', { kind: kind.kind, name })}</Notice>
+      ) : (
+        <Old lost={lost} problem={problem} onRetry={() => void load.reload()} />
+      )}
+      <ObjectTabs {...props} />
+      <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
+      {tab === 'summary' && (
+        <Held problem={problem} lost={lost}>
+          <Summary kind={kind} kinds={kinds} object={object} />
+        </Held>
+      )}
+      {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
+      {tab === 'events' && <Events object={object} />}
+      {tab === 'logs' && isPod(kind) && <Logs kind={kind} pod={object} />}
+      {tab === 'logs' && hasWorkloadLogs(kind) && <WorkloadLogs kind={kind} object={object} />}
+      {tab === 'terminal' && isPod(kind) && <TerminalTab kind={kind} pod={object} />}
+    </>
   );
 }

@@ -13,6 +13,7 @@ import { Empty, Failure, Notice, Old, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
 import { cellOf } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
+import { noteRow } from './opened-row';
 import { type Row, TableList } from './table-list';
 import { sortedByUsage, usageColumns, useUsages } from './usage';
 
@@ -92,6 +93,7 @@ export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kind
         row={(index) => rows[index]}
         idOf={({ metadata }) => keyOf(metadata)}
         nameOf={({ metadata }) => metadata.name}
+        onOpen={(row) => noteRow(kind, row, columns)}
         sort={sort}
         onSort={({ by: name, isDescending }) =>
           setQuery({ sort: (isDescending ? '-' : '') + (name === 'Name' && !isDescending ? '' : name) })

@@ -1,0 +1,107 @@
+/** Requests of the page of an object: one reads it, its watch reports the rest. */
+import { expect } from 'chai';
+import type { Page, Response } from 'playwright-core';
+import { Visitor } from './chromium.ts';
+import { loggedIn } from './demo.ts';
+import { create, merge, remove } from './kind-pages.ts';
+
+const namespace = 'shop';
+const maps = `api/v1/namespaces/${namespace}/configmaps`;
+const list = `/r/core/v1/configmaps/ns/${namespace}`;
+const aConfigMap = (name: string, colour: string) => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
+  data: { colour },
+});
+
+/** Statuses of the answers about one object: of reads, and of watches with the version that they begin with. */
+function answersAbout(page: Page, path: string) {
+  const name = path.split('/').at(-1) ?? '';
+  const [reads, watches]: [number[], [number, string | null][]] = [[], []];
+  const note = (response: Response) => {
+    const { pathname, searchParams } = new URL(response.url());
+    if (pathname.endsWith(`/api/kubernetes/${path}`) && response.request().method() === 'GET') reads.push(response.status());
+    if (searchParams.get('fieldSelector') === `metadata.name=${name}` && searchParams.has('watch'))
+      watches.push([response.status(), searchParams.get('resourceVersion')]);
+  };
+  page.on('response', note);
+  return { reads, watches, end: () => page.off('response', note) };
+}
+
+describe('the page of an object', () => {
+  const { browser, demo, visitor, page } = loggedIn('admin', '/');
+  const held = async (pattern: string | RegExp) => {
+    const release = Promise.withResolvers<void>();
+    await page.route(pattern, async (route) => {
+      await release.promise;
+      await route.continue();
+    });
+    return release.resolve;
+  };
+
+  afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('reads the object once, and shows what its watch reports', async () => {
+    await create(demo, maps, aConfigMap('painted', 'red'));
+    const seen = answersAbout(page, `${maps}/painted`);
+    await page.goto(`${demo.url}${list}`);
+    await page.getByRole('link', { name: 'painted' }).click();
+    await page.getByText('red', { exact: true }).waitFor();
+    for (const colour of ['green', 'blue']) {
+      await merge(demo, `${maps}/painted`, { data: { colour } });
+      await page.getByText(colour, { exact: true }).waitFor();
+    }
+    seen.end();
+
+    expect(seen.reads).to.deep.equal([200]);
+    expect(seen.watches).to.deep.equal([[200, null]]);
+  });
+
+  it('shows the row of the list until the object is read', async () => {
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop`);
+    const link = page.locator('td.c-name a').first();
+    const name = (await link.textContent()) ?? '';
+    const release = await held(new RegExp(`/pods/${name}$`));
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    const facts = page.locator('main dl.facts');
+
+    expect(await facts.locator('dt').allTextContents()).to.include.members(['Ready', 'Status', 'Restarts', 'Age']);
+    expect(await page.getByRole('link', { name: 'YAML' }).count()).to.equal(1);
+    expect(await page.getByText('Labels').count()).to.equal(0);
+    release();
+    await page.getByText('Labels', { exact: true }).waitFor();
+  });
+
+  it('asks for the object before the rights are known', async () => {
+    await create(demo, maps, aConfigMap('early', 'red'));
+    const release = await held('**/selfsubjectaccessreviews*');
+    await page.goto(`${demo.url}${list}/early`);
+    await page.getByText('red', { exact: true }).waitFor();
+    release();
+    await merge(demo, `${maps}/early`, { data: { colour: 'green' } });
+    await page.getByText('green', { exact: true }).waitFor();
+  });
+
+  it('notices a deletion that no event reports', async () => {
+    await create(demo, maps, aConfigMap('missed', 'red'));
+    await page.route(/configmaps\?.*watch=true/, (route) => route.fulfill({ body: '' }));
+    await page.goto(`${demo.url}${list}/missed`);
+    await page.getByText('red', { exact: true }).waitFor();
+    await remove(demo, `${maps}/missed`);
+    await page.getByText('ConfigMap missed is gone.').waitFor();
+    await visitor.complainsOf('status of 404');
+  });
+
+  it('says who may not read the object, and what it takes', async () => {
+    await create(demo, maps, aConfigMap('refused', 'red'));
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'nobody', `${list}/refused`);
+    await tab.getByText('You may not see this.').waitFor();
+    await tab.getByText(/get configmaps refused -n shop/).waitFor();
+
+    expect(other.complaints.filter((text) => !text.includes('status of 403'))).to.deep.equal([]);
+    await other.leave();
+  });
+});
