@@ -72,6 +72,37 @@ describe('lists of the console that the service keeps', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  it('keep their rows until those of another order or filter are here', async () => {
+    await page.goto(`${service.url}/r/core/v1/configmaps?selector=suite%3Dlists`);
+    await count('48 objects');
+    await page.evaluate(`
+      window.fewest = Infinity;
+      const note = () => { window.fewest = Math.min(window.fewest, document.querySelectorAll('td.c-name a').length) };
+      new MutationObserver(note).observe(document.querySelector('main'), { childList: true, subtree: true });
+    `);
+    const busy = page.locator('table[aria-busy="true"]');
+    for (const [change, first] of [
+      [() => press(page, 'Name'), 'm3'],
+      [() => page.getByPlaceholder('Filter by name or column').fill('m1'), 'm1'],
+    ] as const) {
+      const release = Promise.withResolvers<void>();
+      await page.route('**/configmaps?*sortBy=*', async (route) => {
+        await release.promise;
+        await route.continue();
+      });
+      const shown = await names();
+      await change();
+      await busy.waitFor();
+      expect(await names()).to.deep.equal(shown);
+      release.resolve();
+      await busy.waitFor({ state: 'detached' });
+      expect((await names())[0]).to.equal(first);
+      await page.unrouteAll({ behavior: 'wait' });
+    }
+
+    expect(await page.evaluate('fewest')).to.be.greaterThan(0);
+  });
+
   it('are searched by the service, and changed in place', async () => {
     await service.admin.apply(aConfigMap('shop-02', 'sought', 'bronze'));
     await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);

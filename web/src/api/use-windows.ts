@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
 import { isFinal, isTransient, Lost, retryMs } from './lost';
@@ -30,6 +30,10 @@ export const followObjects =
 
 export interface LiveWindows<T extends { metadata: { uid: string } }> {
   list: Windows<T>;
+  /** The list is of an earlier key, and stands until the first answer. */
+  isAwaited: boolean;
+  /** Fetches what is missing of the rows in sight. */
+  want: (first: number, last: number) => void;
   /** How many rows have come or gone since, which are not shown yet. */
   waiting: ReadonlySignal<number>;
   /** Since when it is not as it is by now, as far as is known. */
@@ -40,6 +44,8 @@ export interface LiveWindows<T extends { metadata: { uid: string } }> {
 /** A long list in windows, with what changes in it: rows change in place, those that come and go are counted until they are asked for. */
 export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch, follow }: WindowsOptions<T>): LiveWindows<T> {
   const list = useMemo(() => new Windows<T>(fetch), [key]);
+  const read = useRef(list);
+  if (list.total.value !== undefined || list.error.value !== undefined) read.current = list;
   const waiting = useSignal(0);
   const generation = useSignal(0);
   const lost = useMemo(() => new Lost(), [list]);
@@ -88,5 +94,9 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
     await list.refresh();
     generation.value += 1;
   }
-  return { list, waiting, lost: lost.since, refresh };
+  const isAwaited = read.current !== list;
+  const want = (first: number, last: number) => {
+    if (!isAwaited) list.want(first, last);
+  };
+  return { list: read.current, isAwaited, want, waiting, lost: lost.since, refresh };
 }

@@ -199,7 +199,7 @@ interface BodyProps<T extends Row> extends RowsProps<T> {
 
 function Body<T extends Row>({ list, windows, ...selecting }: BodyProps<T>) {
   const { label, columns, nameOf, sortable = none } = list;
-  const { list: rows, lost } = windows;
+  const { list: rows, isAwaited, lost, want } = windows;
   const [total, problem] = [rows.total.value ?? 0, rows.error.value];
   if (list.isShort) {
     const shown = Array.from({ length: Math.min(total, windowSize) }, (_, index) => rows.row(index)).filter((row) => row !== undefined);
@@ -221,7 +221,9 @@ function Body<T extends Row>({ list, windows, ...selecting }: BodyProps<T>) {
       row={(index) => rows.row(index)}
       idOf={({ metadata }) => metadata.uid}
       nameOf={nameOf}
-      onRange={(first, last) => rows.want(first, last)}
+      isBusy={isAwaited}
+      source={rows}
+      onRange={want}
       sort={sortIn(query.value, sortable)}
       onSort={(sort) => setQuery({ sort: sortText(sort, sortable) })}
       {...selecting}

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { query, setQuery } from '../app/router';
 import { Icon } from './icon';
 
-const pauseMs = 200;
+const pauseMs = 60;
 
 interface SearchFieldProps {
   label: string;

@@ -21,6 +21,7 @@ import { type Column, Table } from '../../ui/table';
 import { Age } from './age';
 import { StateWord } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
+import { noteRow } from './opened-row';
 import { namespaceColumn } from './table-rows';
 import { sortedByUsage, type Usages, usageColumns, usageSortIn, useUsages } from './usage';
 
@@ -64,7 +65,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
         }
       : undefined,
   });
-  const { list, waiting, refresh } = windows;
+  const { list, isAwaited, waiting, want, refresh } = windows;
   const lost = windows.lost.value;
   const selected = useSelected();
   const [total, problem] = [list.total.value, list.error.value];
@@ -102,16 +103,20 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
     }
     const byUsage = usageRows(list, total, usages);
     const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
+    const shown = [...columnsOf(kind, namespace, columns), ...usageColumns<Row>(usages, total <= windowSize)];
     return (
       <Table
         label={kind.title}
         isOld={(lost ?? problem) !== undefined}
-        columns={[...columnsOf(kind, namespace, columns), ...usageColumns<Row>(usages, total <= windowSize)]}
+        columns={shown}
         total={total}
         row={(index) => (byUsage ? byUsage.rows[index] : list.row(index))}
         idOf={({ metadata }) => keyOf(metadata)}
         nameOf={({ metadata }) => metadata.name}
-        onRange={(first, last) => list.want(first, last)}
+        isBusy={isAwaited}
+        source={list}
+        onRange={want}
+        onOpen={(row) => noteRow(kind, row, shown)}
         sort={byUsage?.sort ?? sort}
         onSort={(next) => setQuery({ sort: sortText(next, sortable) })}
         {...(mayDelete && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
