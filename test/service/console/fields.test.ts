@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { SchemaDocument } from '../../../web/src/api/schema-document.ts';
 import { fieldAt, item } from '../../../web/src/api/schema-fields.ts';
-import { conditionWords } from '../../../web/src/pages/cluster/sections/condition-words.ts';
+import { summaryConditions } from '../../../web/src/pages/cluster/sections/conditions.ts';
 import { definitionOf, instanceCount, missingVersions } from '../../../web/src/pages/cluster/sections/definitions.ts';
 import { fieldsOf, itemName, openedPaths, shownFields, valueText } from '../../../web/src/pages/cluster/sections/field-tree.ts';
 
@@ -93,7 +93,9 @@ const object = (members: object, generation = 1): ClusterObject => ({
 
 describe('conditions of any object in the console', () => {
   const words = (conditions: unknown, generation = 1) =>
-    conditionWords(object({ status: { conditions } }, generation)).map(({ type, state }) => `${type} ${state}`);
+    summaryConditions(object({ status: { conditions } }, generation)).map(
+      ({ type, tone, isUnseen }) => `${type} ${isUnseen ? 'unseen' : tone}`,
+    );
 
   it('are good or bad by the conventions of Kubernetes', () => {
     expect(
@@ -105,7 +107,7 @@ describe('conditions of any object in the console', () => {
         { type: 'Synced', status: 'Unknown' },
         { type: 'Painted', status: 'False' },
       ]),
-    ).to.deep.equal(['Ready good', 'Available bad', 'Synced unknown', 'Degraded bad', 'Failed good']);
+    ).to.deep.equal(['Ready ok', 'Available bad', 'Synced warn', 'Degraded bad', 'Failed ok']);
   });
 
   it('are not green before the controller has seen the object', () => {
@@ -114,7 +116,7 @@ describe('conditions of any object in the console', () => {
 
   it('are none for shapes that are no conditions', () => {
     expect(words('text')).to.deep.equal([]);
-    expect(words([null, 7, { type: {} }, { type: 'Ready', status: {}, lastTransitionTime: 'soon' }])).to.deep.equal(['Ready unknown']);
+    expect(words([null, 7, { type: {} }, { type: 'Ready', status: {}, lastTransitionTime: 'soon' }])).to.deep.equal(['Ready warn']);
   });
 });
 

@@ -36,6 +36,16 @@ describe('conditions in the console', () => {
     ]);
   });
 
+  it('are no failure while a rollout goes on or is done, and not green before the controller has seen the object', () => {
+    const progressing = (status: string, reason: string) => ({ type: 'Progressing', status, reason });
+    expect(tones(progressing('False', 'AsExpected'), progressing('False', 'ProgressDeadlineExceeded'))).to.deep.equal([
+      ['Progressing', 'bad'],
+      ['Progressing', undefined],
+    ]);
+    const [row] = conditionRows([{ type: 'Ready', status: 'True', observedGeneration: 1 }], 2);
+    expect(row).to.deep.include({ type: 'Ready', isUnseen: true }).and.not.to.have.property('tone');
+  });
+
   it('survive any shape, and are bounded', () => {
     expect(conditionRows([null, 7, { type: 1, status: {}, lastTransitionTime: 'never' }])).to.deep.equal([
       { type: '', name: '', status: 'Unknown', reason: '', message: '', since: undefined },

@@ -65,7 +65,11 @@ describe('workloads in the console', () => {
 });
 
 describe('workloads in the console of a caller without rights', () => {
-  const { demo, page } = loggedIn('nobody', '/');
+  const { demo, visitor, page } = loggedIn('nobody', '/');
+  // The page asks for its object beside the rights.
+  before(() => {
+    visitor.accepted = /status of 403/;
+  });
 
   it('says that pods may not be listed, and why', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);

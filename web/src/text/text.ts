@@ -170,3 +170,31 @@ export function relative(time: string | number): string {
   const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['minute', 60];
   return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
+
+/** The units of kubectl's ages: a unit is used until two of the next one have passed, or three of an hour. */
+const briefUnits: readonly [unit: string, seconds: number, until: number][] = [
+  ['second', 1, 120],
+  ['minute', 60, 10_800],
+  ['hour', 3600, 172_800],
+  ['day', 86_400, 63_072_000],
+  ['year', 31_536_000, Infinity],
+];
+
+const unitFormats = new Map<string, Intl.NumberFormat>();
+
+function unitFormat(unit: string): Intl.NumberFormat {
+  const key = language.value + unit;
+  const format = unitFormats.get(key) ?? new Intl.NumberFormat(language.value, { style: 'unit', unit, unitDisplay: 'narrow' });
+  unitFormats.set(key, format);
+  return format;
+}
+
+/** `17m`, `3h`; a time to come is written out. */
+export function brief(time: string | number): string {
+  const seconds = (Date.now() - new Date(time).getTime()) / 1000;
+  // The clocks of the cluster and the browser may differ a little.
+  if (seconds < -60) return relative(time);
+  const passed = Math.max(0, seconds);
+  const [unit, size] = briefUnits.find(([, , until]) => passed < until) ?? ['second', 1];
+  return unitFormat(unit).format(Math.trunc(passed / size));
+}

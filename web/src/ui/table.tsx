@@ -7,6 +7,7 @@ import { scrollOfVisit } from '../app/router';
 import { density } from '../app/theme';
 import { t } from '../text/text';
 import { Icon } from './icon';
+import { useColumnWidths } from './table-widths';
 
 export interface Column<T> {
   id: string;
@@ -85,6 +86,7 @@ export function Table<T>(props: TableProps<T>) {
   const { label, columns, total, row, idOf, selected, onSelect, isOld, isBusy } = props;
   const place = useRef<HTMLDivElement>(null);
   const { first, end, height, look } = useRange(props, place);
+  useColumnWidths(place, [...(onSelect ? ['check'] : []), ...columns.map(({ id }) => id)]);
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
   const width = columns.length + (onSelect ? 1 : 0);
   const shown = indexes.map(row).filter((found) => found !== undefined);
@@ -92,6 +94,12 @@ export function Table<T>(props: TableProps<T>) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
     <section class={`table ${isOld ? 'old' : ''}`} ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
       <table aria-rowcount={total + 1} aria-busy={isBusy}>
+        <colgroup>
+          {onSelect && <col class="check" />}
+          {columns.map(({ id, isMinor }) => (
+            <col key={id} class={isMinor ? 'minor' : ''} />
+          ))}
+        </colgroup>
         <thead>
           <tr aria-rowindex={1}>
             {onSelect && (

@@ -3,9 +3,9 @@ import { stringifyJson } from '../../api/json';
 import { type Kind, pageOf } from '../../api/kinds';
 import type { TableColumn } from '../../api/objects';
 import { href } from '../../app/router';
+import { Age } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import type { Column } from '../../ui/table';
-import { Age } from './age';
 import type { Row } from './table-list';
 
 const states = ['Status', 'Phase', 'State', 'Ready', 'Condition'];

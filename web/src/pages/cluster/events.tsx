@@ -4,10 +4,10 @@ import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import { may, type Right, useRights } from '../../app/rights';
 import { t } from '../../text/text';
+import { Age } from '../../ui/age';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty } from '../../ui/state';
-import { Age } from './age';
 import { StateWord } from './cells';
 
 export interface ClusterEvent {

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { ArrowDownToLine, Download, RotateCw, Search } from 'lucide';
+import { ArrowDownToLine, Download, RotateCw } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../../api/client';
@@ -8,7 +8,7 @@ import { query, setQuery } from '../../app/router';
 import { count, type Key, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { CheckField } from '../../ui/form';
-import { Icon } from '../../ui/icon';
+import { SearchField } from '../../ui/search';
 import { Notice } from '../../ui/state';
 import { AsKubectl } from './as-kubectl';
 import { LogLines } from './log-lines';
@@ -52,7 +52,7 @@ export function LogView(props: LogViewProps) {
     <>
       <search class="filters">
         {filters}
-        <LogSearch />
+        <SearchField label={t('cluster.searchLog')} isPrompt />
         <LogAge />
         {hasPrevious && <CheckField label={t('cluster.previous')} isChecked={isOn('previous')} onChange={toggled('previous')} />}
         <CheckField label={t('cluster.wrap')} isChecked={isWrapped} onChange={(is) => setQuery({ wrap: is ? '' : 'no' })} />
@@ -135,23 +135,6 @@ const LogAge = () => (
     </select>
   </label>
 );
-
-function LogSearch() {
-  return (
-    <label class="search">
-      <span class="hidden">{t('cluster.searchLog')}</span>
-      <Icon of={Search} />
-      <input
-        type="search"
-        data-find
-        placeholder={t('cluster.searchLog')}
-        spellcheck={false}
-        value={query.value.get('q') ?? ''}
-        onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-      />
-    </label>
-  );
-}
 
 interface LogFooterProps {
   lines: LogLines | undefined;

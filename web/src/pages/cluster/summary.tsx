@@ -2,8 +2,8 @@ import { pageOf } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
 import { href } from '../../app/router';
 import { dateTime, t } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { Facts } from '../../ui/facts';
-import { Age } from './age';
 import { StateWord } from './cells';
 import { Conditions } from './sections/condition-table';
 import { podWord } from './sections/pod-state';
@@ -19,7 +19,7 @@ export function Summary({ kind, kinds, object }: SectionProps) {
         of={[
           [t('cluster.state'), stateOf(object) && <StateWord word={stateOf(object)} />],
           [t('cluster.namespace'), metadata.namespace],
-          [t('cluster.created'), <Age key="created" since={metadata.creationTimestamp} />],
+          [t('cluster.created'), <Ago key="created" since={metadata.creationTimestamp} />],
           [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
           [t('cluster.owners'), owners()],
           [t('cluster.owned'), knownPods()],
@@ -32,7 +32,7 @@ export function Summary({ kind, kinds, object }: SectionProps) {
       {Array.isArray(status?.conditions) && status.conditions.length > 0 && (
         <section aria-labelledby="conditions-title">
           <h2 id="conditions-title">{t('cluster.conditions')}</h2>
-          <Conditions of={status.conditions} label={t('cluster.conditions')} />
+          <Conditions of={status.conditions} generation={metadata.generation} label={t('cluster.conditions')} />
         </section>
       )}
     </>

@@ -1,5 +1,6 @@
 import { href } from '../../app/router';
-import { dateTime, relative, t } from '../../text/text';
+import { t } from '../../text/text';
+import { Age } from '../../ui/age';
 import { PhaseOf } from '../../ui/phase';
 import type { Column } from '../../ui/table';
 import type { User } from './query';
@@ -23,14 +24,7 @@ export const userColumns = (): readonly Column<User>[] => [
     title: t('users.lastLogin'),
     sortBy: 'last_login_time',
     isMinor: true,
-    cell: ({ status }) =>
-      status?.lastLoginTime ? (
-        <time dateTime={status.lastLoginTime} title={dateTime(status.lastLoginTime)}>
-          {relative(status.lastLoginTime)}
-        </time>
-      ) : (
-        <span class="muted">{t('users.never')}</span>
-      ),
+    cell: ({ status }) => (status?.lastLoginTime ? <Age since={status.lastLoginTime} /> : <span class="muted">{t('users.never')}</span>),
   },
   { id: 'groups', title: t('users.groups'), isMinor: true, cell: ({ status }) => groupsCell(status?.groups) },
 ];

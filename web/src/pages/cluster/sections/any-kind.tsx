@@ -1,37 +1,38 @@
 import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
+import { Ago } from '../../../ui/age';
 import { Notice } from '../../../ui/state';
-import { Age } from '../age';
-import { type ConditionWord, conditionWords } from './condition-words';
+import { type ConditionRow, summaryConditions } from './conditions';
 import { fieldsOf } from './field-tree';
 import { FieldTree } from './field-tree-view';
 import { otherKinds } from './other-kinds';
 import type { Section, SectionProps } from './sections';
 
-const tones = { good: 'ok', bad: 'bad', unknown: 'warn', unseen: 'info' } as const;
+/** More are a mistake of the controller, and are left to the table. */
+const shownConditions = 20;
 
 /** Shows what is wrong, else the condition that sums up the object. */
 export function Conditions({ object }: SectionProps) {
-  const words = conditionWords(object);
-  const wrong = words.filter(({ state }) => state !== 'good');
-  const reached = words.filter(({ status }) => status === 'True').slice(0, 1);
+  const conditions = summaryConditions(object);
+  const wrong = conditions.filter(({ tone }) => tone !== 'ok');
+  const reached = conditions.filter(({ status }) => status === 'True').slice(0, 1);
   return (
     <>
-      {(wrong.length > 0 ? wrong : reached).map((word) => (
-        <ConditionNotice key={word.type} word={word} />
+      {(wrong.length > 0 ? wrong : reached).slice(0, shownConditions).map((condition) => (
+        <ConditionNotice key={condition.type} of={condition} />
       ))}
     </>
   );
 }
 
-const ConditionNotice = ({ word: { type, state, status, reason, message, since } }: { word: ConditionWord }) => (
-  <Notice kind={tones[state]}>
-    <strong>{t(`conditions.${state === 'unseen' ? state : status}`, { type })}</strong> {reason} {since && <Age since={since} />}
-    {state !== 'good' && message && <p>{message}</p>}
+const ConditionNotice = ({ of: { type, tone, isUnseen, status, reason, message, since } }: { of: ConditionRow }) => (
+  <Notice kind={tone ?? 'info'}>
+    <strong>{t(`conditions.${isUnseen ? 'unseen' : status}`, { type })}</strong> {reason} {since && <Ago since={since} />}
+    {tone !== 'ok' && message && <p>{message}</p>}
   </Notice>
 );
 
-export const conditions: Section = { isShown: (object) => conditionWords(object).length > 0, View: Conditions };
+export const conditions: Section = { isShown: (object) => summaryConditions(object).length > 0, View: Conditions };
 
 /** The object without the members that stand elsewhere on its page. */
 function fieldsShown({ apiVersion, kind, metadata, status, ...members }: ClusterObject): object {

@@ -1,7 +1,7 @@
 import { dateTime, t } from '../../../text/text';
+import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
-import { Age } from '../age';
 import { StateWord } from '../cells';
 import { durationText, jobState } from './job-state';
 import { RelatedTable } from './related-table';
@@ -41,8 +41,8 @@ function CronJobView({ object }: SectionProps) {
         [t('job.schedule'), <code key="schedule">{text(spec.schedule)}</code>],
         [t('job.timeZone'), zone ?? t('job.controllerZone')],
         [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone)],
-        [t('job.lastRun'), <Age key="last" since={text(status.lastScheduleTime)} />],
-        [t('job.lastSuccess'), <Age key="success" since={text(status.lastSuccessfulTime)} />],
+        [t('job.lastRun'), <Ago key="last" since={text(status.lastScheduleTime)} />],
+        [t('job.lastSuccess'), <Ago key="success" since={text(status.lastSuccessfulTime)} />],
         [t('job.concurrency'), text(spec.concurrencyPolicy)],
       ]}
     />

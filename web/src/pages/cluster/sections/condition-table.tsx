@@ -1,17 +1,17 @@
 import { t } from '../../../text/text';
+import { Age } from '../../../ui/age';
 import { PlainTable } from '../../../ui/plain-table';
-import { Age } from '../age';
 import { StateShape } from '../cells';
 import { conditionRows } from './conditions';
 
 const words = { True: 'object.yes', False: 'object.no', Unknown: 'node.unknown' } as const;
 
 /** Conditions of an object, or of a part of it. */
-export function Conditions({ of, label }: { of: unknown; label: string }) {
+export function Conditions({ of, generation, label }: { of: unknown; generation?: number | undefined; label: string }) {
   return (
     <PlainTable
       label={label}
-      rows={conditionRows(of)}
+      rows={conditionRows(of, generation)}
       idOf={({ type }) => type}
       columns={[
         { title: t('cluster.condition'), cell: ({ name, type }) => <span title={type}>{name}</span> },

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../api/kinds';
 import { t } from '../../../text/text';
+import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
-import { Age } from '../age';
 import { StateWord } from '../cells';
 import { useUsages } from '../usage';
 import { type Amounts, usageKey } from '../usage-amounts';
@@ -41,7 +41,7 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
         <h3>{spec.name}</h3>
         {kind !== 'container' && <span class="chip">{t(sortKey(container))}</span>}
         <StateWord word={containerWord(container)} />
-        {running && <Age since={running.startedAt} />}
+        {running && <Ago since={running.startedAt} />}
       </header>
       {usage && <UsageOfContainer spec={spec} usage={usage} />}
       <Facts
@@ -53,7 +53,7 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
             t('object.last'),
             last && (
               <>
-                {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? 0 })} <Age since={last.finishedAt} />
+                {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? 0 })} <Ago since={last.finishedAt} />
               </>
             ),
           ],

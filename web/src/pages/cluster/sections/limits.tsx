@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
+import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
-import { Age } from '../age';
 import { budgetFigures } from './budget';
 import { findKind, groupOf } from './find-kind';
 import { leaseState } from './lease';
@@ -53,7 +53,7 @@ function Scaler({ kinds, object }: SectionProps) {
           ),
         ],
         [t('scaler.desired'), desiredReplicas === undefined ? t('node.unknown') : String(desiredReplicas)],
-        [t('scaler.last'), <Age key="last" since={lastScaleTime} />],
+        [t('scaler.last'), <Ago key="last" since={lastScaleTime} />],
       ]}
     />
   );
@@ -169,8 +169,8 @@ function Lease({ kinds, object }: SectionProps) {
         of={[
           [t('lease.holder'), isNode && holder ? <ObjectLink key="holder" {...{ kinds, name: holder }} kind="Node" /> : holder],
           [t('lease.duration'), seconds !== undefined && `${seconds} s`],
-          [t('lease.acquired'), <Age key="acquired" since={acquired} />],
-          [t('lease.renewed'), <Age key="renewed" since={renewed} />],
+          [t('lease.acquired'), <Ago key="acquired" since={acquired} />],
+          [t('lease.renewed'), <Ago key="renewed" since={renewed} />],
           [t('lease.transitions'), transitions !== undefined && String(transitions)],
         ]}
       />

@@ -2,10 +2,10 @@ import { type Kind, pageOf } from '../../../api/kinds';
 import type { ClusterObject } from '../../../api/objects';
 import { href } from '../../../app/router';
 import { t, tOf } from '../../../text/text';
+import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
-import { Age } from '../age';
 import { Containers } from './containers-view';
 import { ObjectLink } from './object-link';
 import { type Trouble, troublesOf } from './pod-state';
@@ -36,7 +36,7 @@ function TroubleNotice({ kind, pod, trouble }: { kind: Kind; pod: ClusterObject;
       {last && (
         <p>
           {t('object.last')}: {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? last.signal ?? 0 })}{' '}
-          <Age since={last.finishedAt} />{' '}
+          <Ago since={last.finishedAt} />{' '}
           {last.reason && last.reason !== reason && tOf('podReason', last.reason) !== last.reason && tOf('podReason', last.reason)}
         </p>
       )}
@@ -61,7 +61,7 @@ function PodFacts({ kinds, object }: SectionProps) {
           t('object.serviceAccount'),
           account && <ObjectLink key="account" kinds={kinds} kind="ServiceAccount" name={account} namespace={metadata.namespace} />,
         ],
-        [t('object.started'), <Age key="started" since={text(status.startTime)} />],
+        [t('object.started'), <Ago key="started" since={text(status.startTime)} />],
         [t('object.priority'), text(spec.priorityClassName)],
       ]}
     />
