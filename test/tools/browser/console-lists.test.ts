@@ -1,6 +1,6 @@
 /** Kinds that `lists.resources` names: the console leaves filter, order and counts to the service. */
 import { expect } from 'chai';
-import { aConfigMap, aWidget, objects, ofAlice, resources } from '../../service/lists/support.ts';
+import { aConfigMap, aWidget, objects, ofAlice, resources, widgetDefinition } from '../../service/lists/support.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
@@ -8,6 +8,15 @@ import { theConsole } from '../../support/static-directory.ts';
 import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, press, submitPassword } from './demo.ts';
+
+/** A kind that no list of the service has. */
+const toolDefinition = (() => {
+  const definition = structuredClone(widgetDefinition) as { metadata: { name: string }; spec: { names: object } } & typeof widgetDefinition;
+  definition.metadata.name = 'tools.example.com';
+  definition.spec.names = { plural: 'tools', singular: 'tool', kind: 'Tool', listKind: 'ToolList' };
+  return definition;
+})();
+const aTool = (name: string, state: string) => ({ ...aWidget('shop-06', name, { state }), kind: 'Tool' });
 
 const password = 'a long enough passphrase';
 const [admin, alice] = ['admin@example.com', 'alice@example.com'];
@@ -140,6 +149,45 @@ describe('lists of the console that the service keeps', () => {
     expect(await names()).to.deep.equal(['w2']);
     expect(page.url()).to.contain('?is=Broken');
     expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('change a row in place within what is read, for kinds with a list of the service and without', async () => {
+    const tier = (value: string) => ({ metadata: { annotations: { 'example.com/tier': value } } });
+    const patch = (path: string, body: object) =>
+      service.admin.call('PATCH', path, body, { 'content-type': 'application/merge-patch+json' });
+    const many = Array.from({ length: 501 }, (_, index) => aTool(`t${String(index).padStart(3, '0')}`, 'new'));
+    await service.admin.apply(toolDefinition);
+    await service.admin.apply(aConfigMap('shop-06', 'changing', 'bronze'), ...many, {
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'robot', namespace: 'shop-06' }, data: { one: 'MQ==' } },
+    });
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });
+
+    await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-06`);
+    await row('changing').getByText('bronze').waitFor();
+    await patch('/api/v1/namespaces/shop-06/configmaps/changing', tier('gold'));
+    await row('changing').getByText('gold').waitFor();
+
+    await page.goto(`${service.url}/r/core/v1/secrets/ns/shop-06`);
+    await row('robot').getByRole('cell', { name: '1', exact: true }).waitFor();
+    await patch('/api/v1/namespaces/shop-06/secrets/robot', { data: { two: 'Mg==' } });
+    await row('robot').getByRole('cell', { name: '2', exact: true }).waitFor();
+
+    // The page has read 500 of 501: a change of the last one is none of its rows.
+    await page.goto(`${service.url}/r/example.com/v1/tools`);
+    await row('t007').getByText('new').waitFor();
+    await page.getByText('Filter and sort work on the first 500.').waitFor();
+    await patch('/apis/example.com/v1/namespaces/shop-06/tools/t500', { spec: { state: 'worn' } });
+    await patch('/apis/example.com/v1/namespaces/shop-06/tools/t007', { spec: { state: 'worn' } });
+    await row('t007').getByText('worn').waitFor();
+    expect(await page.getByText('One change.').count()).to.equal(0);
+    await service.admin.apply(aTool('added', 'new'));
+    await page.getByText('One change.').waitFor();
+    await press(page, 'Load more');
+    await page.getByText('501 objects').waitFor();
+    await press(page, 'Show');
+    await page.getByText('502 objects').waitFor();
+    await patch('/apis/example.com/v1/namespaces/shop-06/tools/t008', { spec: { state: 'worn' } });
+    await row('t008').getByText('worn').waitFor();
   });
 
   it('delete what is selected, and only if it is still the same', async () => {

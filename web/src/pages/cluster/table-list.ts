@@ -1,4 +1,4 @@
-/** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live while it is not too long. */
+/** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live. */
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
@@ -10,8 +10,8 @@ import type { Sort } from '../../ui/table';
 import { orderOf } from './order';
 
 const pageSize = 500;
-/** Beyond these a list is not followed: each change would cost the page too much. */
-const followedRows = 2000;
+/** Changes are shown together: each draws the list anew. */
+const pauseMs = 50;
 
 export interface Row {
   metadata: Metadata;
@@ -48,6 +48,7 @@ export class TableList {
   #unfollow: (() => void) | undefined;
   #mayFollow = false;
   #again: ReturnType<typeof setTimeout> | undefined;
+  #drawing: ReturnType<typeof setTimeout> | undefined;
 
   constructor(kind: Kind, namespace: string | undefined, { labelSelector = '', fieldSelector = '' }: Selection) {
     this.#path = apiPath(kind, { namespace });
@@ -71,21 +72,21 @@ export class TableList {
     this.#unfollow?.();
     this.#unfollow = undefined;
     clearTimeout(this.#again);
+    clearTimeout(this.#drawing);
     this.lost.end();
   }
 
+  /** Reads as many rows again as there are. */
   async refresh(): Promise<void> {
-    await this.#read('');
+    await this.#read('', this.size.value);
   }
 
   async more(): Promise<void> {
     await this.#read(this.#continue);
     if (this.error.value?.status !== 410) return;
     // The API server forgets a list after minutes: a part of another one would lose rows and repeat others.
-    const wanted = this.size.value + pageSize;
     this.isAnew.value = true;
-    await this.#read('');
-    while (this.error.value === undefined && this.remaining.value && this.size.value < wanted) await this.#read(this.#continue);
+    await this.#read('', this.size.value + pageSize);
   }
 
   /** Shows what has come and gone. */
@@ -111,20 +112,23 @@ export class TableList {
     if (document.visibilityState === 'visible' && this.#unfollow === undefined) void this.refresh();
   };
 
-  async #read(from: string): Promise<void> {
+  /** @param wanted how many rows are read, if there are as many; one page without it */
+  async #read(from: string, wanted = 0): Promise<void> {
     this.#reading?.abort();
     clearTimeout(this.#again);
     const mine = new AbortController();
     this.#reading = mine;
     this.isBusy.value = true;
     try {
-      const query = new URLSearchParams({ ...this.#selection, limit: String(pageSize), ...(from && { continue: from }) });
-      const table = asTable(await getJson<ServerTable>(`${this.#path}?${query}`, mine.signal, tableAccept));
-      if (mine.signal.aborted) return;
-      if (table === undefined) throw new Problem(0, { message: t('cluster.noList') });
+      let table = await this.#page(from, mine.signal);
       if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
-      const rows = (table.rows ?? []).map((row) => this.#rowOf(row));
-      this.#rows = new Map([...(from === '' ? [] : (this.#rows ?? [])), ...rows.map((row) => [keyOf(row.metadata), row] as const)]);
+      const rows = new Map(from === '' ? [] : this.#rows);
+      for (;;) {
+        for (const row of table.rows ?? []) this.#add(rows, row);
+        if (!table.metadata.continue || rows.size >= wanted) break;
+        table = await this.#page(table.metadata.continue, mine.signal);
+      }
+      this.#rows = rows;
       this.#continue = table.metadata.continue ?? '';
       this.remaining.value = this.#continue !== '';
       this.#version = table.metadata.resourceVersion;
@@ -137,6 +141,20 @@ export class TableList {
     } finally {
       if (this.#reading === mine) this.isBusy.value = false;
     }
+  }
+
+  /** @throws Problem, or DOMException AbortError */
+  async #page(from: string, stop: AbortSignal): Promise<ServerTable> {
+    const query = new URLSearchParams({ ...this.#selection, limit: String(pageSize), ...(from && { continue: from }) });
+    const table = asTable(await getJson<ServerTable>(`${this.#path}?${query}`, stop, tableAccept));
+    stop.throwIfAborted();
+    if (table === undefined) throw new Problem(0, { message: t('cluster.noList') });
+    return table;
+  }
+
+  #add(rows: Map<string, Row>, given: TableRow): void {
+    const row = this.#rowOf(given);
+    rows.set(keyOf(row.metadata), row);
   }
 
   #fail(problem: Problem): void {
@@ -165,7 +183,7 @@ export class TableList {
   #follow(): void {
     this.#unfollow?.();
     this.#unfollow = undefined;
-    if (!this.#mayFollow || this.remaining.value || this.size.value > followedRows) return;
+    if (!this.#mayFollow) return;
     this.#unfollow = watchObjects<ServerTable>({
       ...this.#selection,
       path: this.#path,
@@ -182,19 +200,25 @@ export class TableList {
   }
 
   #take({ type, object }: WatchEvent<ServerTable>): void {
-    for (const given of asTable(object)?.rows ?? []) {
-      const row = this.#rowOf(given);
-      const key = keyOf(row.metadata);
-      if (type === 'DELETED') {
-        if (!this.#come.delete(key) && this.#rows?.has(key)) this.#gone.add(key);
-      } else if (this.#rows?.has(key)) {
-        this.#rows.set(key, row);
-        // Without a uid, one that was deleted and made again is the same row.
-        this.#gone.delete(key);
-        this.#revision.value += 1;
-      } else this.#come.set(key, row);
-    }
-    this.waiting.value = this.#come.size + this.#gone.size;
+    for (const given of asTable(object)?.rows ?? []) this.#change(type, this.#rowOf(given));
+    this.#drawing ??= setTimeout(() => {
+      this.#drawing = undefined;
+      this.waiting.value = this.#come.size + this.#gone.size;
+      this.#revision.value += 1;
+    }, pauseMs);
+  }
+
+  #change(type: WatchEvent<ServerTable>['type'], row: Row): void {
+    const key = keyOf(row.metadata);
+    const isShown = this.#rows?.has(key) === true;
+    if (type === 'DELETED') {
+      if (!this.#come.delete(key) && isShown) this.#gone.add(key);
+    } else if (isShown) {
+      this.#rows?.set(key, row);
+      // Without a uid, one that was deleted and made again is the same row.
+      this.#gone.delete(key);
+    } else if (type === 'ADDED' || this.#come.has(key) || !this.remaining.value) this.#come.set(key, row);
+    // Any other change is one of a row that was not read yet.
   }
 }
 
