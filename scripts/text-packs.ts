@@ -50,10 +50,14 @@ export function textPacks(source: string): Plugin {
 }
 
 const index = (languages: readonly string[]): string => `
-export { default as first } from '${moduleId}/en/first';
+import * as english from '${moduleId}/en/first';
+export const first = english.default;
 export const packs = {${languages.map(
-  (language) => `${language}: {${names.map((name) => `${name}: () => import('${moduleId}/${language}/${name}')`)}}`,
+  (language) => `${language}: {${names.map((name) => `${name}: () => ${loadOf(language, name)}`)}}`,
 )}};`;
+
+const loadOf = (language: string, pack: Pack): string =>
+  language === 'en' && pack === 'first' ? 'Promise.resolve(english)' : `import('${moduleId}/${language}/${pack}')`;
 
 function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<string>> {
   const files = new Map(names.map((name) => [name, globSync([...entries[name]], { cwd: source }).map((file) => join(source, file))]));

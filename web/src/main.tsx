@@ -8,25 +8,29 @@ import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
 import { App } from './shell/app';
 import { startStepUp } from './shell/step-up';
-import { startLanguage } from './text/text';
+import { offerLanguages } from './text/offer-languages';
+import { isAddedChosen, startLanguage } from './text/text';
 import './ui/base.css';
 import './ui/shell.css';
 import './ui/controls.css';
 import './ui/table.css';
 
-startTheme();
-startBrand();
-startKeys();
-await Promise.all([startLanguage(), startSession()]);
-startRouter();
-onTabMessage((message) => {
-  // The same user goes on with a page that may hold a half-filled form: it stands only as long as the rights to it are known.
-  if (message.kind === 'logout' || person.value === undefined) forgetRights();
-  if (message.kind === 'login') void followLogin(message.uid);
-  else forget();
-});
-startStepUp();
-const host = document.getElementById('app');
-if (host) render(<App />, host);
-// After the page: a language that was added comes in its place as soon as it is there.
-void import('./text/packs').then(({ findLanguages }) => findLanguages()).catch(() => undefined);
+async function start(): Promise<void> {
+  startTheme();
+  startBrand();
+  startKeys();
+  if (isAddedChosen()) offerLanguages();
+  await Promise.all([startLanguage(), startSession()]);
+  startRouter();
+  onTabMessage((message) => {
+    // The same user goes on with a page that may hold a half-filled form: it stands only as long as the rights to it are known.
+    if (message.kind === 'logout' || person.value === undefined) forgetRights();
+    if (message.kind === 'login') void followLogin(message.uid);
+    else forget();
+  });
+  startStepUp();
+  const host = document.getElementById('app');
+  if (host) render(<App />, host);
+}
+
+void start();

@@ -34,7 +34,7 @@ describe('Lighthouse', () => {
         expect(bytes).to.be.within(1, maxBytes);
       }
 
-      it('the start page', () => look(`${demo.url}/`, stranger, 85_000));
+      it('the start page', () => look(`${demo.url}/`, stranger, 60_000));
 
       it('the login page', async () => {
         const page = await stranger.context.newPage();

@@ -1,11 +1,21 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { api, bodyOf } from './client';
+import { api, bodyOf, type Schemas } from './client';
 import { useLoad } from './load';
 import { asProblem } from './problem';
 
-/** What the service is, and which of its extensions are on. 404 where the service does not tell. */
-const fetchVersion = (signal?: AbortSignal) => bodyOf(api.GET('/version', signal ? { signal } : {}));
+type Version = Schemas['Version'];
+
+let asked: Promise<Version> | undefined;
+
+/** Reads what the service is, and which of its extensions are on: once for the page. 404 where the service does not tell. */
+function fetchVersion(): Promise<Version> {
+  asked ??= bodyOf(api.GET('/version')).catch((error: unknown) => {
+    asked = undefined;
+    throw error;
+  });
+  return asked;
+}
 
 export const useVersion = () => useLoad('version', fetchVersion);
 

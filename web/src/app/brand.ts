@@ -18,7 +18,8 @@ const brand = signal(brandOf(kept()));
 
 export const brandTitle = (): string => brand.value.title ?? 'Atrium';
 
-export const brandLogo = (): string => new URL((brand.value.logo ?? '/mark.svg').slice(1), base).href;
+/** Undefined for our own. */
+export const brandLogo = (): string | undefined => brand.value.logo && new URL(brand.value.logo.slice(1), base).href;
 
 /** As the browser calls the page. */
 export const setTitle = (title: string): void => {

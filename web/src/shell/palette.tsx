@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { Search } from 'lucide';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { offerLanguages } from '../text/offer-languages';
 import { t } from '../text/text';
 import { Icon } from '../ui/icon';
 import '../ui/palette.css';
@@ -21,6 +22,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const current = Math.min(at.value, commands.length - 1);
 
   useLayoutEffect(() => dialog.current?.showModal(), []);
+  useEffect(offerLanguages, []);
   useEffect(() => dialog.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [current]);
 
   function run(command: Command | undefined): void {

@@ -3,16 +3,18 @@ import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Sea
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { asProblem } from '../api/problem';
-import { brandLogo, brandTitle } from '../app/brand';
+import { brandTitle } from '../app/brand';
 import { overlay } from '../app/keys';
 import { href, navigate, path } from '../app/router';
 import { logOut, person } from '../app/session';
 import { densities, density, type Theme, theme, themes } from '../app/theme';
+import { offerLanguages } from '../text/offer-languages';
 import { language, languages, setLanguage, t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { toast } from '../ui/toast';
+import { Logo } from './logo';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
 import { isWithin } from './pages';
@@ -69,7 +71,7 @@ function TopBar() {
   return (
     <header class="top">
       <a class="brand" href={href('/')} aria-label={brandTitle()}>
-        <img src={brandLogo()} alt="" width={24} height={24} />
+        <Logo size={24} />
         <span>{brandTitle()}</span>
       </a>
       <span class="grow" />
@@ -89,7 +91,7 @@ function TopBar() {
         <kbd>Ctrl K</kbd>
       </button>
       <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />
-      <Menu label={t('shell.language')} icon={Languages} items={languageItems} />
+      <Menu label={t('shell.language')} icon={Languages} items={languageItems} onOpen={offerLanguages} />
       <PersonMenu />
     </header>
   );

@@ -3,11 +3,12 @@ import { LogIn } from 'lucide';
 import { api, bodyOf, type Schemas } from '../api/client';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
-import { brandLogo, brandTitle } from '../app/brand';
+import { brandTitle } from '../app/brand';
 import { logIn, loginProblem, wasCancelled } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Causes, Notice } from '../ui/state';
+import { Logo } from './logo';
 
 /** What a visitor sees who is not logged in. */
 export function Start() {
@@ -28,7 +29,7 @@ export function Start() {
   const buttons = buttonsFor(issuers.data.value?.items, issuers.error.value !== undefined);
   return (
     <main class="start">
-      <img src={brandLogo()} alt="" width={56} height={56} />
+      <Logo size={56} />
       <h1>{brandTitle()}</h1>
       <p class="muted">{t('start.what')}</p>
       {wasCancelled.value && <Notice kind="info">{t('start.cancelled')}</Notice>}

@@ -117,7 +117,13 @@ export async function setLanguage(next: string, { keep = true } = {}): Promise<v
   language.value = next;
 }
 
-/** What was chosen here, or the first language of the browser that there is. */
+/** Returns whether the installation added the language that was chosen here. */
+export function isAddedChosen(): boolean {
+  const chosen = localStorage.getItem(languageKey);
+  return chosen !== null && !isOwn(chosen);
+}
+
+/** Begins with the language that was chosen here, or the first of the browser that the console has. An added one replaces it later. */
 export async function startLanguage(): Promise<void> {
   const ownOf = (tag: string) => Object.keys(own).find((id) => tag.toLowerCase().split('-')[0] === id);
   const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(ownOf).find((id) => id !== undefined);

@@ -22,10 +22,11 @@ interface MenuProps {
   items: readonly MenuItem[];
   children?: ComponentChildren;
   kind?: 'plain' | 'quiet';
+  onOpen?: () => void;
 }
 
 /** A button with a popover of choices, moved through by arrows (APG: menu button). */
-export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps) {
+export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -56,6 +57,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet' }: MenuProps
   function toggle(event: MouseEvent): void {
     event.preventDefault();
     if (!list.current?.togglePopover({ source: button.current as HTMLElement })) return;
+    onOpen?.();
     place();
     entries()[0]?.focus();
   }
