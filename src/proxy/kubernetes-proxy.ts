@@ -54,6 +54,13 @@ export class KubernetesProxy {
     return resource === undefined && (segments[0] === 'api' || segments[0] === 'apis');
   }
 
+  /** Tests for an answer that may be compressed: discovery, lists and objects, but none beside a credential. @throws StatusError 400, 404 */
+  isCompressible(ctx: Context): boolean {
+    if (ctx.method !== 'GET' || this.isLong(ctx)) return false;
+    const target = targetOf(ctx, this.#own);
+    return this.isDiscovery(ctx) || (isGathered(target) && !holdsCredentials(target));
+  }
+
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
     const { apiServer, config } = this.#services;
@@ -154,6 +161,9 @@ const withPlainETags = (headers: Context['req']['headers']) => ({
 /** Watches, and logs that are followed. */
 const isStream = ({ resource, search }: Target): boolean =>
   resource?.prefix === 'watch' || isTrue(search, 'watch') || (resource?.subresource === 'log' && isTrue(search, 'follow'));
+
+/** Our own records have sealed tokens and digests of credentials. The length of a compressed answer tells what a caller guesses beside them. */
+const holdsCredentials = ({ resource }: Target): boolean => resource?.resource === 'secrets' || resource?.group === 'auth.platform.io';
 
 /** Lists and single objects: what a subresource answers may be text that is read as it comes. */
 const isGathered = ({ resource }: Target): boolean =>

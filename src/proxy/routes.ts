@@ -37,7 +37,7 @@ export function createProxy(services: Services, authenticator: Authenticator): {
         answeringWith(safeHeaders),
         taking(longestMs),
         lasting((ctx) => proxy.isLong(ctx)),
-        compressedIf((ctx) => proxy.isDiscovery(ctx)),
+        compressedIf((ctx) => proxy.isCompressible(ctx)),
       ],
       described: {
         passedOn: 'What the API server answers.',

@@ -244,7 +244,7 @@ describe('what goes to the API server, and what comes back', () => {
         for (const text of texts) await new Promise((resolve) => response.write(text, resolve));
         response.end();
       };
-      const response = await get();
+      const response = await get({ headers: { 'Accept-Encoding': 'identity' } });
       expect(response.headers.get('content-length')).to.equal(length);
       expect(await response.text()).to.equal(texts.join(''));
       const raw = await rawGet(server.port, path, 'GET', `Authorization: bearer ${token}\r\n`);
