@@ -120,17 +120,16 @@ const config = {
   ],
 } satisfies InlineConfig;
 
+/** Modules that each page needs once a user is logged in, beside those of the first page. */
+const parts =
+  /web\/src\/(?:(?:api|app|ui|plugins)\/.*|pages\/(?:users\/(?:query|writes)|cluster\/event-groups))\.tsx?$|node_modules\/lucide\//;
+
 /** Files that several pages share. Without these, each module that two pages have would be a file of its own. */
 const files = [
-  { name: 'console', tags: ['$initial' as const], priority: 4 },
-  {
-    name: 'parts',
-    test: /web\/src\/(?:(?:api|app|ui)\/.*|pages\/(?:users\/(?:query|writes)|cluster\/event-groups))\.tsx?$|node_modules\/lucide\//,
-    minShareCount: 2,
-    priority: 3,
-  },
-  { name: 'plugins', test: /web\/src\/plugins\//, priority: 2 },
-  { name: 'list', test: /pages\/cluster\/list\.tsx$/, priority: 1 },
+  { name: 'console', tags: ['$initial' as const], priority: 3 },
+  { name: 'parts', test: parts, priority: 2 },
+  // The list comes with its texts in English, which stand in for what another language lacks.
+  { name: 'list', test: /pages\/cluster\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   { name: 'cluster', test: /pages\/cluster\//, minShareCount: 2 },
   { name: 'people', test: /pages\/(?!cluster)/, minShareCount: 2 },
 ];

@@ -2,10 +2,11 @@ import { render } from 'preact';
 import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
 import { forgetRights } from './app/rights';
-import { startRouter } from './app/router';
-import { followLogin, forget, person, startSession } from './app/session';
+import { pathOf, startRouter } from './app/router';
+import { followLogin, forget, isVisit, person, startSession } from './app/session';
 import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
+import { lookAhead, startAhead } from './shell/ahead';
 import { App } from './shell/app';
 import { startStepUp } from './shell/step-up';
 import { offerLanguages } from './text/offer-languages';
@@ -20,7 +21,10 @@ async function start(): Promise<void> {
   startBrand();
   startKeys();
   if (isAddedChosen()) offerLanguages();
-  await Promise.all([startLanguage(), startSession()]);
+  const languageStarts = startLanguage();
+  const here = new URL(location.href);
+  if (isVisit()) lookAhead(pathOf(here), here.searchParams);
+  await Promise.all([languageStarts, startSession()]);
   startRouter();
   onTabMessage((message) => {
     // The same user goes on with a page that may hold a half-filled form: it stands only as long as the rights to it are known.
@@ -28,6 +32,7 @@ async function start(): Promise<void> {
     if (message.kind === 'login') void followLogin(message.uid);
     else forget();
   });
+  startAhead();
   startStepUp();
   const host = document.getElementById('app');
   if (host) render(<App />, host);

@@ -1,10 +1,53 @@
 /** Bounds of what a page asks for: requests, bytes and hops. No time is measured. */
 import { expect } from 'chai';
+import type { BrowserContext, Page } from 'playwright-core';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { demoInChromium } from './demo.ts';
-import { Traffic } from './traffic.ts';
+import { HeldRequests, Traffic } from './traffic.ts';
+
+const { demo, browser } = demoInChromium('--users', '2');
+
+const pods = '/r/core/v1/pods';
+/** By the API server, or by the service where `lists.resources` has pods. */
+const list = /\/(?:api|core)\/v1\/pods\?(?!.*(?:watch|summary)=)/;
+const rights = /selfsubjectaccessreviews/;
+const discovery = [/\/api\/kubernetes\/api$/, /\/api\/kubernetes\/apis$/];
+/** What the page of Pods is made of before the first row. */
+const needed = [
+  list,
+  rights,
+  ...discovery,
+  /\/api\/v2\/token\/info/,
+  /\/api\/v2\/resources$/,
+  /assets\/list-.*\.js/,
+  /assets\/parts-.*\.js/,
+];
+
+const firstRow = (page: Page) => page.getByRole('link', { name: 'orders-db-0', exact: true }).first();
+
+/** An administrator who has seen a list before. The browser remembers which kinds the service lists. */
+function administrator(): BrowserContext {
+  return forSuite(async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await demo.logIn(page, 'admin', pods);
+    await firstRow(page).waitFor();
+    await page.close();
+    return context;
+  }, needsNoStop);
+}
 
 describe('the cold load of the console', () => {
-  const { demo, browser } = demoInChromium('--users', '2');
+  const context = administrator();
+
+  /** Opens a page in an installation without plugins, whose files are their own matter. */
+  async function open(path: string): Promise<{ page: Page; traffic: Traffic }> {
+    const page = await context.newPage();
+    await page.route('**/api/v1/console-plugins', (route) => route.fulfill({ json: { plugins: [], items: [] } }));
+    const traffic = await Traffic.of(page);
+    await page.goto(demo.url + path);
+    return { page, traffic };
+  }
 
   it('of the login page takes at most 8 requests and 60 KB', async () => {
     const page = await browser.newPage();
@@ -14,7 +57,70 @@ describe('the cold load of the console', () => {
     await page.waitForLoadState('networkidle');
 
     expect(traffic.sent.length, `${traffic}`).to.be.within(4, 8);
-    expect(traffic.bytes).to.be.within(20_000, 60_000);
+    expect(traffic.bytes, `${traffic}`).to.be.within(20_000, 60_000);
+    await page.close();
+  });
+
+  it('of the overview takes at most 110 KB', async () => {
+    const { page, traffic } = await open('/');
+    await traffic.until(/console-plugins/, /\/deployments\?/, /\/events\?/, /phase%2CInvalid/);
+
+    expect(traffic.bytes, `${traffic}`).to.be.within(20_000, 110_000);
+    await page.close();
+  });
+
+  it('of Pods by its address takes at most 18 requests and 115 KB', async () => {
+    const { page, traffic } = await open(pods);
+    await firstRow(page).waitFor();
+    await traffic.until(/console-plugins/, /metrics\.k8s\.io/, /watch=true/);
+
+    expect(traffic.sent.length, `${traffic}`).to.be.within(10, 18);
+    expect(traffic.bytes, `${traffic}`).to.be.within(20_000, 115_000);
+    expect(traffic.matching(/\/api\/kubernetes\/apis?$/)).to.deep.equal(['GET /api/kubernetes/api', 'GET /api/kubernetes/apis']);
+    expect(traffic.matching(list)).to.have.length(1);
+    await page.close();
+  });
+
+  it('of Pods takes three hops: the page, its first script, and all that the first row needs', async () => {
+    const page = await context.newPage();
+    const held = await HeldRequests.of(page, /\/pods$|assets\/(?:index|style)-/);
+    await page.goto(demo.url + pods, { waitUntil: 'commit' });
+    await held.untilAsked(...needed);
+    await held.release();
+
+    await firstRow(page).waitFor();
+    await held.end();
+    await page.close();
+  });
+});
+
+describe('a click on Pods', () => {
+  const context = administrator();
+
+  it('takes one round trip where the menu knows the kinds', async () => {
+    const page = await context.newPage();
+    await page.goto(demo.url);
+    const link = page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first();
+    await Promise.all([page.waitForResponse(/assets\/list-.*\.js/), link.hover()]);
+    const held = await HeldRequests.of(page);
+    await link.click();
+    await held.untilAsked(list, rights, /\/api\/v2\/resources$/);
+    await held.release();
+
+    await firstRow(page).waitFor();
+    await held.end();
+    await page.close();
+  });
+
+  it('sends the request for the list once', async () => {
+    const page = await context.newPage();
+    await page.goto(demo.url);
+    const traffic = await Traffic.of(page);
+    await page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first().click();
+    await firstRow(page).waitFor();
+    await traffic.until(/watch=true/);
+
+    expect(traffic.matching(list)).to.have.length(1);
     await page.close();
   });
 });

@@ -1,15 +1,19 @@
-/** Requests of a page: how many there are, and how large. */
-import type { Page } from 'playwright-core';
+/** Requests of a page: how many there are, how large, and which wait for others. */
+import { once } from 'node:events';
+import type { Page, Route } from 'playwright-core';
 
 interface Sent {
   /** `GET /path?query`. */
   line: string;
   /** Over the network, with headers. */
   bytes: number;
+  /** Has its answer as a whole; of a watch, the head of it. */
+  isAnswered: boolean;
 }
 
 export class Traffic {
   readonly sent: Sent[] = [];
+  readonly #answered = new EventTarget();
 
   private constructor() {}
 
@@ -21,17 +25,25 @@ export class Traffic {
     session.on('Network.requestWillBeSent', ({ requestId, request: { url, method } }) => {
       const { protocol, pathname, search } = new URL(url);
       if (!protocol.startsWith('http')) return;
-      const sent = { line: `${method} ${pathname}${search}`, bytes: 0 };
+      const sent = { line: `${method} ${pathname}${search}`, bytes: 0, isAnswered: false };
       running.set(requestId, sent);
       traffic.sent.push(sent);
     });
     session.on('Network.responseReceived', ({ requestId, response }) => {
       const sent = running.get(requestId);
-      if (sent) sent.bytes = response.encodedDataLength;
+      if (sent === undefined) return;
+      sent.bytes = response.encodedDataLength;
+      if (sent.line.includes('watch=true')) traffic.#note(sent);
     });
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
       const sent = running.get(requestId);
-      if (sent) sent.bytes = encodedDataLength;
+      if (sent === undefined) return;
+      sent.bytes = encodedDataLength;
+      traffic.#note(sent);
+    });
+    session.on('Network.loadingFailed', ({ requestId }) => {
+      const sent = running.get(requestId);
+      if (sent) traffic.#note(sent);
     });
     await session.send('Network.enable');
     await session.send('Network.setCacheDisabled', { cacheDisabled: true });
@@ -42,8 +54,64 @@ export class Traffic {
     return this.sent.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
+  /** Returns the requests of an address, as `GET /path?query`. */
+  matching(address: RegExp): string[] {
+    return this.sent.map(({ line }) => line).filter((line) => address.test(line));
+  }
+
+  /** Resolves when each address was requested, and each request has its answer. */
+  async until(...addresses: readonly RegExp[]): Promise<void> {
+    const isSent = (address: RegExp) => this.matching(address).length > 0;
+    while (!addresses.every(isSent) || !this.sent.every(({ isAnswered }) => isAnswered)) await once(this.#answered, 'answer');
+  }
+
+  #note(sent: Sent): void {
+    sent.isAnswered = true;
+    this.#answered.dispatchEvent(new Event('answer'));
+  }
+
   /** Returns a line for each request. */
   toString(): string {
     return this.sent.map(({ line, bytes }) => `${bytes} ${line}`).join('\n');
+  }
+}
+
+/** Requests that wait for their answer until the test lets them go. */
+export class HeldRequests {
+  readonly #page: Page;
+  #waiting: Route[] = [];
+  readonly #asked = new EventTarget();
+
+  private constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** Holds each request of the page from now on, except for those of the given addresses. */
+  static async of(page: Page, letPass: RegExp = /(?!)/): Promise<HeldRequests> {
+    const held = new HeldRequests(page);
+    await page.route('**/*', (route) => {
+      if (letPass.test(route.request().url())) return route.continue();
+      held.#waiting.push(route);
+      held.#asked.dispatchEvent(new Event('request'));
+    });
+    return held;
+  }
+
+  /** Resolves when a request of each address is under way, while no request that waits is answered. */
+  async untilAsked(...addresses: readonly RegExp[]): Promise<void> {
+    const isAsked = (address: RegExp) => this.#waiting.some((route) => address.test(route.request().url()));
+    while (!addresses.every(isAsked)) await once(this.#asked, 'request');
+  }
+
+  /** Lets those that wait go. Later ones are held. */
+  async release(): Promise<void> {
+    const routes = this.#waiting;
+    this.#waiting = [];
+    await Promise.all(routes.map((route) => route.continue()));
+  }
+
+  /** Lets all requests go. */
+  async end(): Promise<void> {
+    await this.#page.unrouteAll({ behavior: 'ignoreErrors' });
   }
 }

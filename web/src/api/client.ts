@@ -1,6 +1,7 @@
 /** Speaks to the service, with the types of its own document. Every failure is thrown as a Problem. */
 import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
+import { forgetAhead, sendAhead, takeAhead } from './ahead';
 import { asProblem, isAbort, type Problem, problemOf, type StepUp } from './problem';
 import type { components, paths } from './schema';
 
@@ -51,12 +52,25 @@ export async function sendRaw(path: string, init?: RequestInit): Promise<Respons
   return isAgain ? sendRaw(path, init) : response;
 }
 
+/** Counts the writes: an answer from before one may be old. */
+let writes = 0;
+
+export const writesSoFar = (): number => writes;
+
+/** An access review is sent by POST, and changes nothing. */
+function noteWrite({ method, url }: Request): void {
+  if (method === 'GET' || url.includes('accessreviews')) return;
+  writes += 1;
+  forgetAhead();
+}
+
 async function send(request: Request): Promise<Response> {
   let response: Response;
+  noteWrite(request);
   // A body can be read once, and the request may have to be sent again.
   const body = await request.arrayBuffer();
   try {
-    response = await fetch(body.byteLength > 0 ? new Request(request, { body }) : request);
+    response = await (takeAhead(request) ?? fetch(body.byteLength > 0 ? new Request(request, { body }) : request));
   } catch (error) {
     throw isAbort(error) ? error : asProblem(error);
   }
@@ -70,6 +84,10 @@ export const api = createClient<paths>({ baseUrl: base.href.replace(/\/$/, ''), 
 
 /** A request that the document does not describe: the cluster's own API. @param path below the base path */
 export const call = (path: string, init?: RequestInit): Promise<Response> => send(new Request(new URL(path, base), init));
+
+/** Sends a GET whose answer the next such call gets. @param path below the base path */
+export const askAhead = (path: string, Accept = 'application/json'): void =>
+  sendAhead(new Request(new URL(path, base), { headers: { Accept } }));
 
 /** The body of an answer: `send` has thrown all that is none. */
 export async function bodyOf<T>(answer: Promise<{ data?: T }>): Promise<T> {

@@ -1,6 +1,6 @@
 /** What kinds of objects the cluster has, by its own discovery. The browser keeps the answer and asks by its ETag whether it still holds. */
 import { type Signal, signal } from '@preact/signals';
-import { call } from './client';
+import { call, writesSoFar } from './client';
 
 export { kindId } from './object-types.ts';
 
@@ -39,23 +39,35 @@ const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 /** Groups in a version whose server the API server cannot reach: their kinds are missing, or as they were. */
 export const staleGroups: Signal<readonly string[]> = signal([]);
 
-let running: Promise<readonly Kind[]> | undefined;
+let asked: { writes: number; answer: Promise<readonly Kind[]> } | undefined;
+let known: { texts: string; kinds: readonly Kind[] } | undefined;
 
-/** The menu, the namespaces and the page ask at once: they get one answer. */
+/** Menu, namespaces and page get one answer, until another page is opened or something is written. */
 export function fetchKinds(): Promise<readonly Kind[]> {
-  running ??= readKinds().finally(() => {
-    running = undefined;
+  if (asked?.writes === writesSoFar()) return asked.answer;
+  const mine = { writes: writesSoFar(), answer: readKinds() };
+  asked = mine;
+  mine.answer.catch(() => {
+    if (asked === mine) asked = undefined;
   });
-  return running;
+  return mine.answer;
 }
 
+/** The next caller asks again. */
+export function forgetKinds(): void {
+  asked = undefined;
+}
+
+/** @returns the same kinds for the same answer, so that a page that shows them stays as it is */
 async function readKinds(): Promise<readonly Kind[]> {
-  const answers = await Promise.all(
-    ['api', 'apis'].map(async (path) => {
-      const response = await call(`api/kubernetes/${path}`, { headers: { Accept } });
-      return (await response.json()) as Discovery;
-    }),
-  );
+  const read = async (path: string) => (await call(`api/kubernetes/${path}`, { headers: { Accept } })).text();
+  const answers = await Promise.all(['api', 'apis'].map(read));
+  const texts = answers.join('\n');
+  if (known?.texts !== texts) known = { texts, kinds: kindsIn(answers.map((text) => JSON.parse(text) as Discovery)) };
+  return known.kinds;
+}
+
+function kindsIn(answers: readonly Discovery[]): readonly Kind[] {
   const groups = answers.flatMap(({ items = [] }) => items);
   staleGroups.value = groups.flatMap(({ metadata: { name = '' }, versions = [] }) =>
     versions.filter(({ freshness }) => freshness === 'Stale').map(({ version }) => `${name}/${version}`),
@@ -103,7 +115,10 @@ const segments = (...parts: readonly (string | undefined)[]) =>
     .join('/');
 
 /** Where objects of a kind are at the Kubernetes API, below the base path. */
-export function apiPath({ group, version, resource }: Kind, { namespace, name, subresource }: Place = {}): string {
+export function apiPath(
+  { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
+  { namespace, name, subresource }: Place = {},
+): string {
   const root = group ? segments('apis', group, version) : segments('api', version);
   return `api/kubernetes/${root}/${segments(...(namespace ? ['namespaces', namespace] : []), resource, name, subresource)}`;
 }

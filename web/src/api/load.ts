@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { forgetAhead } from './ahead';
 import { resumed } from './client';
 import { asProblem, isAbort, type Problem } from './problem';
 
@@ -27,7 +28,10 @@ function remember(key: string, value: unknown): void {
 }
 
 /** For another person nothing is kept. */
-export const forgetLoads = (): void => remembered.clear();
+export function forgetLoads(): void {
+  remembered.clear();
+  forgetAhead();
+}
 
 /** After a write: asks again what is shown below these keys, and forgets the rest of it. */
 export async function refetch(...prefixes: string[]): Promise<void> {

@@ -29,13 +29,41 @@ export const rightsProblem = signal<Problem>();
 
 export const forgetRights = (): void => {
   answers.value = new Map();
+  askedAhead.clear();
 };
 
-export async function askRights(rights: readonly Right[]): Promise<void> {
+let queue: Map<string, Right> | undefined;
+let sending: Promise<void> = Promise.resolve();
+
+/** Parts of a page that ask at once share one request. */
+export function askRights(rights: readonly Right[]): Promise<void> {
+  if (queue === undefined) {
+    const mine = new Map<string, Right>();
+    queue = mine;
+    sending = Promise.resolve().then(() => {
+      queue = undefined;
+      return askNow([...mine.values()]);
+    });
+  }
+  for (const right of rights) queue.set(keyOf(right), right);
+  return sending;
+}
+
+/** Questions that were asked for the next page. Its first use of each sends none. */
+const askedAhead = new Set<string>();
+
+export function askRightsAhead(rights: readonly Right[]): void {
+  askedAhead.clear();
+  for (const right of rights) askedAhead.add(keyOf(right));
+  void askRights(rights);
+}
+
+async function askNow(rights: readonly Right[]): Promise<void> {
   try {
     await askAll(rights);
     rightsProblem.value = undefined;
   } catch (error) {
+    for (const right of rights) askedAhead.delete(keyOf(right));
     rightsProblem.value = asProblem(error);
   }
 }
@@ -67,7 +95,8 @@ export function useRights(rights: readonly Right[]): void {
       clearTimeout(timer);
       timer = setTimeout(() => void askRights(rights), 200);
     };
-    void askRights(rights);
+    const unasked = rights.filter((right) => !askedAhead.delete(keyOf(right)));
+    if (unasked.length > 0) void askRights(unasked);
     const onRefusal = (event: Event) => {
       // A review is refused itself while a password is due: asking again would never end.
       if (event instanceof Refusal && event.problem.status === 403 && event.problem.causes.length === 0) again();

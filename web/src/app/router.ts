@@ -8,7 +8,8 @@ export const query = signal(new URLSearchParams());
 const scrolled = new Map<string, number>();
 let visit = '';
 
-const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname.length)}`;
+/** @returns the path below the base path, with a leading slash */
+export const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname.length)}`;
 
 export const href = (to: string): string => new URL(to.replace(/^\//, ''), base).pathname + new URL(to.replace(/^\//, ''), base).search;
 

@@ -172,9 +172,17 @@ function become(next: Person): void {
   hasEnded.value = false;
 }
 
+const hasHandle = (): boolean => localStorage.getItem(handleKey) !== null;
+
+/** Returns whether this is a page of a user who is logged in, as far as the browser knows: no login, and no return from one. */
+export function isVisit(): boolean {
+  const parameters = new URLSearchParams(location.search);
+  return hasHandle() && !parameters.has('state') && !parameters.has(againKey) && !location.hash.includes('state=');
+}
+
 /** Asks who is logged in. Without a handle there is no session to ask for. */
 export async function readPerson(): Promise<void> {
-  if (localStorage.getItem(handleKey) === null) return forget();
+  if (!hasHandle()) return forget();
   try {
     become(await bodyOf(api.GET('/api/v2/token/info')));
   } catch (error) {

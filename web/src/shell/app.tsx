@@ -5,12 +5,13 @@ import { asProblem, type Problem } from '../api/problem';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
 import type { PageProps } from '../app/page-props';
-import { path } from '../app/router';
+import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
 import { Why } from '../app/why';
 import { t } from '../text/text';
 import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
+import { lookAhead } from './ahead';
 import { Asked } from './asked';
 import { Ended } from './ended';
 import { Overlays } from './overlays';
@@ -79,6 +80,7 @@ function CurrentPage() {
     isMissing.value = found === undefined;
     if (found === undefined) return;
     const { route, params } = found;
+    lookAhead(path.value, query.peek());
     let isOld = false;
     loadPage(route).then(
       (Page) => {

@@ -96,11 +96,14 @@ function addPack(tag: Own, pack: Pack): Promise<void> {
 /** An added language has English for what it lacks. */
 const spoken = (tag: string): Own => (isOwn(tag) ? tag : 'en');
 
+/** The language that a page begins with, while its texts load. */
+let starting: string | undefined;
+
 /** Loads what a page says. The language may change meanwhile. */
 export async function loadTexts(pack: Pack): Promise<void> {
   opened.add(pack);
-  for (let tag: Own | undefined; tag !== spoken(language.value); ) {
-    tag = spoken(language.value);
+  for (let tag: Own | undefined; tag !== spoken(starting ?? language.value); ) {
+    tag = spoken(starting ?? language.value);
     await addPack(tag, pack);
   }
 }
@@ -127,7 +130,10 @@ export function isAddedChosen(): boolean {
 export async function startLanguage(): Promise<void> {
   const ownOf = (tag: string) => Object.keys(own).find((id) => tag.toLowerCase().split('-')[0] === id);
   const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(ownOf).find((id) => id !== undefined);
-  if (chosen !== undefined && chosen !== 'en') await setLanguage(chosen, { keep: false }).catch(() => undefined);
+  if (chosen === undefined || chosen === 'en') return;
+  starting = chosen;
+  await setLanguage(chosen, { keep: false }).catch(() => undefined);
+  starting = undefined;
 }
 
 const rightToLeft = ['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi'];

@@ -1,10 +1,11 @@
 import { useEffect } from 'preact/hooks';
-import { api, bodyOf } from '../../api/client';
 import { isListable, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
+import { fetchOffered } from '../../api/offered';
 import { setTitle } from '../../app/brand';
+import { listRights } from '../../app/list-rights';
 import type { PageProps } from '../../app/page-props';
-import { may, type Right, useRights } from '../../app/rights';
+import { may, useRights } from '../../app/rights';
 import { loadTexts } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
 import { Skeleton } from '../../ui/state';
@@ -35,13 +36,8 @@ function ObjectCalledNs(props: { kind: Kind; kinds: readonly Kind[]; tab: string
   return <Loaded load={load}>{({ ObjectPage }) => <ObjectPage {...props} name="ns" />}</Loaded>;
 }
 
-const rightsOf = ({ group, resource }: Kind, namespace: string | undefined): ListRights => {
-  const right = (verb: string): Right => ({ verb, group, resource, ...(namespace !== undefined && { namespace }) });
-  return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };
-};
-
 function List({ kind, kinds, namespace }: ListProps & { kinds: readonly Kind[] }) {
-  const rights = rightsOf(kind, namespace);
+  const rights = listRights(kind, namespace);
   useRights(Object.values(rights));
   useEffect(() => {
     setTitle(kind.title);
@@ -55,7 +51,7 @@ function List({ kind, kinds, namespace }: ListProps & { kinds: readonly Kind[] }
 
 /** By the list of the service where it has one: of all namespaces that the caller may see, too. Otherwise by the API server. */
 function ListOf({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
-  const offered = useLoad('offered', (signal) => bodyOf(api.GET('/api/v2/resources', { signal })));
+  const offered = useLoad('offered', fetchOffered);
   const found = offered.data.value?.items.find(
     ({ group, version, resource }) => group === kind.group && version === kind.version && resource === kind.resource,
   );

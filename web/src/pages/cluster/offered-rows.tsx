@@ -6,6 +6,7 @@ import { type Kind, pageOf } from '../../api/kinds';
 import { follow } from '../../api/live';
 import { useLoad } from '../../api/load';
 import { keyOf } from '../../api/objects';
+import { offeredPath } from '../../api/offered';
 import type { paths } from '../../api/schema';
 import { type LiveWindows, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
@@ -48,7 +49,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
   const is = state === undefined ? '' : (query.value.get('is') ?? '');
   const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];
   const asked = { ...(search && { search: search.slice(0, 128) }), ...(labelSelector && { labelSelector }) };
-  const at = pathOf(kind, namespace);
+  const at = offeredPath(kind, namespace);
   // Who may not list it in the cluster sees those namespaces in which they may, and follows them in the same way.
   const isOfSome = kind.isNamespaced && namespace === undefined && may(rights.list) === false;
   const somewhere = useNamespaces(isOfSome ? kind : undefined, 'watch').data.value;
@@ -133,10 +134,6 @@ function usageRows(list: LiveWindows<Row>['list'], total: number, usages: Usages
   return rows.length < total ? undefined : { sort, rows: sortedByUsage(rows, usages, sort) };
 }
 
-/** Of the service, below the base path. */
-const pathOf = ({ group, version, resource }: Kind, namespace: string | undefined) =>
-  `api/v2/resources/${group || 'core'}/${version}/${resource}${namespace === undefined ? '' : `/namespaces/${namespace}`}`;
-
 type Asked = NonNullable<paths['/api/v2/resources/{group}/{version}/{resource}']['get']['parameters']['query']>;
 
 async function ask<T>({ group, version, resource }: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
@@ -211,7 +208,7 @@ interface StatesProps extends ListProps {
 
 /** How many are in which state, of all that may be seen. */
 function States({ kind, namespace, state, is, asked, windows: { list, waiting } }: StatesProps) {
-  const load = useLoad(`${pathOf(kind, namespace)}/summary?${JSON.stringify(asked)}`, (signal) =>
+  const load = useLoad(`${offeredPath(kind, namespace)}/summary?${JSON.stringify(asked)}`, (signal) =>
     ask<Schemas['ResourceSummary']>(kind, namespace, { ...asked, summary: state }, signal),
   );
   useEffect(() => {

@@ -2,14 +2,23 @@
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
-import { asTable, getJson, keyOf, type Metadata, type ServerTable, type TableColumn, type TableRow, tableAccept } from '../../api/objects';
+import {
+  asTable,
+  getJson,
+  keyOf,
+  type Metadata,
+  pageSize,
+  type ServerTable,
+  type TableColumn,
+  type TableRow,
+  tableAccept,
+} from '../../api/objects';
 import { asProblem, isAbort, Problem } from '../../api/problem';
 import { type WatchEvent, watchObjects } from '../../api/watch-objects';
 import { t } from '../../text/text';
 import type { Sort } from '../../ui/table';
 import { orderOf } from './order';
 
-const pageSize = 500;
 /** Changes are shown together: each draws the list anew. */
 const pauseMs = 50;
 

@@ -2,7 +2,8 @@ import { apiPath, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
 import { usePoll } from '../../api/poll';
-import { may, type Right, useRights } from '../../app/rights';
+import { usageRight } from '../../app/list-rights';
+import { may, useRights } from '../../app/rights';
 import { t } from '../../text/text';
 import { sortIn } from '../../ui/sort';
 import type { Column, Sort } from '../../ui/table';
@@ -25,16 +26,10 @@ export type Usages = ReadonlyMap<string, Usage>;
 
 /** Reads usage by one list, again and again. Undefined where the cluster has no metrics, or the caller may not list them. */
 export function useUsages({ kinds, of, namespace, name, labelSelector = '' }: UsageQuery): Usages | undefined {
-  const kind = of.group === '' ? kinds.find(({ group, resource }) => group === 'metrics.k8s.io' && resource === of.resource) : undefined;
-  const right: Right = {
-    verb: 'list',
-    group: 'metrics.k8s.io',
-    resource: of.resource,
-    ...(namespace && { namespace }),
-    ...(name && { name }),
-  };
-  useRights(kind ? [right] : []);
-  const path = kind && may(right) === true ? apiPath(kind, { namespace }) : undefined;
+  const kind = kinds.find(({ group, resource }) => group === 'metrics.k8s.io' && resource === of.resource);
+  const right = usageRight(of, namespace, name);
+  useRights(kind && right ? [right] : []);
+  const path = kind && right && may(right) === true ? apiPath(kind, { namespace }) : undefined;
   const query = new URLSearchParams({ ...(labelSelector && { labelSelector }), ...(name && { fieldSelector: `metadata.name=${name}` }) });
   const load = useLoad(path && `usage/${path}?${query}`, async (signal) =>
     usagesOf((await getJson<{ items?: readonly Metrics[] | null }>(`${path}?${query}`, signal)).items ?? []),

@@ -1,0 +1,17 @@
+/** What a list of a kind asks about its user: the page, and the requests that are sent ahead of it. */
+import type { Kind } from '../api/kinds';
+import type { Right } from './rights';
+
+type KindName = Pick<Kind, 'group' | 'resource'>;
+
+/** The namespace is that of the address, also for a kind without any. */
+export function listRights({ group, resource }: KindName, namespace: string | undefined) {
+  const right = (verb: string): Right => ({ verb, group, resource, ...(namespace !== undefined && { namespace }) });
+  return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };
+}
+
+/** Undefined for a kind that no metrics server measures. */
+export function usageRight({ group, resource }: KindName, namespace?: string, name?: string): Right | undefined {
+  if (group !== '' || (resource !== 'pods' && resource !== 'nodes')) return undefined;
+  return { verb: 'list', group: 'metrics.k8s.io', resource, ...(namespace && { namespace }), ...(name && { name }) };
+}

@@ -1,0 +1,79 @@
+/** Requests what a page shows while its script still loads: the address alone names it. */
+import { askAhead, base } from '../api/client';
+import { apiPath, fetchKinds, forgetKinds, type Kind } from '../api/kinds';
+import { pageSize, tableAccept } from '../api/objects';
+import { fetchOffered, offeredPath, wasOffered } from '../api/offered';
+import { windowSize } from '../api/windows';
+import { listRights, usageRight } from '../app/list-rights';
+import { askRightsAhead, may } from '../app/rights';
+import { pathOf } from '../app/router';
+import { loadPage, routeOf } from './pages';
+
+type KindPlace = Pick<Kind, 'group' | 'version' | 'resource'>;
+
+const isRefused = (place: KindPlace, namespace: string | undefined): boolean => may(listRights(place, namespace).list) === false;
+
+function askList(place: KindPlace, namespace: string | undefined, query: URLSearchParams): void {
+  const usage = usageRight(place, namespace);
+  askRightsAhead([...Object.values(listRights(place, namespace)), ...(usage ? [usage] : [])]);
+  askAhead('api/v2/resources');
+  const labelSelector = query.get('selector') ?? '';
+  const selected = { ...(labelSelector && { labelSelector }) };
+  const isOffered = wasOffered(place);
+  if (isOffered === undefined || (isRefused(place, namespace) && !(isOffered && namespace === undefined))) return;
+  if (!isOffered) askAhead(`${apiPath(place, { namespace })}?${new URLSearchParams({ ...selected, limit: `${pageSize}` })}`, tableAccept);
+  // The columns by which it can be filtered and sorted are not known here.
+  else if (!query.has('sort') && !query.has('is')) {
+    const search = (query.get('q') ?? '').slice(0, 128);
+    const window = { ...selected, ...(search && { search }), sortBy: 'a,name', page: '1', limit: `${windowSize}` };
+    askAhead(`${offeredPath(place, namespace)}?${new URLSearchParams(window)}`);
+  }
+}
+
+/** The page that was requested last. Tabs of an object are one page. */
+let last: string | undefined;
+
+/** Begins to load a page and what it shows. */
+export function lookAhead(path: string, query: URLSearchParams): void {
+  const found = routeOf(path);
+  if (found === undefined) return;
+  void loadPage(found.route).catch(() => undefined);
+  const { tab: _, ...params } = found.params;
+  const page = JSON.stringify([found.route.pattern, params]);
+  if (page === last) return;
+  // Kinds that came since are found on the next page.
+  if (last !== undefined) forgetKinds();
+  last = page;
+  const { group = '', version = '', resource = '', namespace, name } = params;
+  if (!path.startsWith('/r/')) return;
+  void fetchKinds().catch(() => undefined);
+  const place = { group: group === 'core' ? '' : group, version, resource };
+  if (name === undefined) askList(place, namespace, query);
+  else askAhead(apiPath(place, { namespace, name }));
+}
+
+function linkOf({ target }: Event): URL | undefined {
+  const link = target instanceof Element ? target.closest('a') : null;
+  const isOurs = link && !link.target && !link.hasAttribute('download') && !link.hasAttribute('data-outside');
+  return isOurs && link.href.startsWith(base.href) ? new URL(link.href) : undefined;
+}
+
+function loadLinked(event: Event): void {
+  const link = linkOf(event);
+  const found = link && routeOf(pathOf(link));
+  if (found === undefined) return;
+  void loadPage(found.route).catch(() => undefined);
+  const { group, version = '', resource = '' } = found.params;
+  if (group && wasOffered({ group, version, resource }) === undefined) void fetchOffered().catch(() => undefined);
+}
+
+/** A link that is pointed at loads its page; one that is pressed also what the page shows. */
+export function startAhead(): void {
+  document.addEventListener('pointerover', loadLinked);
+  document.addEventListener('focusin', loadLinked);
+  document.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = linkOf(event);
+    if (link) lookAhead(pathOf(link), link.searchParams);
+  });
+}
