@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { forSuite } from '../../support/for-suite.ts';
 import { press } from '../../tools/browser/demo.ts';
+import { answersAbout } from '../../tools/browser/kind-pages.ts';
 import { startClusterConsole } from './support.ts';
 
 interface Read {
@@ -35,6 +36,22 @@ describe('an object of the cluster on the console', () => {
     await page.getByText('tier: front').waitFor();
     await page.goto(`${suite.url}/r/core/v1/pods/ns/shop/web-2/events`);
     await page.getByText('0/1 nodes are available').waitFor();
+  });
+
+  it('reads an object once, and shows what its watch reports', async () => {
+    const merging = { 'content-type': 'application/merge-patch+json' };
+    const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop');
+    const seen = answersAbout(page, 'api/v1/namespaces/shop/configmaps/settings');
+    await page.getByRole('link', { name: 'settings' }).click();
+    await page.getByText('calm', { exact: true }).waitFor();
+    for (const theme of ['loud', 'calm']) {
+      await suite.login.admin.call('PATCH', settings, { data: { theme } }, merging);
+      await page.getByText(theme, { exact: true }).waitFor();
+    }
+    seen.end();
+
+    expect(seen.reads).to.deep.equal([200]);
+    expect(seen.watches).to.deep.equal([[200, null]]);
   });
 
   it('shows YAML without managed fields until they are asked for, and a Secret without its values', async () => {

@@ -1,9 +1,8 @@
 /** Requests of the page of an object: one reads it, its watch reports the rest. */
 import { expect } from 'chai';
-import type { Page, Response } from 'playwright-core';
 import { Visitor } from './chromium.ts';
 import { loggedIn } from './demo.ts';
-import { create, merge, remove } from './kind-pages.ts';
+import { answersAbout, create, merge, remove } from './kind-pages.ts';
 
 const namespace = 'shop';
 const maps = `api/v1/namespaces/${namespace}/configmaps`;
@@ -12,20 +11,6 @@ const aConfigMap = (name: string, colour: string) => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
   data: { colour },
 });
-
-/** Statuses of the answers about one object: of reads, and of watches with the version that they begin with. */
-function answersAbout(page: Page, path: string) {
-  const name = path.split('/').at(-1) ?? '';
-  const [reads, watches]: [number[], [number, string | null][]] = [[], []];
-  const note = (response: Response) => {
-    const { pathname, searchParams } = new URL(response.url());
-    if (pathname.endsWith(`/api/kubernetes/${path}`) && response.request().method() === 'GET') reads.push(response.status());
-    if (searchParams.get('fieldSelector') === `metadata.name=${name}` && searchParams.has('watch'))
-      watches.push([response.status(), searchParams.get('resourceVersion')]);
-  };
-  page.on('response', note);
-  return { reads, watches, end: () => page.off('response', note) };
-}
 
 describe('the page of an object', () => {
   const { browser, demo, visitor, page } = loggedIn('admin', '/');

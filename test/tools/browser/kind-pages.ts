@@ -1,7 +1,7 @@
 /** Pages of objects of the demo: made, measured, and looked at. */
 import { mkdir } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { barriers } from './axe.ts';
 import type { Demo } from './demo.ts';
 
@@ -22,6 +22,20 @@ export const merge = (demo: Demo, path: string, body: object) =>
 
 /** Deletes an object of the demo as its administrator. */
 export const remove = (demo: Demo, path: string) => send(demo, path, { method: 'DELETE', type: 'application/json', body: {} });
+
+/** Statuses of the answers about one object: of reads, and of watches with the version that they begin with. */
+export function answersAbout(page: Page, path: string) {
+  const name = path.split('/').at(-1) ?? '';
+  const [reads, watches]: [number[], [number, string | null][]] = [[], []];
+  const note = (response: Response) => {
+    const { pathname, searchParams } = new URL(response.url());
+    if (pathname.endsWith(`/api/kubernetes/${path}`) && response.request().method() === 'GET') reads.push(response.status());
+    if (searchParams.get('fieldSelector') === `metadata.name=${name}` && searchParams.has('watch'))
+      watches.push([response.status(), searchParams.get('resourceVersion')]);
+  };
+  page.on('response', note);
+  return { reads, watches, end: () => page.off('response', note) };
+}
 
 /** Elements wider than their parent, at widths from a phone to a small desktop. */
 export async function tooWide(page: Page): Promise<unknown[]> {
