@@ -3,7 +3,7 @@ import { configSchema } from './schema.ts';
 import { shapeOf, writtenDefault } from './schema-tree.ts';
 
 const typeNames: Record<string, string> = {
-  boolean: 'true or false',
+  boolean: 'boolean',
   number: 'number',
   array: 'list',
   record: 'map',
