@@ -10,6 +10,7 @@ import { whoseSession } from './record.ts';
 import type { LocalRenewal } from './refresh-local.ts';
 import { type GivenTokens, type RenewPayload, sessionPayload } from './renew-payload.ts';
 import type { SessionRenewal } from './renewal.ts';
+import { auditFailedRefresh } from './token-renewer.ts';
 
 interface Renewals {
   renewal: SessionRenewal;
@@ -44,8 +45,7 @@ async function auditedProof(context: SessionContext, ctx: Context, given: GivenP
   try {
     return await proofOf(context, ctx, given);
   } catch (error) {
-    const code = error instanceof StatusError ? error.status.code : undefined;
-    if (code === 401) context.audit.record({ ...auditOrigin(ctx), audit: 'RefreshFailed', outcome: 'failure', code });
+    if (error instanceof StatusError && error.status.code === 401) auditFailedRefresh(context, auditOrigin(ctx), error);
     throw error;
   }
 }
@@ -71,10 +71,11 @@ async function refreshSession(
 }
 
 /** Never returns. */
-async function end({ sessions, issuers, audit }: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
+async function end(context: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
+  const { sessions, issuers } = context;
   const { row, secrets } = session;
   await sessions.end(session, stateOf(ctx).signal);
   await issuers.discard(secrets.login, secrets.tokens.refreshToken);
-  audit.record({ ...auditOrigin(ctx), ...whoseSession(row), audit: 'RefreshFailed', outcome: 'failure', code: error.status.code });
+  auditFailedRefresh(context, { ...auditOrigin(ctx), ...whoseSession(row) }, error);
   throw error;
 }

@@ -1,31 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
+import { serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { issuerTimeoutMs } from '../issuer/fetch.ts';
-import { FatalRefresh, type TokenSet } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
-import { newSecret } from './cookie.ts';
-import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './record.ts';
-import { renewedTokensRefusal } from './renewed-tokens.ts';
+import type { Renewal } from './record.ts';
+import { renewalAnnotated, SessionCarrier } from './session-carrier.ts';
+import { renewTokens } from './token-renewer.ts';
 
-/** So long the others leave a session to the replica that renews it; by then it has an answer, or it is no more. */
+/** Time that other replicas wait for the replica that holds the claim. */
 const claimMs = 15_000;
-/** For one write, with all that is tried again. */
-const writeMs = 10_000;
-/** No replica asks again for so long after the issuer could not be reached. */
+/** Time in which no replica asks again after the issuer could not be reached. */
 const failureMs = 3_000;
-/** So long what the issuer gave is tried to be written: the old refresh token may be worth nothing any more. */
-const saveMs = 60_000;
-const savePauseMs = 500;
 const waitMs = 25_000;
 
 /**
- * Renews the tokens of sessions, one exchange at a time for each, however many replicas are asked by however many requests: the one that
- * writes its name into the Session first (compare-and-swap) goes to the issuer, all others wait for what comes of it.
+ * Renews the tokens of sessions. Concurrent requests, also on other replicas, share one exchange: the replica that writes its claim into the
+ * Session first (compare-and-swap) asks the issuer, all others wait for the result.
  */
 export class SessionRenewal {
   readonly #context: SessionContext;
@@ -36,18 +28,18 @@ export class SessionRenewal {
     this.#context = context;
   }
 
-  /** What has begun is brought to its end: tokens that the issuer has given must not be lost. */
+  /** Waits for the exchanges in flight: tokens that the issuer has given must not be lost. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the service stops'));
     await Promise.allSettled(this.#running.values());
   }
 
   /**
-   * The session with tokens newer than those given. Goes on when the one who asked goes away.
+   * Returns the session with newer tokens than the given ones. Continues when the caller disconnects.
    *
    * @param origin of the request that asks for new tokens, which then gets a new handle too. A renewal without a request keeps the
    *   handle: the page would not hear of another, and could then not even log out.
-   * @throws StatusError 401 if it is over; 503 if the issuer or the API server was not reached, and everything is as it was
+   * @throws StatusError 401 if the session has ended; 503 if the issuer or the API server cannot be reached, which changes nothing
    */
   async renew(session: Session, signal: AbortSignal, origin?: AuditOrigin): Promise<Session> {
     signal.throwIfAborted();
@@ -75,7 +67,7 @@ export class SessionRenewal {
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(waitMs)]);
     while (!signal.aborted) {
       const current = await sessions.current(name);
-      if (current === undefined) throw sessionEnded();
+      if (current?.verified === undefined) throw sessionEnded();
       // What is sealed changes by a renewal alone.
       if (current.row.sealed !== session.row.sealed) return current;
       const { renewal } = current.row;
@@ -85,106 +77,19 @@ export class SessionRenewal {
         continue;
       }
       const id = randomUUID();
-      const claimed = await store.patch(current.row, annotated(id), signal);
+      const claimed = await store.patch(current.row, renewalAnnotated(id), signal);
       if (claimed === 'gone') throw sessionEnded();
-      if (claimed !== 'conflict')
-        return this.#audited(claimed, origin, this.#exchange({ ...current, row: claimed }, id, origin !== undefined));
+      if (claimed !== 'conflict') {
+        const claim = { id, issuer: current.verified.issuer, takesNewHandle: origin !== undefined, stopping: this.#stopping.signal };
+        return renewTokens(this.#context, new SessionCarrier(this.#context, { ...current, row: claimed }, claim), origin);
+      }
       // Another replica was faster, or this replica does not know the latest yet.
       await store.read(name, signal);
     }
     throw serviceUnavailable('identity provider', { cause: new Error('another replica did not renew in time') });
   }
 
-  async #audited(row: SessionRow, origin: AuditOrigin | undefined, exchange: Promise<Session>): Promise<Session> {
-    const who = { ...origin, ...whoseSession(row) };
-    try {
-      const session = await exchange;
-      this.#context.audit.record({ ...who, audit: 'TokenRefreshed', outcome: 'success' });
-      return session;
-    } catch (error) {
-      const { code, reason } = error instanceof StatusError ? error.status : {};
-      this.#context.audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
-      throw error;
-    }
-  }
-
   #holds({ hasFailed, seenAt }: Renewal): boolean {
     return this.#context.clock() - seenAt < (hasFailed ? failureMs : claimMs);
   }
-
-  async #exchange(session: Session, id: string, takesNewHandle: boolean): Promise<Session> {
-    const { issuers, accountState, now, sessions } = this.#context;
-    const { row, secrets, verified } = session;
-    if (verified === undefined) throw sessionEnded();
-    const deadline = AbortSignal.timeout(issuerTimeoutMs);
-    let tokens: TokenSet;
-    try {
-      tokens = await abortable(verified.issuer.tokens.refresh(secrets.tokens, deadline), deadline);
-    } catch (error) {
-      if (error instanceof FatalRefresh) return this.#end({ row, secrets }, error.refreshToken, sessionEnded(error));
-      await this.#giveUp(row, id);
-      throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
-    }
-    const refused =
-      accountState.refusalOfSession(session) ??
-      (await renewedTokensRefusal(this.#context, { login: secrets.login, issuer: verified.issuer }, tokens, deadline));
-    if (refused !== undefined) return this.#end({ row, secrets }, tokens.refreshToken, refused);
-    const renewed = {
-      ...secrets,
-      tokens,
-      ...(takesNewHandle && { handle: newSecret(), previous: { handle: secrets.handle, replacedAt: now().getTime() } }),
-    };
-    const saved = await this.#save(row, id, sessions.seal(row.name, renewed));
-    if (saved !== undefined) return saved;
-    await issuers.discard(secrets.login, tokens.refreshToken);
-    throw sessionEnded();
-  }
-
-  /** Undefined if the session is gone, or another user's by now. @throws StatusError 503 */
-  async #save(row: SessionRow, id: string, sealed: string): Promise<Session | undefined> {
-    const { sessions, store, clock, log } = this.#context;
-    const until = clock() + saveMs;
-    for (;;) {
-      try {
-        const saved = (await this.#write(row, id, { ...annotated(null), spec: { sealed } })) ?? store.get(row.name);
-        // An attempt whose answer was lost has done it.
-        return saved?.sealed === sealed ? await sessions.open(saved) : undefined;
-      } catch (error) {
-        log.warn({ err: error }, 'renewed tokens of a session could not be kept yet');
-        if (clock() > until || this.#stopping.signal.aborted) throw error;
-        await sleep(savePauseMs);
-      }
-    }
-  }
-
-  /** Changes a session for as long as it is claimed by that id, whatever else changes in it. Undefined if it is not. */
-  async #write(claimed: SessionRow, id: string, change: Record<string, unknown>): Promise<SessionRow | undefined> {
-    const { store } = this.#context;
-    const signal = AbortSignal.timeout(writeMs);
-    for (let row: SessionRow | undefined = claimed; row?.renewal?.id === id; row = await store.read(claimed.name, signal)) {
-      const written = await store.patch(row, change, signal);
-      if (written === 'gone') return undefined;
-      if (written !== 'conflict') return written;
-    }
-    return undefined;
-  }
-
-  /** Never returns. */
-  async #end({ row, secrets }: Pick<Session, 'row' | 'secrets'>, refreshToken: string | undefined, error: Error): Promise<never> {
-    const { store, issuers, log } = this.#context;
-    await store.remove(row, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
-      log.error({ err: failure }, 'a session that is over could not be deleted');
-    });
-    await issuers.discard(secrets.login, refreshToken);
-    throw error;
-  }
-
-  /** Tells the other replicas not to try at once what has just failed. */
-  async #giveUp(row: SessionRow, id: string): Promise<void> {
-    await this.#write(row, id, annotated(failedRenewal(id))).catch((error: unknown) => {
-      this.#context.log.warn({ err: error }, 'a renewal that failed could not be given back');
-    });
-  }
 }
-
-const annotated = (value: string | null) => ({ metadata: { annotations: { [renewalAnnotation]: value } } });

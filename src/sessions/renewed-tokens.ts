@@ -7,10 +7,10 @@ import { sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
 
-/** What a renewal brought, as far as it tells whose it is. */
-interface Renewed {
-  claims?: VerifiedClaims | undefined;
-  bearer?: string | undefined;
+/** The parts of renewed tokens that name a user. */
+export interface Renewed {
+  readonly claims?: VerifiedClaims | undefined;
+  readonly bearer?: string | undefined;
 }
 
 type RenewalContext = Pick<SessionContext, 'accountState' | 'identify'>;

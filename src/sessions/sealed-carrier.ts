@@ -1,0 +1,88 @@
+import { type StatusError, unauthorized } from '../api/status.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';
+import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
+import { whoseLogin } from './account-state.ts';
+import type { SessionContext } from './context.ts';
+import type { LoginFacts } from './login-facts.ts';
+import type { SealedLogin } from './refresh-seal.ts';
+import { localPayload, type RenewPayload } from './renew-payload.ts';
+import type { TokenCarrier } from './token-renewer.ts';
+
+const writeMs = 5_000;
+
+/** A seal as the carrier of the tokens of a client that stores them. */
+export class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
+  readonly login: LoginFacts;
+  readonly issuer: Issuer;
+  readonly refreshToken: string | undefined;
+  readonly auditSubject: ReturnType<typeof whoseLogin>;
+  readonly #context: SessionContext;
+  readonly #sealed: SealedLogin;
+
+  constructor(context: SessionContext, sealed: SealedLogin) {
+    this.#context = context;
+    this.#sealed = sealed;
+    this.login = sealed.login;
+    this.issuer = sealed.issuer;
+    this.refreshToken = sealed.refreshToken;
+    this.auditSubject = whoseLogin(sealed.login);
+  }
+
+  async ready(deadline: AbortSignal): Promise<void> {
+    const { accountState, revokedTokens } = this.#context;
+    const { id, at, expiresAt } = this.login;
+    await accountState.whenCaughtUp({ ...this.login, createdAt: at * 1000 }, deadline);
+    // Neither can come back, so nothing needs to be written.
+    if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerCounts(revoked);
+  }
+
+  refusal(): StatusError | undefined {
+    return this.#context.accountState.refusalOfLogin(this.login, this.issuer);
+  }
+
+  async exchange(deadline: AbortSignal): Promise<RenewedTokens> {
+    const { iss, sub } = this.login;
+    if (this.refreshToken === undefined) throw notRenewable();
+    return this.issuer.tokens.renew(this.refreshToken, { iss, sub, learnt: this.#sealed.learnt ?? {} }, deadline);
+  }
+
+  refused(cause: FatalRefresh): StatusError {
+    const refused = unauthorized({ tokenGiven: true });
+    refused.cause = cause;
+    return refused;
+  }
+
+  async keep(tokens: RenewedTokens): Promise<RenewPayload> {
+    const { bearers } = this.#sealed;
+    const bearerExpiresAt = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
+    if (bearerExpiresAt <= this.#seconds()) throw nothingUsable();
+    const handedOut = this.issuer.bearers.handOut({ ...tokens, bearerExpiresAt });
+    return localPayload(handedOut, await this.#context.seals.write(this.#sealed, handedOut, bearers));
+  }
+
+  /** Ends all seals of the login: the next request with one of them asks the issuer nothing. */
+  async end(): Promise<void> {
+    const { revokedTokens, log } = this.#context;
+    const ended = { ...this.login, expiresAt: new Date(this.login.expiresAt * 1000) };
+    await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
+      log.warn({ err: failure }, 'the end of a login could not be recorded');
+    });
+  }
+
+  /** No other replica waits for a seal. */
+  async release(): Promise<void> {}
+
+  #seconds(): number {
+    return this.#context.now().getTime() / 1000;
+  }
+}
+
+const notRenewable = (): StatusError =>
+  unauthorized({ tokenGiven: true, message: 'the identity provider gave nothing to renew these tokens with: log in again' });
+
+const nothingUsable = (): StatusError =>
+  unauthorized({
+    tokenGiven: true,
+    message: 'the identity provider gave no token that counts here: log in again, with token_storage=cookie if that is offered',
+  });

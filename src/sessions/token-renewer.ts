@@ -1,0 +1,117 @@
+import { StatusError, serviceUnavailable } from '../api/status.ts';
+import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
+import { issuerTimeoutMs } from '../issuer/fetch.ts';
+import type { Issuer } from '../issuer/issuer.ts';
+import { FatalRefresh } from '../issuer/types.ts';
+import { abortable } from '../kubernetes/abortable.ts';
+import { sessionEnded } from './account-state.ts';
+import type { SessionContext } from './context.ts';
+import type { LoginFacts } from './login-facts.ts';
+import { type Renewed, renewedTokensRefusal } from './renewed-tokens.ts';
+
+/** Tokens of an exchange. */
+interface Exchanged extends Renewed {
+  readonly refreshToken?: string;
+}
+
+type RefreshSubject = Partial<AuditOrigin> & Pick<AuditEvent, 'actor' | 'target'>;
+
+/** Holds the tokens of a login: the Session object of a browser, or the seal of a client that stores its tokens. */
+export interface TokenCarrier<T extends Exchanged, R> {
+  readonly login: LoginFacts;
+  readonly issuer: Issuer;
+  readonly refreshToken: string | undefined;
+  readonly auditSubject: Pick<AuditEvent, 'actor' | 'target'>;
+  /** Waits until the login can be checked. @throws StatusError 401 if it has ended for good, 503 */
+  ready(deadline: AbortSignal): Promise<void>;
+  /** Returns the 401 to throw if the login is no longer valid. */
+  refusal(): StatusError | undefined;
+  /** @throws FatalRefresh if the issuer refuses; StatusError 401 without a refresh token, 503 */
+  exchange(deadline: AbortSignal): Promise<T>;
+  /** Returns the 401 to throw after the issuer has refused. */
+  refused(cause: FatalRefresh): StatusError;
+  /**
+   * Stores renewed tokens.
+   *
+   * @returns undefined if the login has ended or another replica has taken over
+   * @throws StatusError 401 if the tokens cannot be used, which ends the login; 503
+   */
+  keep(tokens: T): Promise<R | undefined>;
+  /** Ends the login in the cluster. Never throws. */
+  end(): Promise<void>;
+  /** Gives a renewal back that has failed for the moment. Never throws. */
+  release(): Promise<void>;
+}
+
+/**
+ * Renews the tokens of a login: check, exchange, check again, keep. Continues when the caller disconnects, because the issuer may accept the
+ * old refresh token only once. Recorded once in the audit log.
+ *
+ * @throws StatusError 401 if the login is no longer valid, 503 if the issuer or the API server cannot be reached
+ */
+export async function renewTokens<T extends Exchanged, R>(
+  context: SessionContext,
+  carrier: TokenCarrier<T, R>,
+  origin: AuditOrigin | undefined,
+): Promise<R> {
+  const who = { ...origin, ...carrier.auditSubject };
+  try {
+    const kept = await exchanged(context, carrier);
+    context.audit.record({ ...who, audit: 'TokenRefreshed', outcome: 'success' });
+    return kept;
+  } catch (error) {
+    auditFailedRefresh(context, who, error);
+    throw error;
+  }
+}
+
+/** Records a refresh that failed. @param who as far as the request shows it */
+export function auditFailedRefresh({ audit }: SessionContext, who: RefreshSubject, error: unknown): void {
+  const { code, reason } = error instanceof StatusError ? error.status : {};
+  audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
+}
+
+async function exchanged<T extends Exchanged, R>(context: SessionContext, carrier: TokenCarrier<T, R>): Promise<R> {
+  const { login, issuer } = carrier;
+  const deadline = AbortSignal.timeout(issuerTimeoutMs);
+  await carrier.ready(deadline);
+  const refusal = carrier.refusal();
+  if (refusal !== undefined) return end(carrier, carrier.refreshToken, refusal);
+  const tokens = await exchange(carrier, deadline);
+  const late = carrier.refusal() ?? (await renewedTokensRefusal(context, { login, issuer }, tokens, deadline));
+  if (late !== undefined) return end(carrier, tokens.refreshToken, late);
+  const kept = await keep(carrier, tokens);
+  if (kept !== undefined) return kept;
+  if (tokens.refreshToken !== undefined) await issuer.discard(tokens.refreshToken);
+  throw sessionEnded();
+}
+
+async function exchange<T extends Exchanged, R>(carrier: TokenCarrier<T, R>, deadline: AbortSignal): Promise<T> {
+  try {
+    return await abortable(carrier.exchange(deadline), deadline);
+  } catch (error) {
+    if (error instanceof FatalRefresh) return end(carrier, error.refreshToken, carrier.refused(error));
+    await carrier.release();
+    throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
+  }
+}
+
+async function keep<T extends Exchanged, R>(carrier: TokenCarrier<T, R>, tokens: T): Promise<R | undefined> {
+  try {
+    return await carrier.keep(tokens);
+  } catch (error) {
+    if (error instanceof StatusError && error.status.code === 401) return end(carrier, tokens.refreshToken, error);
+    throw error;
+  }
+}
+
+/** Ends the login first: whether the issuer can be reached changes nothing about that. */
+async function end<T extends Exchanged, R>(
+  carrier: TokenCarrier<T, R>,
+  refreshToken: string | undefined,
+  error: StatusError,
+): Promise<never> {
+  await carrier.end();
+  if (refreshToken !== undefined) await carrier.issuer.discard(refreshToken);
+  throw error;
+}
