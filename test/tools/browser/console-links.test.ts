@@ -72,10 +72,7 @@ describe('the one-time links in the console', () => {
     await page.reload();
     await choose(page, 'Make a one-time link');
 
-    expect(await dialog().getByLabel('Purpose').locator('option').allTextContents()).to.deep.equal([
-      'Forgotten password',
-      'Second factor',
-    ]);
+    expect(await dialog().getByLabel('Purpose').locator('option').allTextContents()).to.deep.equal(['Forgotten password', 'Second factor']);
     await dialog().getByRole('button', { name: 'Cancel' }).click();
   });
 
