@@ -157,6 +157,8 @@ describe('objects of the cluster in the console', () => {
           sent.push(request.postData() ?? '');
           return { status: 201, body: request.postData() ?? '' };
         },
+        // "Cancel" leads to the list.
+        'GET /namespaces/default/things': () => ({ body: tableOf(['Name'], []) }),
       },
     );
     await page.route('**/openapi/v3/apis/plain.example.com/v1', (route) => route.fulfill({ json: { components: { schemas: {} } } }));

@@ -46,13 +46,13 @@ describe('Lighthouse', () => {
         await look(page.url(), stranger, 12_000, ['robots-txt']);
       });
 
-      it('the list of users', () => look(`${demo.url}/users`, manager, 90_000));
+      it('the list of users', () => look(`${demo.url}/users`, manager, 50_000));
 
       it('one user’s page', async () => {
         const headers = { authorization: `Bearer ${demo.person('manager').token}` };
         const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=jane@example.com`, { headers })).json());
 
-        await look(`${demo.url}/users/${found.items[0]?.metadata.name}`, manager, 90_000);
+        await look(`${demo.url}/users/${found.items[0]?.metadata.name}`, manager, 40_000);
       });
     });
 });

@@ -1,6 +1,7 @@
 /** Kinds that `lists.resources` names, as far as this browser remembers them. */
 import { api, bodyOf, storageKey } from './client';
 import type { Kind } from './kinds';
+import { asProblem } from './problem';
 
 type KindPlace = Pick<Kind, 'group' | 'version' | 'resource'>;
 
@@ -9,9 +10,25 @@ const offeredKey = storageKey('offered-kinds');
 const idOf = ({ group, version, resource }: KindPlace): string => [group, version, resource].join('/');
 
 export async function fetchOffered(signal?: AbortSignal) {
-  const offered = await bodyOf(api.GET('/api/v2/resources', signal ? { signal } : {}));
-  localStorage.setItem(offeredKey, offered.items.map(idOf).join(' '));
-  return offered;
+  try {
+    const offered = await bodyOf(api.GET('/api/v2/resources', signal ? { signal } : {}));
+    localStorage.setItem(offeredKey, offered.items.map(idOf).join(' '));
+    return offered;
+  } catch (error) {
+    // A service without this operation lists no kind.
+    if (asProblem(error).status === 404) localStorage.setItem(offeredKey, '');
+    throw error;
+  }
+}
+
+let isRunning = false;
+
+/** Asks for what this browser does not know yet. */
+export async function learnOffered(): Promise<void> {
+  if (isRunning || localStorage.getItem(offeredKey) !== null) return;
+  isRunning = true;
+  await fetchOffered().catch(() => undefined);
+  isRunning = false;
 }
 
 /** Returns whether the service had a list of a kind when it was last asked; undefined if it never was. */

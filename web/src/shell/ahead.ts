@@ -2,7 +2,7 @@
 import { askAhead, base } from '../api/client';
 import { apiPath, fetchKinds, forgetKinds, type Kind } from '../api/kinds';
 import { pageSize, tableAccept } from '../api/objects';
-import { fetchOffered, offeredPath, wasOffered } from '../api/offered';
+import { learnOffered, offeredPath, wasOffered } from '../api/offered';
 import { windowSize } from '../api/windows';
 import { listRights, usageRight } from '../app/list-rights';
 import { askRightsAhead, may } from '../app/rights';
@@ -63,8 +63,7 @@ function loadLinked(event: Event): void {
   const found = link && routeOf(pathOf(link));
   if (found === undefined) return;
   void loadPage(found.route).catch(() => undefined);
-  const { group, version = '', resource = '' } = found.params;
-  if (group && wasOffered({ group, version, resource }) === undefined) void fetchOffered().catch(() => undefined);
+  if (found.params.resource !== undefined) void learnOffered();
 }
 
 /** A link that is pointed at loads its page; one that is pressed also what the page shows. */
