@@ -51,7 +51,7 @@ export function configurationReference(): string {
   );
   return `# Configuration
 
-Printed from the schema by \`npm run docs\`; a test fails when this page is out of date.
+\`npm run docs\` prints this page from the schema.
 
 Settings stand in one YAML file (\`atrium serve --config FILE\`, default \`/etc/atrium/config.yaml\`). An absent default
 file counts as empty. A process variable overrides a setting: \`ATRIUM_\`, then its path in upper case with \`__\` between,
