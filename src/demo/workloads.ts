@@ -285,7 +285,7 @@ export const demoWorkloads = (): KubernetesObject[] => [
   roleBinding('shop', 'view', 'viewer@example.com'),
 ];
 
-/** The certificate of the shop, which ends soon, with its authority. */
+/** Returns the certificate of the shop, which ends soon, with its authority. */
 export async function demoCertificate(now: Date): Promise<KubernetesObject> {
   const authority = await createAuthority(now, 'CN=Example Shop CA, O=Example');
   const names = ['shop.example.com', 'www.shop.example.com'];

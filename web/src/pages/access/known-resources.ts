@@ -9,7 +9,7 @@ interface Kinds {
 
 export interface Known {
   names: string[];
-  /** Discovery told all groups. */
+  /** False while discovery lacks a group. */
   isWhole: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface Review {
   status: ReviewStatus;
   /** Groups that the question counts. */
   groups: readonly string[];
-  /** Unset: the caller may not read the groups of the user, or the user is none of Atrium. */
+  /** False if the caller may not read the groups of the user, or Atrium has no such user. */
   isWhole: boolean;
 }
 
@@ -41,7 +41,7 @@ export const rightToAsk = (namespace: string): Right => rightsToAsk(namespace).f
 
 const authenticated = 'system:authenticated';
 
-/** A member of no user record has the groups that a token names, which the console does not know. */
+/** Groups of a user come from the user record: a token may name others, which the console does not know. */
 async function identityOf({ kind, name }: Subject): Promise<{ user?: string; groups: string[]; isWhole: boolean }> {
   if (kind === 'group') return { groups: [name], isWhole: true };
   if (kind === 'account') {

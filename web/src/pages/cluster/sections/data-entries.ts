@@ -24,7 +24,7 @@ function entriesIn(data: unknown, decode: (text: string) => Uint8Array<ArrayBuff
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
-/** Returns the text that a Secret holds in Base64; undefined for binary data and for what is no Base64. */
+/** Returns the text that a Secret holds in Base64; undefined for binary data and invalid Base64. */
 export function secretText(base64: string): string | undefined {
   try {
     return textOf(bytesOf(base64));

@@ -17,11 +17,14 @@ export interface TlsCertificate {
 
 /** A certificate takes about two kilobytes. Reading this much takes less than 20 ms. */
 const maxBytes = 16 * 1024;
+/** A chain has a few certificates. */
+const maxText = 128 * 1024;
 const pem = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;
 const begin = /-----BEGIN /g;
 
 /** Reads the first certificate of a chain. @returns undefined for a text with a part that is no certificate */
 export function tlsCertificate(text: string): TlsCertificate | undefined {
+  if (text.length > maxText) return undefined;
   const bodies = Array.from(text.matchAll(pem), ([, body = '']) => body);
   const [first = ''] = bodies;
   if (first === '' || first.length > maxBytes || bodies.length !== [...text.matchAll(begin)].length) return undefined;
