@@ -31,7 +31,10 @@ describe('the pictures of the console', () => {
 
   it('show the pods of all namespaces, and one that is broken', async () => {
     await open('/r/core/v1/pods', 'ImagePullBackOff');
-    await page.getByText('OOMKilled').or(page.getByText('CrashLoopBackOff')).first().waitFor();
+    await page
+      .getByRole('row', { name: /CrashLoopBackOff|OOMKilled/ })
+      .first()
+      .waitFor();
     await sized(600);
     await picture(page, 'pods', 'png');
     await sized(800);
@@ -78,8 +81,12 @@ describe('the pictures of the console', () => {
   it('show the search, and the editor with its help', async () => {
     await open('/r/core/v1/nodes', 'node-1');
     await page.keyboard.press('Control+k');
-    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('jane');
-    await page.getByRole('dialog', { name: 'Go to' }).getByRole('option', { name: /^Jane/ }).first().waitFor();
+    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('storefront');
+    await page
+      .getByRole('dialog', { name: 'Go to' })
+      .getByRole('option', { name: /^storefront/ })
+      .first()
+      .waitFor();
     await picture(page, 'search', 'png');
     await page.keyboard.press('Escape');
     await page.goto(`${demo.url}/new/apps/v1/deployments/ns/shop`);
