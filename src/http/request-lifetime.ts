@@ -15,6 +15,7 @@ export class RequestLifetime {
   /** Most answers await no call, and need no controller. */
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
+  readonly #onClose: (() => void)[] = [];
   /** Called once with the reason, when the request is called off. */
   onAbort: (reason: unknown) => void = () => undefined;
   kind: Kind;
@@ -29,6 +30,7 @@ export class RequestLifetime {
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
     this.#timer = this.#startTimer();
+    ctx.res.once('close', () => this.#close());
   }
 
   get signal(): AbortSignal {
@@ -80,8 +82,14 @@ export class RequestLifetime {
     res.end();
   }
 
+  /** Calls back once the response is closed. One listener serves all middlewares: Node.js warns of eleven. */
+  onClose(callback: () => void): void {
+    this.#onClose.push(callback);
+  }
+
   /** Stops all work for the request: the answer is out, or the caller is gone. */
-  end(): void {
+  #close(): void {
+    for (const callback of this.#onClose) callback();
     clearTimeout(this.#timer);
     if (this.#ctx.res.writableFinished) return;
     this.isAbandoned = this.#end === undefined;

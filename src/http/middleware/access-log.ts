@@ -13,8 +13,8 @@ export function accessLog(log: Logger): Middleware {
   const line = log.child({}, { redact: [] });
   return (ctx, next) => {
     const { path } = ctx;
-    const { requestId, source, startedAt } = stateOf(ctx);
-    ctx.res.once('close', () => {
+    const { requestId, source, startedAt, lifetime } = stateOf(ctx);
+    lifetime.onClose(() => {
       const { operationId = 'none', userName, refusal } = stateOf(ctx);
       const entry = {
         requestId,

@@ -64,7 +64,7 @@ export class Admission implements RequestBounds {
     this.#move(lifetime, 'long');
     lifetime.becomeLong();
     this.#long.add(lifetime);
-    ctx.res.once('close', () => {
+    lifetime.onClose(() => {
       leave();
       this.#long.delete(lifetime);
     });
@@ -92,7 +92,7 @@ export class Admission implements RequestBounds {
         this.#move(lifetime, isUnread ? 'unread' : 'short');
       },
     });
-    ctx.res.once('close', () => {
+    lifetime.onClose(() => {
       endUnread();
       if (unfinished) this.#unfinished.remove(unfinished);
       this.#inFlight[lifetime.kind] -= 1;

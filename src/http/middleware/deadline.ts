@@ -8,7 +8,6 @@ import { stateOf } from '../request-state.ts';
  */
 export const deadline: Middleware = async (ctx, next) => {
   const { lifetime } = stateOf(ctx);
-  ctx.res.once('close', () => lifetime.end());
   await new Promise<void>((resolve, reject) => {
     lifetime.onAbort = reject;
     next().then(resolve, reject);

@@ -5,8 +5,9 @@ import { receivedCode, stateOf } from '../request-state.ts';
 /** Observes the duration of each request, by operation id and status code. */
 export function requestMetrics({ requests }: Metrics): Middleware {
   return (ctx, next) => {
-    ctx.res.once('close', () => {
-      const { operationId = 'none', startedAt } = stateOf(ctx);
+    const state = stateOf(ctx);
+    state.lifetime.onClose(() => {
+      const { operationId = 'none', startedAt } = state;
       requests.observe({ operation: operationId, code: receivedCode(ctx) }, (performance.now() - startedAt) / 1000);
     });
     return next();
