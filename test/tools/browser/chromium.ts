@@ -75,7 +75,9 @@ export class Visitor {
   constructor(context: BrowserContext) {
     this.#context = context;
     context.on('console', (message) => {
-      if (message.type() === 'error') this.complaints.push(`${message.text()} ${withoutQuery(message.location().url)}`);
+      const { url } = message.location();
+      if (message.type() !== 'error' || isRefusedList(message.text(), url)) return;
+      this.complaints.push(`${message.text()} ${withoutQuery(url)}`);
     });
     context.on('request', (request) => {
       const { hostname, protocol } = new URL(request.url());
@@ -103,5 +105,9 @@ export class Visitor {
 
   leave = (): Promise<void> => this.#context.close();
 }
+
+/** A page requests its list before it knows that the kind exists and that the user may list it. */
+const isRefusedList = (text: string, url: string): boolean =>
+  /status of 40[34] /.test(text) && /\/api\/(?:kubernetes|v2\/resources)\/.*[?&]limit=\d+$/.test(url);
 
 const withoutQuery = (address: string) => address.split('?', 1)[0] ?? '';

@@ -33,7 +33,7 @@ function askList(place: KindPlace, namespace: string | undefined, query: URLSear
 /** The page that was requested last. Tabs of an object are one page. */
 let last: string | undefined;
 
-/** Begins to load a page and what it shows. */
+/** Begins to load a page, and the list that it shows. */
 export function lookAhead(path: string, query: URLSearchParams): void {
   const found = routeOf(path);
   if (found === undefined) return;
@@ -49,7 +49,6 @@ export function lookAhead(path: string, query: URLSearchParams): void {
   void fetchKinds().catch(() => undefined);
   const place = { group: group === 'core' ? '' : group, version, resource };
   if (name === undefined) askList(place, namespace, query);
-  else askAhead(apiPath(place, { namespace, name }));
 }
 
 function linkOf({ target }: Event): URL | undefined {
@@ -66,7 +65,7 @@ function loadLinked(event: Event): void {
   if (found.params.resource !== undefined) void learnOffered();
 }
 
-/** A link that is pointed at loads its page; one that is pressed also what the page shows. */
+/** A link that is pointed at loads its page; one that is pressed also the list that the page shows. */
 export function startAhead(): void {
   document.addEventListener('pointerover', loadLinked);
   document.addEventListener('focusin', loadLinked);
