@@ -15,6 +15,8 @@ import { Issuers } from '../src/issuer/issuers.ts';
 import { VerifiedLogin } from '../src/issuer/verified-login.ts';
 import { KeySeal } from '../src/keys/seal.ts';
 import { KubernetesClient } from '../src/kubernetes/kubernetes-client.ts';
+import { createEndAccess } from '../src/revocation/end-access.ts';
+import { RevokedTokens } from '../src/revocation/revoked-tokens.ts';
 import { newLogin } from '../src/sessions/login-facts.ts';
 import { createSessions } from '../src/sessions/sessions.ts';
 import { noLocalGroups } from '../src/users/record/local-groups.ts';
@@ -49,6 +51,7 @@ const [first] = issuersOf(config);
 if (first === undefined) throw new Error('no issuer');
 const issuer = createIssuer(services, first, [first]);
 const issuers = new Issuers(issuer);
+const revokedTokens = new RevokedTokens(services);
 const sessions = createSessions(services, {
   issuers,
   publicURL: 'https://console.example',
@@ -72,7 +75,8 @@ const sessions = createSessions(services, {
     until: async () => true,
   },
   identify: () => Promise.reject(new Error('no call to the API server is expected')),
-  endAccess: () => Promise.reject(new Error('no end of access is expected')),
+  revokedTokens,
+  endAccess: createEndAccess(services, { revokedTokens, deleteAccessTokens: undefined }),
   provenAgain: undefined,
 });
 sessions.start();

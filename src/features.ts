@@ -41,6 +41,8 @@ import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
 import { createProxy } from './proxy/routes.ts';
 import { RbacWatch } from './rbac/watch.ts';
+import { createEndAccess } from './revocation/end-access.ts';
+import { RevokedTokens } from './revocation/revoked-tokens.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
@@ -116,11 +118,24 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
-  const { login, sessions, issuers, identity, accessTokens, authenticator, passwords, factorStore, links, linkMail, notices, noticeMail } =
-    createLogins(base, {
-      brand: console.brand,
-      translations: new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language)),
-    });
+  const {
+    login,
+    endAccess,
+    sessions,
+    issuers,
+    identity,
+    accessTokens,
+    authenticator,
+    passwords,
+    factorStore,
+    links,
+    linkMail,
+    notices,
+    noticeMail,
+  } = createLogins(base, {
+    brand: console.brand,
+    translations: new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language)),
+  });
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
@@ -128,11 +143,11 @@ export function createFeatures(surroundings: Surroundings): Features {
     ...passwords,
     sessions,
     again: (ctx) => authenticator.revalidate(ctx),
-    endAccessTokens: accessTokens?.endAll,
+    endAccess,
   });
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
-  const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange };
+  const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
@@ -268,9 +283,18 @@ function createLogins(base: Base, { brand, translations }: { brand: () => Brand;
     factorStore && new Passkeys(services, { store: factorStore, notices, useOnce: (...use) => useOnce(sessions.context, ...use) });
   const factors = factorStore && passkeys && new SecondFactors(services, { attempts, store: factorStore, passkeys, notices });
   const passwordChange = new PasswordChange(services, passwords);
+  const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
+  const accessTokens = config.features.accessTokens
+    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
+    : undefined;
+  const { publicURL } = config.server;
+  const [first, ...further] = issuersOf(config).map((issuer, _, all) => createIssuer(services, issuer, all));
+  const issuers = first !== undefined && publicURL !== undefined ? new Issuers(first, ...further) : undefined;
+  const revokedTokens = issuers && new RevokedTokens(services);
+  const endAccess = createEndAccess(services, { revokedTokens, deleteAccessTokens: accessTokens?.deleteAll });
   const links =
     config.features.links && identityURL !== undefined
-      ? new Links(services, { issuerURL: identityURL, passwordChange, notices })
+      ? new Links(services, { issuerURL: identityURL, passwordChange, endAccess, notices })
       : undefined;
   const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, translations, title });
   const knownBrowsers = new KnownBrowsers(services);
@@ -292,30 +316,24 @@ function createLogins(base: Base, { brand, translations }: { brand: () => Brand;
           brand,
           translations,
         });
-  const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
-  const { publicURL } = config.server;
-  const [first, ...further] = issuersOf(config).map((issuer, _, all) => createIssuer(services, issuer, all));
-  const issuers = first !== undefined && publicURL !== undefined ? new Issuers(first, ...further) : undefined;
   const sessions: SessionsFeature =
-    issuers !== undefined && publicURL !== undefined
+    issuers !== undefined && publicURL !== undefined && revokedTokens !== undefined
       ? createSessions(services, {
           issuers,
           publicURL,
           accounts,
           localGroups: base.localGroups,
           identify,
-          endAccess: (user) => passwordChange.endAccess(user),
+          revokedTokens,
+          endAccess,
           provenAgain: identity?.provenAgain,
         })
       : withoutSessions(services, identify);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
-  const accessTokens = config.features.accessTokens
-    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
-    : undefined;
-  const endAccessTokens = accessTokens?.endAll;
-  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, passwordChange, notices, endAccessTokens });
+  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
   return {
     login,
+    endAccess,
     sessions,
     issuers,
     identity,

@@ -4,9 +4,9 @@ import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
+import type { EndUserAccess } from '../users/end-access.ts';
 import { ruleOf } from '../users/factor-rule.ts';
 import type { Notices } from '../users/logins/notices.ts';
-import type { PasswordChange } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
@@ -24,7 +24,7 @@ export interface FactorServiceNeeds {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   rights: SubjectRights;
-  passwordChange: Pick<PasswordChange, 'endAccess'>;
+  endAccess: EndUserAccess;
 }
 
 /** Shows factors, and takes them from users. None is set up here: that is for the issuer's own page alone. */
@@ -70,7 +70,7 @@ export class FactorService {
 
   /** All of another user, who then gets the time of grace again. Ends the sessions. @throws StatusError 401, 403, 404, 409, 503, 504 */
   async reset(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
-    const { accounts, store, rights, passwordChange, notices } = this.#needs;
+    const { accounts, store, rights, endAccess, notices } = this.#needs;
     const account = this.#find(name);
     await this.#require(caller, 'delete', name, signal);
     if (account === undefined) throw notFound(userResource, name);
@@ -79,11 +79,7 @@ export class FactorService {
     await rights.requireForPassword(caller, account, signal);
     this.#requireRecentLogin(caller);
     for (const factor of await store.list(account, signal)) await store.remove(factor, signal);
-    const { metadata } = await passwordChange.endAccess(account, {
-      secondFactorFailures: null,
-      isTOTPSuspended: null,
-      factorsDueTime: null,
-    });
+    const { metadata } = await endAccess({ user: account, change: noFactors }, 'FactorsReset');
     await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     await notices.add(account, 'FactorsReset');
     return account;
@@ -114,6 +110,9 @@ export class FactorService {
     requireRecentLogin('factors', caller, this.#services.config.login.stepUp, this.#services.now());
   }
 }
+
+/** After the reset of a user's factors. */
+const noFactors = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
 

@@ -1,6 +1,8 @@
 /** One-time links of local users: forgotten password, invitation. */
 import { conflict, StatusError } from '../api/status.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
+import type { EndUserAccess } from '../users/end-access.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
@@ -23,7 +25,8 @@ export interface LinksNeeds {
   /** Address of the embedded issuer. */
   issuerURL: string;
   notices: Pick<Notices, 'add'>;
-  passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink' | 'endAccess'>;
+  endAccess: EndUserAccess;
+  passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink'>;
 }
 
 /** What was missed of second factors that count no longer, and the time of grace. */
@@ -70,17 +73,18 @@ export class Links {
    * @returns false if it counts no longer; @throws StatusError 503, 504
    */
   async use(link: Link): Promise<boolean> {
-    const { passwordChange } = this.#needs;
+    const { passwordChange, endAccess } = this.#needs;
     const state = await passwordChange.stateOf(link);
     if (state === undefined || !isCurrent(link, state, this.rules())) return false;
     const status = { linksNotBefore: linksEndAt(state, this.#services.now()), ...noMisses };
     try {
-      await passwordChange.endAccess(link, async (object) => {
+      const change = async (object: KubernetesObject) => {
         const now = await passwordChange.stateOf(link);
         if (!isCurrent(link, { object, stored: now?.stored }, this.rules()))
           throw conflict(userResource, link.name, 'the link is no longer valid');
         return status;
-      });
+      };
+      await endAccess({ user: link, change }, 'LinkUsed');
       return true;
     } catch (error) {
       if (error instanceof StatusError && error.status.code === 409) return false;

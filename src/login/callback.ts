@@ -15,11 +15,9 @@ import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
-import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, isOf } from '../users/record/account.ts';
 import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
-import type { EndAccessTokens } from '../users/subjects.ts';
 import {
   authorizationRefused,
   idTokenRefused,
@@ -55,13 +53,6 @@ export interface LoggedIn extends Proof {
   account: Account | undefined;
 }
 
-/** Functions that end the credentials of a record. */
-export interface AccountEnds {
-  access: PasswordChange['endAccess'];
-  /** Undefined where there are none. */
-  accessTokens: EndAccessTokens | undefined;
-}
-
 /** States used here that the watch may not have told of yet. */
 const maxUsed = 10_000;
 
@@ -74,14 +65,12 @@ export class Callback {
   readonly #context: SessionContext;
   readonly #flows: FlowCookies;
   readonly #recorder: LoginRecorder;
-  readonly #ends: AccountEnds;
   readonly #used = new LRUCache<string, true>({ ...atMost(maxUsed), ttl: flowSeconds * 1000 });
 
-  constructor(context: SessionContext, flows: FlowCookies, recorder: LoginRecorder, ends: AccountEnds) {
+  constructor(context: SessionContext, flows: FlowCookies, recorder: LoginRecorder) {
     this.#context = context;
     this.#flows = flows;
     this.#recorder = recorder;
-    this.#ends = ends;
   }
 
   /** Steps 2 to 9: who logged in at the issuer. @throws StatusError 400, 401, 503 */
@@ -247,10 +236,9 @@ export class Callback {
 
   /** The issuer says that the account has its old name no more: nothing that was opened under it goes on. @throws StatusError 409, 503, 504 */
   async #endOldName(account: Account, login: string, signal: AbortSignal): Promise<void> {
-    const { log } = this.#context;
+    const { endAccess, log } = this.#context;
     log.warn({ user: account.name, from: account.email, to: login }, 'the issuer has given the account of a user another address');
-    await this.#ends.accessTokens?.(account, signal);
-    await this.#ends.access(account);
+    await endAccess({ user: account, withAccessTokens: true }, 'AddressChanged', signal);
   }
 
   #tellOfUnusableGroups(user: string, unusable: readonly string[]): void {

@@ -5,6 +5,7 @@ import { auditOrigin } from '../http/audit.ts';
 import type { Identity } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
 import { plainGroupsOf } from '../issuer/claims.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { sessionEnded } from '../sessions/account-state.ts';
@@ -12,7 +13,6 @@ import type { Session } from '../sessions/browser-sessions.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { sessionPayload } from '../sessions/renew-payload.ts';
 import type { Notices } from '../users/logins/notices.ts';
-import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf, withoutSubject } from '../users/record/account.ts';
 import { recordedGroups } from '../users/record/bounds.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
@@ -35,7 +35,6 @@ const maxSubjects = 16;
 const holdMs = 60_000;
 
 export interface LinkNeeds {
-  endAccess: PasswordChange['endAccess'];
   notices: Pick<Notices, 'add'>;
   /** Gives the session a successor when all have ended. */
   keepSession(ctx: Context, of: { session: string }, signal: AbortSignal): Promise<Session | undefined>;
@@ -78,28 +77,29 @@ export async function finishLink(context: SessionContext, parts: LinkParts, ctx:
 /** While no other request links that account. */
 async function linkHeld(
   context: SessionContext,
-  { endAccess, notices, keepSession }: LinkParts,
+  { notices, keepSession }: LinkParts,
   ctx: Context,
   { proof, link, identity, session }: ProvedLink & { identity: Identity; session: Session },
 ): Promise<Person> {
-  const { accounts, audit } = context;
+  const { accounts, audit, endAccess } = context;
   const { signal } = stateOf(ctx);
   const { claims } = proof.login;
   await requireNoRecord(context, proof, identity, link, signal);
   const target = { name: link.user, uid: link.userUID };
-  const { metadata } = await endAccess(target, (object) => {
+  const change = (object: KubernetesObject) => {
     const account = accountOf(object);
     requireLinkable(account, session.row.subjectName);
     requireNormal(context, account);
     const old = readUser(object).status?.subjects ?? [];
     if (old.length >= maxSubjects || old.some(({ issuer }) => issuer === claims.iss)) throw alreadyLinked(account);
     return { subjects: [...old, entryOf(context, proof, identity)] };
-  });
+  };
+  const { metadata } = await endAccess({ user: target, change }, 'AccountLinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   // A replica that was behind could not tell before: what it sees of its own write has all earlier ones.
   const subject = { issuer: claims.iss, sub: claims.sub };
   const isOfAnother = accounts.ofIssuerSubject(subject).some(({ name }) => name !== link.user);
-  if (isOfAnother) await endAccess(target, (object) => withoutSubject(object, subject));
+  if (isOfAnother) await endAccess({ user: target, change: (object) => withoutSubject(object, subject) }, 'AccountUnlinked');
   else await notices.add(target, 'AccountLinked');
   const kept = await keepSession(ctx, { session: session.row.name }, signal);
   if (isOfAnother) throw accountTaken();

@@ -68,7 +68,7 @@ export async function unlink(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<Account> {
-  const { config, accounts, revokedTokens, now } = context;
+  const { config, accounts, endAccess, now } = context;
   requireNoAccessToken('linkedAccounts', caller);
   requireAccounts(accounts);
   const account = ownAccount(accounts, caller);
@@ -81,7 +81,7 @@ export async function unlink(
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
   // Sessions, refresh tokens and bearer tokens of that name. Once the record has forgotten the account, nothing else says that they ended.
   if (link.subjectName !== '' && !isNamedOtherwise)
-    await revokedTokens.endSubject({ subjectName: link.subjectName, record: account, now: now() }, signal);
+    await endAccess({ subject: { subjectName: link.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
   const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, link));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);

@@ -8,8 +8,6 @@ import type { SessionsFeature } from '../sessions/sessions.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
-import type { PasswordChange } from '../users/passwords/change.ts';
-import type { EndAccessTokens } from '../users/subjects.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
 import { finishLogin } from './finish.ts';
@@ -28,9 +26,6 @@ interface LoginNeeds {
   identify: Authenticator['identify'];
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
-  passwordChange: PasswordChange;
-  /** Undefined where there are none. */
-  endAccessTokens: EndAccessTokens | undefined;
   notices: Notices;
 }
 
@@ -51,21 +46,13 @@ type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { links: LinkHandl
 
 function loginHandlers(
   context: SessionContext,
-  {
-    recorder,
-    knownBrowsers,
-    passwordChange,
-    endAccessTokens,
-    notices,
-    keepSession,
-  }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
+  { recorder, knownBrowsers, notices, keepSession }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
   shown: (person: Person) => ReturnType<typeof userInfoOf>,
 ): FlowHandlers {
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);
-  const endAccess = passwordChange.endAccess.bind(passwordChange);
-  const callback = new Callback(context, flows, recorder, { access: endAccess, accessTokens: endAccessTokens });
-  const linking = { endAccess, notices, keepSession };
+  const callback = new Callback(context, flows, recorder);
+  const linking = { notices, keepSession };
   const count = async (ctx: Context) => {
     const taken = await knownBrowsers.take(ctx, limit);
     if ('retryAfterSeconds' in taken) limit.refuse(taken);

@@ -5,6 +5,7 @@ import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { ruleOf } from '../users/factor-rule.ts';
 import { type Account, belongsToAnother, isLinked, isLinkedTo, isRenamed } from '../users/record/account.ts';
@@ -16,7 +17,6 @@ import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { SessionRow } from './record.ts';
-import type { RevokedTokens } from './revoked-tokens.ts';
 
 /** What a replica has heard of no longer hides what was ended since (docs/contract/conventions.md). */
 const maxSilenceSeconds = 60;

@@ -49,7 +49,7 @@ export async function receiveLogout(
 
 /** @returns false if that token was used before */
 function recordEnd(
-  { revokedTokens, config, now }: SessionContext,
+  { endAccess, config, now }: SessionContext,
   { iss, jti, iat }: LogoutClaims,
   { sid, sub }: IssuerLogin,
   signal: AbortSignal,
@@ -59,7 +59,7 @@ function recordEnd(
   const notBefore = new Date(seconds * 1000);
   // Nothing that was begun before counts longer.
   const expiresAt = new Date(seconds * 1000 + config.login.session.absolute);
-  return revokedTokens.endAtIssuer({ iss, jti, session: sid ?? sub ?? '', notBefore, expiresAt }, signal);
+  return endAccess({ issuerLogout: { iss, jti, session: sid ?? sub ?? '', notBefore, expiresAt } }, 'IssuerLogout', signal);
 }
 
 async function deleteSessions(context: SessionContext, ctx: Context, ended: IssuerLogin): Promise<void> {

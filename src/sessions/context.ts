@@ -1,6 +1,8 @@
 import type { Authenticator } from '../http/authenticator.ts';
 import type { RateLimit } from '../http/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
+import type { EndAccess } from '../revocation/end-access.ts';
+import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { AccountState } from './account-state.ts';
@@ -9,7 +11,6 @@ import type { SessionCookie } from './cookie.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { IssuerFarewell } from './issuer-logout.ts';
 import type { RefreshSeals } from './refresh-seal.ts';
-import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionStore } from './store.ts';
 
 /** What `createSessions` puts together, and the functions of this folder take. */
@@ -25,6 +26,7 @@ export interface SessionContext extends Services {
   readonly store: SessionStore;
   readonly sessions: BrowserSessions;
   readonly revokedTokens: RevokedTokens;
+  readonly endAccess: EndAccess;
   readonly accountState: AccountState;
   readonly seals: RefreshSeals;
   readonly farewell: IssuerFarewell;

@@ -7,6 +7,7 @@ import { readBearer } from '../http/bearer.ts';
 import { stateOf } from '../http/request-state.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
+import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
 import { whoseLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
@@ -14,7 +15,6 @@ import type { LoginFacts } from './login-facts.ts';
 import { type ProvenSession, proofOf } from './proof.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 import { endedPayload, type GivenTokens, type RenewPayload } from './renew-payload.ts';
-import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 
 /** Bearer tokens are accepted that much longer than they say. */
 const leewaySeconds = 60;
@@ -97,19 +97,19 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
  * @throws StatusError 401 if another request was faster; 503, 504
  */
 async function endLogin(context: SessionContext, login: LoginFacts, bearers: readonly HandedOut[], signal: AbortSignal): Promise<number> {
-  const { revokedTokens, now } = context;
+  const { endAccess, now } = context;
   const { id, user } = login;
   const seconds = now().getTime() / 1000;
   const counting = bearers.filter(({ exp }) => exp + leewaySeconds > seconds);
-  await Promise.all(counting.map((bearer) => revokedTokens.endBearer(bearer, { user }, signal)));
-  const isFirst = await revokedTokens.endLogin({ id, user, expiresAt: new Date(login.expiresAt * 1000) }, signal);
+  await Promise.all(counting.map((bearer) => endAccess({ bearer, owner: user }, 'Logout', signal)));
+  const isFirst = await endAccess({ login: { id, user, expiresAt: new Date(login.expiresAt * 1000) } }, 'Logout', signal);
   if (!isFirst) throw noLongerCounts(revoked);
   return endOtherBearers(context, login, bearers, signal);
 }
 
 /** Without a name of the login at the issuer nothing tells them from those of other logins: they run out. */
 async function endOtherBearers(
-  { revokedTokens, now }: SessionContext,
+  { endAccess, now }: SessionContext,
   { issuerLogin, user }: LoginFacts,
   bearers: readonly HandedOut[],
   signal: AbortSignal,
@@ -119,7 +119,7 @@ async function endOtherBearers(
   const newest = Math.max(now().getTime() / 1000, ...bearers.map(({ iat }) => iat));
   const notBefore = new Date((Math.floor(newest) + 1) * 1000);
   const longestLifeMs = 1000 * Math.max(0, ...bearers.map(({ iat, exp }) => exp - iat));
-  await revokedTokens.endBearers({ session, notBefore, longestLifeMs, user }, signal);
+  await endAccess({ sessionBearers: { session, notBefore, longestLifeMs, user } }, 'Logout', signal);
   return Math.min(longestWaitMs, Math.max(0, notBefore.getTime() - now().getTime()));
 }
 
@@ -135,14 +135,14 @@ function hintOf({ iss, sub }: LoginFacts, idToken: string | undefined): string |
 
 /** Revokes the ID token here before it is sent to the issuer. Empty if the revocation fails: then the token is not sent. */
 async function postedHint(
-  { revokedTokens, log }: SessionContext,
+  { endAccess, log }: SessionContext,
   idToken: string,
   { user }: LoginFacts,
   signal: AbortSignal,
 ): Promise<Pick<RenewPayload, 'id_token'>> {
   try {
     const { iat = 0, exp = 0 } = decodeJwt(idToken);
-    await revokedTokens.endBearer({ name: bearerRevocation(idToken), iat, exp }, { user }, signal);
+    await endAccess({ bearer: { name: bearerRevocation(idToken), iat, exp }, owner: user }, 'Logout', signal);
     return { id_token: idToken };
   } catch (error) {
     log.warn({ err: error }, 'the hint for the logout at the identity provider was left out');
@@ -167,10 +167,10 @@ async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promis
 }
 
 async function endBearer(
-  { revokedTokens }: SessionContext,
+  { endAccess }: SessionContext,
   { token, login: { claims } }: SentBearer,
   { user }: LoginFacts,
   signal: AbortSignal,
 ): Promise<void> {
-  await revokedTokens.endBearer({ name: bearerRevocation(token), iat: claims.iat, exp: claims.exp }, { user }, signal);
+  await endAccess({ bearer: { name: bearerRevocation(token), iat: claims.iat, exp: claims.exp }, owner: user }, 'Logout', signal);
 }

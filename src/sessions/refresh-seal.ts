@@ -5,9 +5,9 @@ import type { Issuers } from '../issuer/issuers.ts';
 import type { LearntClaims } from '../issuer/tokens.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
+import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
-import { bearerRevocation, type HandedOut } from './revoked-tokens.ts';
 
 /** What the operations take. */
 const maxSealLength = 8192;

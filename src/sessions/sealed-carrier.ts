@@ -63,9 +63,9 @@ export class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> 
 
   /** Ends all seals of the login: the next request with one of them asks the issuer nothing. */
   async end(): Promise<void> {
-    const { revokedTokens, log } = this.#context;
+    const { endAccess, log } = this.#context;
     const ended = { ...this.login, expiresAt: new Date(this.login.expiresAt * 1000) };
-    await revokedTokens.endLogin(ended, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
+    await endAccess({ login: ended }, 'RefreshFailed', AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
       log.warn({ err: failure }, 'the end of a login could not be recorded');
     });
   }

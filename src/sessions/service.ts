@@ -6,7 +6,6 @@ import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount } from '../users/record/lookup.ts';
@@ -18,9 +17,6 @@ import { withCurrent } from './list.ts';
 import { type SessionRow, sessionResource } from './record.ts';
 
 const deletionsAtOnce = 10;
-
-/** Ends all sessions and tokens of a user; resolves when new ones count. @throws StatusError 409 if the user is gone, 503, 504 */
-export type EndAccess = (user: { name: string; uid: string }) => Promise<KubernetesObject>;
 
 export interface SessionDeletion {
   name: string;
@@ -34,11 +30,9 @@ export interface SessionDeletion {
  */
 export class SessionService {
   readonly #context: SessionContext;
-  readonly #endAccess: EndAccess;
 
-  constructor(context: SessionContext, endAccess: EndAccess) {
+  constructor(context: SessionContext) {
     this.#context = context;
-    this.#endAccess = endAccess;
   }
 
   /**
@@ -99,9 +93,9 @@ export class SessionService {
 
   /** From here on nothing counts on any replica, whatever becomes of the rest. */
   async #endAccessOf({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
-    const { accounts } = this.#context;
+    const { accounts, endAccess } = this.#context;
     try {
-      const { metadata } = await this.#endAccess({ name, uid });
+      const { metadata } = await endAccess({ user: { name, uid } }, 'SessionsEnded');
       await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     } catch (error) {
       // Nothing of a user who was deleted meanwhile counts either.

@@ -9,8 +9,9 @@ import type { Bearer, Operation } from '../http/operation.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
+import type { EndAccess } from '../revocation/end-access.ts';
+import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
-import { type EndSubject, revokeSubject } from '../users/record/end-tokens.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
@@ -30,9 +31,8 @@ import { refresh } from './refresh.ts';
 import { LocalRenewal } from './refresh-local.ts';
 import { RefreshSeals } from './refresh-seal.ts';
 import { SessionRenewal } from './renewal.ts';
-import { RevokedTokens } from './revoked-tokens.ts';
 import { sessionOperations } from './routes.ts';
-import { type EndAccess, SessionService } from './service.ts';
+import { SessionService } from './service.ts';
 import { SessionStore } from './store.ts';
 import { sessionSweep } from './sweep.ts';
 
@@ -41,7 +41,6 @@ export interface SessionsFeature {
   operations: Operation[];
   authenticator: Authenticator;
   keepSession: KeepSession;
-  endSubject: EndSubject;
   /** What login needs; undefined without an issuer. */
   context: SessionContext | undefined;
   checks: Check[];
@@ -63,19 +62,19 @@ interface SessionNeeds {
   localGroups: LocalGroupLookup;
   /** Asks the API server whose a token is. */
   identify: Authenticator['identify'];
-  /** Ends all sessions and tokens of a user. */
+  revokedTokens: RevokedTokens;
   endAccess: EndAccess;
   /** Undefined for an issuer that is not ours. */
   provenAgain: ProvenAgain | undefined;
 }
 
-export function createSessions(services: Services, { endAccess, provenAgain, ...needs }: SessionNeeds): SessionsFeature {
+export function createSessions(services: Services, { provenAgain, ...needs }: SessionNeeds): SessionsFeature {
   const { config } = services;
   const context = contextOf(services, needs);
   const { store, revokedTokens, farewell } = context;
   const renewal = new SessionRenewal(context);
   const local = new LocalRenewal(context);
-  const service = new SessionService(context, endAccess);
+  const service = new SessionService(context);
   // Its own: made-up logout tokens keep no user at the same address from logging in.
   const refusals = loginLimit(services);
   const sweeper = new Sweeper(services, sessionSweep(store, revokedTokens, services.now));
@@ -92,7 +91,6 @@ export function createSessions(services: Services, { endAccess, provenAgain, ...
     ],
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, provenAgain, { ctx, name: session, signal }),
-    endSubject: (...given) => revokedTokens.endSubject(...given),
     context,
     checks: [store.collection.check, { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() }],
     start() {
@@ -122,8 +120,6 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
     ],
     authenticator: tokensOnly(identify),
     keepSession: async () => undefined,
-    // What is revoked is not followed here: the API server alone says who is who.
-    endSubject: (...given) => revokeSubject(services, ...given),
     context: undefined,
     checks: [],
     start() {},
@@ -131,13 +127,12 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
   };
 }
 
-function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | 'provenAgain'>): SessionContext {
-  const { issuers, publicURL, accounts, localGroups, identify } = needs;
+function contextOf(services: Services, needs: Omit<SessionNeeds, 'provenAgain'>): SessionContext {
+  const { issuers, publicURL, accounts, localGroups, identify, revokedTokens, endAccess } = needs;
   const { config, log } = services;
   const { origin } = new URL(publicURL);
   const cookie = sessionCookie(services.cookies);
   const store = new SessionStore(services);
-  const revokedTokens = new RevokedTokens(services);
   return {
     ...services,
     issuers,
@@ -149,6 +144,7 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'endAccess' | '
     store,
     sessions: new BrowserSessions(services, { store, cookie, issuers }),
     revokedTokens,
+    endAccess,
     accountState: new AccountState(services, issuers, { accounts, localGroups, revokedTokens, sessions: store.collection.cache }),
     seals: new RefreshSeals(services, issuers),
     farewell: new IssuerFarewell(log, issuers, publicURL),

@@ -1,6 +1,6 @@
 import type { Sweep } from '../kubernetes/sweeper.ts';
+import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { SessionRow } from './record.ts';
-import type { RevokedTokens } from './revoked-tokens.ts';
 import type { SessionStore } from './store.ts';
 
 /** Replicas may disagree so much about the time, and tokens are accepted that much longer than they say. */

@@ -113,7 +113,7 @@ export class AccessTokenService {
   }
 
   /** Deletes all tokens of a User record, with our rights: what ends the user's access includes it. @throws StatusError 503, 504 */
-  async endAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
+  async deleteAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
     if (tokens.state === 'notInstalled') return;
     await this.#lister.whenUsable(signal);

@@ -21,7 +21,7 @@ export interface AccessTokens {
   judge: VerifyAccessToken;
   cache: Pick<Collection<AccessTokenRow>['cache'], 'isRefused'>;
   /** Deletes all tokens of a User record. @throws StatusError 503, 504 */
-  endAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
+  deleteAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export function createAccessTokens(services: Services, { accounts, localGroups, 
   return {
     cache: tokens.cache,
     operations: accessTokenOperations(services, { service, review: { verifier, lastUse }, identify }),
-    endAll: (owner, signal) => service.endAll(owner, signal),
+    deleteAll: (owner, signal) => service.deleteAll(owner, signal),
     async judge(bearer, ctx, isUse) {
       const judged = await verifier.bearer(bearer, stateOf(ctx).signal);
       if (isUse) lastUse.note(judged.row);

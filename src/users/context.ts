@@ -1,10 +1,10 @@
 import type { Collection } from '../collection/collection.ts';
 import type { Services } from '../services.ts';
 import type { Administrators } from './administrators.ts';
+import type { EndUserAccess } from './end-access.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
 import type { NewPasswords } from './passwords/new-passwords.ts';
-import type { EndSubject } from './record/end-tokens.ts';
 import type { AccountLookup } from './record/lookup.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
@@ -21,5 +21,5 @@ export interface UsersContext {
   readonly newPasswords: NewPasswords;
   readonly passwordCheck: PasswordCheck;
   readonly passwordChange: PasswordChange;
-  readonly endSubject: EndSubject;
+  readonly endAccess: EndUserAccess;
 }

@@ -121,10 +121,10 @@ export class UserDeleter {
   }
 
   async #revoke(subjectName: string, record: Account, signal: AbortSignal): Promise<void> {
-    const { services, endSubject } = this.#context;
+    const { services, endAccess } = this.#context;
     const now = services.now();
     this.#settledAt = nextSecond(now).getTime();
-    await endSubject({ subjectName, record, now }, signal);
+    await endAccess({ subject: { subjectName, record, now } }, 'UserDeleted', signal);
   }
 }
 

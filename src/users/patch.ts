@@ -261,7 +261,7 @@ export class UserPatcher {
     },
     signal: AbortSignal,
   ): Promise<KubernetesObject> {
-    const { passwordChange, services } = this.#context;
+    const { passwordChange, endAccess, services } = this.#context;
     const { body, account, password, passwordChangedAt, requested } = given;
     const { uid, name } = account;
     const time = services.now();
@@ -269,7 +269,7 @@ export class UserPatcher {
     const isSwitchedOff = spec.is_disabled === true || hasPassed(spec.expired?.end, time);
     const status = spec.is_disabled === false ? { activatedTime: timestamp(time), ...noFailures } : {};
     let user = object;
-    if (isSwitchedOff) user = await passwordChange.endAccess({ name, uid });
+    if (isSwitchedOff) user = await endAccess({ user: { name, uid } }, 'AccountDisabled');
     else if (requested.switches) user = await this.#status.patch({ name, uid }, status);
     if (password === undefined) return user;
     if (passwordChangedAt === undefined)

@@ -19,28 +19,24 @@ import { nativeUserOperations } from './native.ts';
 import { ownOperations } from './own-routes.ts';
 import type { PasswordEnvelopes } from './passwords/envelope.ts';
 import { getUser } from './read.ts';
-import type { EndSubject } from './record/end-tokens.ts';
 import { userResource } from './record/resource.ts';
 import { userListSchema, userName, userSchema } from './record/schema.ts';
 import type { UserRow } from './row.ts';
 import { subjectOperations } from './subject-routes.ts';
-import type { EndAccessTokens } from './subjects.ts';
 import { type KeepSession, writeOperations } from './write-routes.ts';
 
 /** What of other rooms the operations need. */
 export interface UserRoutesNeeds {
   /** Checks the credential of a request again. */
   again: WhileAllowedOptions['again'];
-  sessions: { keepSession: KeepSession; endSubject: EndSubject };
-  /** Undefined where there are no access tokens. */
-  endAccessTokens: EndAccessTokens | undefined;
+  sessions: { keepSession: KeepSession };
 }
 
 export function userOperations(
   context: UsersContext,
   envelopes: PasswordEnvelopes,
   live: ((guard: WhileAllowedOptions) => LiveLists<UserRow>) | undefined,
-  { again, sessions, endAccessTokens }: UserRoutesNeeds,
+  { again, sessions }: UserRoutesNeeds,
 ): Operation[] {
   const guard = { again, accessCacheMs: context.services.config.kubernetes.accessCache };
   return [
@@ -49,7 +45,7 @@ export function userOperations(
     getOperation(context),
     ...writeOperations(context, sessions.keepSession),
     ...deleteOperations(context),
-    ...subjectOperations(context, endAccessTokens),
+    ...subjectOperations(context),
     ...ownOperations(context, envelopes),
   ];
 }

@@ -5,9 +5,9 @@ import { auditCaller } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import { userName } from './record/schema.ts';
-import { type EndAccessTokens, forgetSubjects } from './subjects.ts';
+import { forgetSubjects } from './subjects.ts';
 
-export const subjectOperations = (context: UsersContext, endAccessTokens: EndAccessTokens | undefined): Operation[] => [
+export const subjectOperations = (context: UsersContext): Operation[] => [
   operation({
     id: 'DeleteUserSubjects',
     method: 'DELETE',
@@ -27,7 +27,7 @@ export const subjectOperations = (context: UsersContext, endAccessTokens: EndAcc
     },
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const { uid } = await forgetSubjects(context, endAccessTokens, { name, isDryRun }, caller, signal);
+      const { uid } = await forgetSubjects(context, { name, isDryRun }, caller, signal);
       const event = { ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 } as const;
       if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
       ctx.status = 204;

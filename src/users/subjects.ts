@@ -12,25 +12,20 @@ import { userResource } from './record/resource.ts';
 import { readUser } from './record/schema.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
 
-/** Ends the access tokens of a record. */
-export type EndAccessTokens = (owner: { uid: string }, signal: AbortSignal) => Promise<void>;
-
 /**
  * The way back of a user whose account was made again at the issuer: the record forgets the old one, and the next login links the new one.
  * The subjects go last: if anything fails before, the next try completes it.
  *
- * @param endAccessTokens undefined where there are none
  * @returns the user's record
  * @throws StatusError 401, 403, 404, 409, 503, 504
  */
 export async function forgetSubjects(
   context: UsersContext,
-  endAccessTokens: EndAccessTokens | undefined,
   { name, isDryRun }: { name: string; isDryRun: boolean },
   caller: Caller,
   signal: AbortSignal,
 ): Promise<Account> {
-  const { services, accounts, passwordChange } = context;
+  const { services, accounts, endAccess } = context;
   requireNoAccessToken('issuerAccounts', caller);
   await services.access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
   const object = await new UserRecords(services.client).readInstalled(name, signal);
@@ -42,9 +37,8 @@ export async function forgetSubjects(
   const held = partsOf(object).status?.subjects;
   if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);
   if (isDryRun) return account;
-  await endAccessTokens?.(account, signal);
   await endLinked(context, account, signal);
-  const { metadata } = await passwordChange.endAccess(account, forgotten);
+  const { metadata } = await endAccess({ user: account, change: forgotten, withAccessTokens: true }, 'SubjectsForgotten', signal);
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
 }
@@ -68,10 +62,11 @@ async function requireRights({ rights }: UsersContext, account: Account, caller:
 }
 
 /** Tokens of an account that is linked no longer are not of the record, so that nothing written there ends them. */
-async function endLinked({ services, endSubject }: UsersContext, account: Account, signal: AbortSignal): Promise<void> {
+async function endLinked({ services, endAccess }: UsersContext, account: Account, signal: AbortSignal): Promise<void> {
   const now = services.now();
   for (const { subjectName } of account.linked ?? [])
-    if (subjectName !== '' && subjectName !== account.subjectName) await endSubject({ subjectName, record: account, now }, signal);
+    if (subjectName !== '' && subjectName !== account.subjectName)
+      await endAccess({ subject: { subjectName, record: account, now } }, 'SubjectsForgotten', signal);
 }
 
 const belongsToNone = (name: string) =>

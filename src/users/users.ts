@@ -5,6 +5,7 @@ import type { Operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
+import type { EndUserAccess } from './end-access.ts';
 import { userProperties } from './list-properties.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
@@ -62,6 +63,7 @@ interface UsersNeeds extends UserRoutesNeeds {
   passwords: Passwords;
   passwordCheck: PasswordCheck;
   passwordChange: PasswordChange;
+  endAccess: EndUserAccess;
 }
 
 /** The feature: its operations, and what it watches. */
@@ -74,7 +76,7 @@ interface Users {
 
 export function createUsers(services: Services, { collection: users, accounts, records }: WatchedUsers, needs: UsersNeeds): Users {
   const { config, keyRing } = services;
-  const { naming, passwordCheck, passwordChange } = needs;
+  const { naming, passwordCheck, passwordChange, endAccess } = needs;
   const envelopes = new PasswordEnvelopes(services);
   const context = {
     services,
@@ -86,10 +88,10 @@ export function createUsers(services: Services, { collection: users, accounts, r
     newPasswords: new NewPasswords(config.users.passwordPolicy, envelopes, needs.passwords),
     passwordCheck,
     passwordChange,
-    endSubject: needs.sessions.endSubject,
+    endAccess,
   };
   const live = config.features.watch ? (guard: WhileAllowedOptions) => liveLists(users, collected, guard) : undefined;
-  const controller = new UsersController(services, accounts, records, naming);
+  const controller = new UsersController(services, accounts, records, { naming, endAccess });
   return {
     operations: userOperations(context, envelopes, live, needs),
     checks: [users.check, { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() }],

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, StatusError } from '../../api/status.ts';
 import { unending } from '../../kubernetes/abortable.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
@@ -9,7 +8,8 @@ import { type Account, accountOf } from '../record/account.ts';
 import { phaseOf } from '../record/phase.ts';
 import { UserRecords } from '../record/records.ts';
 import { userResource } from '../record/resource.ts';
-import { type StatusMembers, type UserReference, UserStatusWriter } from '../status.ts';
+import { UserStatusWriter } from '../status.ts';
+import { untilValid } from '../valid-since.ts';
 import type { Passwords } from './passwords.ts';
 import { type PasswordProblem, passwordProblems } from './policy.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
@@ -139,24 +139,6 @@ export class PasswordChange {
   }
 
   /**
-   * Ends all sessions and tokens of the user, and changes the status in the same write. Resolves when new sessions and tokens are valid.
-   *
-   * @throws StatusError 409 if the user has been deleted, 503, 504
-   */
-  async endAccess(
-    user: UserReference,
-    change: StatusMembers | ((object: KubernetesObject) => StatusMembers | Promise<StatusMembers>) = {},
-  ) {
-    const since = nextSecond(this.#services.now());
-    const written = await this.#status.patch(user, async (object) => ({
-      ...(typeof change === 'function' ? await change(object) : change),
-      sessionsNotBefore: timestamp(since),
-    }));
-    await this.#until(since);
-    return written;
-  }
-
-  /**
    * Access ends before the hash is replaced, so that a crash leaves none that the old password has made, and again after it, for what the
    * old one made in between.
    */
@@ -176,13 +158,7 @@ export class PasswordChange {
     const time = timestamp(since);
     const changed = { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange };
     const written = await this.#status.patch(user, { ...changed, ...further });
-    await this.#until(since);
+    await untilValid(since, this.#services.now);
     return written;
-  }
-
-  /** Tokens tell their time in whole seconds: one made earlier would count as made before. A timer may end a millisecond early. */
-  async #until(since: Date): Promise<void> {
-    const left = () => since.getTime() - this.#services.now().getTime();
-    for (let tries = 2; tries > 0 && left() > 0; tries -= 1) await sleep(left());
   }
 }

@@ -5,6 +5,7 @@ import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
+import type { EndUserAccess } from '../end-access.ts';
 import { UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
 import { conditionsOf } from './conditions.ts';
@@ -50,13 +51,18 @@ export class UsersController implements Term {
   readonly #deleted: DeletedUsers;
   #forgetGone: () => void = () => undefined;
 
-  constructor(services: Services, accounts: AccountLookup, users: StoredUsers, naming: SubjectNaming) {
+  constructor(
+    services: Services,
+    accounts: AccountLookup,
+    users: StoredUsers,
+    { naming, endAccess }: { naming: SubjectNaming; endAccess: EndUserAccess },
+  ) {
     this.#services = services;
     this.#users = users;
     this.#naming = naming;
     this.#records = new UserRecords(services.client);
     this.#status = new UserStatusWriter(services);
-    this.#deleted = new DeletedUsers(services, naming);
+    this.#deleted = new DeletedUsers(services, naming, endAccess);
     this.#controller = new Controller(services, { name: 'atrium-user-states', workers, delayMs, begin: () => this });
     const changed: Source = {
       onChange: (enqueue) => accounts.onChange(enqueue),

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Source } from '../../kubernetes/controller.ts';
 import type { Services } from '../../services.ts';
+import type { EndUserAccess } from '../end-access.ts';
 import type { Account } from './account.ts';
-import { revokeSubject } from './end-tokens.ts';
 import { localSubjectName, type SubjectNaming, subjectNamesOf } from './subject-name.ts';
 
 /** A replica that takes the Lease over ends what the one before it may have missed. */
@@ -19,11 +19,13 @@ const prefix = 'deleted:';
 export class DeletedUsers implements Source {
   readonly #services: Services;
   readonly #naming: SubjectNaming;
+  readonly #endAccess: EndUserAccess;
   readonly #gone = new LRUCache<string, { account: Account; at: Date }>({ max: maxRemembered, ttl: rememberedMs });
   #enqueue: (key: string) => void = () => undefined;
 
-  constructor(services: Services, naming: SubjectNaming) {
+  constructor(services: Services, naming: SubjectNaming, endAccess: EndUserAccess) {
     this.#services = services;
+    this.#endAccess = endAccess;
     this.#naming = naming;
   }
 
@@ -61,7 +63,7 @@ export class DeletedUsers implements Source {
     const local = account.connectorType === 'local' ? localSubjectName(account, this.#naming) : undefined;
     const subjectNames = subjectNamesOf({ ...account, subjectName: account.subjectName || (local ?? '') });
     for (const subjectName of subjectNames)
-      await revokeSubject(this.#services, { subjectName, record: account, now }, signal, { once: true });
+      await this.#endAccess({ subject: { subjectName, record: account, now }, once: true }, 'UserDeleted', signal);
     this.#gone.delete(key);
     return 'done';
   }

@@ -30,6 +30,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /ServiceResource\([^\n]*\b(userKind|userResource)\b[\s\S]*\b(patchStatus\(|subresource: 'status')|\bphaseStatus\(/,
     home: ['users/record/phase.ts', 'users/status.ts'],
   },
+  {
+    what: 'the end of access: `endAccess`',
+    pattern: /\b(sessionsNotBefore: timestamp|revokeSubject\(|\.add(Bearer|SessionBearers|Login|IssuerLogout)\()/,
+    home: ['revocation/end-access.ts', 'revocation/subject-revocation.ts', 'users/passwords/change.ts'],
+  },
   // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
   {
     what: 'times in whole seconds: `timestamp`',

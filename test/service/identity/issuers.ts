@@ -19,7 +19,7 @@ import { createIdentity, type Identity } from '../../../src/identity/identity.ts
 import { KeyRing } from '../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
-import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
+import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { Translations } from '../../../src/texts/texts.ts';
 import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
 import { Notices } from '../../../src/users/logins/notices.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createLog } from '../../../src/http/log.ts';
 import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
-import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
+import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

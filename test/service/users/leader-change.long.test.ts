@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { createEndAccess } from '../../../src/revocation/end-access.ts';
 import { UsersController } from '../../../src/users/record/controller.ts';
 import { userLabels } from '../../../src/users/record/labels.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
@@ -146,8 +147,9 @@ describe(`${userCount} users and a change of leader`, () => {
         return watched.records.get(name);
       },
     };
+    const endAccess = createEndAccess(services, { revokedTokens: undefined, deleteAccessTokens: undefined });
     const naming = { claims: services.config.login.claims, embeddedIssuer: undefined };
-    controller = new UsersController(services, accountLookup(watched.collection.cache), users, naming);
+    controller = new UsersController(services, accountLookup(watched.collection.cache), users, { naming, endAccess });
     watched.collection.cache.start();
     await watched.collection.cache.whenSynced();
     // The other replica does not renew its Lease, and must not lose it while the users are read.

@@ -6,7 +6,7 @@ import { Metrics } from '../../../src/http/metrics.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
-import { RevokedTokens } from '../../../src/sessions/revoked-tokens.ts';
+import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { serviceUnavailable } from '../../api/status.ts';
-import type { ResourceType } from '../../kubernetes/resource.ts';
-import { ServiceResource } from '../../kubernetes/resource-client.ts';
-import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
-import type { Services } from '../../services.ts';
-import type { Account } from './account.ts';
+import { serviceUnavailable } from '../api/status.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
+import type { SubjectAccess } from '../users/end-access.ts';
 
 /** The custom resource RevokedToken; deploy/manifests holds its definition. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
@@ -14,18 +14,6 @@ export type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
 
 /** The kind is hashed too: what callers can choose in one kind names nothing in another. */
 export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
-
-export interface SubjectRevocation {
-  /** The user name that Kubernetes sees. */
-  subjectName: string;
-  /** Of the user. The uid tells a later record of that name apart. */
-  record: Pick<Account, 'name' | 'uid'>;
-  /** What was issued before this second ends does not count. */
-  now: Date;
-}
-
-/** Ends every token and session of a user name; here they count no more when it returns. */
-export type EndSubject = (revocation: SubjectRevocation, signal: AbortSignal) => Promise<void>;
 
 /** The last day on which a token issued today can count, whatever the settings were when it was issued. */
 const leastRevocationMs = 30 * 86_400_000;
@@ -44,7 +32,7 @@ const uidAnnotation = 'auth.platform.io/user-uid';
  */
 export async function revokeSubject(
   { client, config }: Pick<Services, 'client' | 'config'>,
-  { subjectName, record, now }: SubjectRevocation,
+  { subjectName, record, now }: SubjectAccess['subject'],
   signal: AbortSignal,
   { once = false } = {},
 ): Promise<void> {

@@ -8,13 +8,8 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
 import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import {
-  type RevokedKind,
-  revokedTokenName,
-  revokedTokenResource,
-  revokeSubject,
-  type SubjectRevocation,
-} from '../users/record/end-tokens.ts';
+import type { SubjectAccess } from '../users/end-access.ts';
+import { type RevokedKind, revokedTokenName, revokedTokenResource } from './subject-revocation.ts';
 
 /** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;
@@ -52,7 +47,7 @@ export interface HandedOut {
 export const bearerRevocation = (token: string): string => revokedTokenName('Bearer', token);
 
 /** Bearer tokens of one session at the issuer. */
-interface EndOfBearers {
+export interface SessionBearers {
   /** Hash of the session at the issuer. */
   session: string;
   /** What was issued before does not count; in whole seconds. */
@@ -63,8 +58,17 @@ interface EndOfBearers {
   user: string;
 }
 
+/** A login whose tokens are not renewed any more. */
+export interface EndedLogin {
+  readonly id: string;
+  /** Until when it could be renewed. */
+  readonly expiresAt: Date;
+  /** Name of the User record. */
+  readonly user: string;
+}
+
 /** What a logout token says. */
-interface IssuerLogout {
+export interface IssuerLogout {
   /** Identify the token. */
   iss: string;
   jti: string;
@@ -86,7 +90,6 @@ interface Spec {
 
 /** What does not count any more although its own time is not over; every replica follows it. */
 export class RevokedTokens {
-  readonly #services: Pick<Services, 'client' | 'config'>;
   readonly #objects: ServiceResource;
   readonly #now: () => Date;
   readonly #cache: WatchCache<RevokedTokenRow>;
@@ -95,8 +98,7 @@ export class RevokedTokens {
   /** Those of them that have ended altogether, as the issuer has said so. */
   readonly #endedLogins = new EndedLogins();
 
-  constructor({ client, config, log, metrics, now }: Pick<Services, 'client' | 'config' | 'log' | 'metrics' | 'now'>) {
-    this.#services = { client, config };
+  constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
     this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
     this.#now = now;
     this.#cache = new WatchCache<RevokedTokenRow>(
@@ -180,38 +182,24 @@ export class RevokedTokens {
     return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
   }
 
-  /** @throws StatusError 503, 504 */
-  async endBearer({ name, exp }: HandedOut, { user }: { user?: string }, signal: AbortSignal): Promise<void> {
-    const expiration = this.#atLeast(exp * 1000 + leewayMs);
-    await this.#create('Bearer', name, { expiration, ...(user !== undefined && { user }) }, signal);
+  /** @param user name of the User record; @throws StatusError 503, 504 */
+  async addBearer({ name, exp }: HandedOut, user: string, signal: AbortSignal): Promise<void> {
+    await this.#create('Bearer', name, { expiration: this.#atLeast(exp * 1000 + leewayMs), user }, signal);
   }
 
-  /** Ends what was handed out before in a session of the issuer. @throws StatusError 503, 504 */
-  async endBearers({ session, notBefore, longestLifeMs, user }: EndOfBearers, signal: AbortSignal): Promise<void> {
+  /** @throws StatusError 503, 504 */
+  async addSessionBearers({ session, notBefore, longestLifeMs, user }: SessionBearers, signal: AbortSignal): Promise<void> {
     const expiration = this.#atLeast(notBefore.getTime() + longestLifeMs + leewayMs);
     await this.#create('Logout', revokedTokenName('Logout', randomUUID()), { session, notBefore, expiration, user }, signal);
   }
 
-  /**
-   * Ends a login: its tokens are not renewed any more.
-   *
-   * @param login until when it could be renewed, and the name of the User record
-   * @returns false if it was ended before
-   * @throws StatusError 503, 504
-   */
-  endLogin({ id, expiresAt, user }: { id: string; expiresAt: Date; user: string }, signal: AbortSignal): Promise<boolean> {
+  /** @returns false if it was ended before; @throws StatusError 503, 504 */
+  addLogin({ id, expiresAt, user }: EndedLogin, signal: AbortSignal): Promise<boolean> {
     return this.#isCreated('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
   }
 
-  /**
-   * Ends every token and session of a user name. Here they count no more when it returns, unless the watch is further behind than a
-   * request waits; elsewhere as soon as it tells.
-   *
-   * @throws StatusError 503, 504
-   */
-  async endSubject(revocation: SubjectRevocation, signal: AbortSignal): Promise<void> {
-    await revokeSubject(this.#services, revocation, signal);
-    const { subjectName, now } = revocation;
+  /** Waits until this replica knows that the access of a user name has ended, or as long as a request waits for a watch. */
+  async untilSubjectEnded({ subjectName, now }: SubjectAccess['subject'], signal: AbortSignal): Promise<void> {
     await this.#cache.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
   }
 
@@ -247,7 +235,7 @@ export class RevokedTokens {
    * @returns false if the token had been used before, here or on another replica
    * @throws StatusError 503, 504
    */
-  endAtIssuer({ iss, jti, session, notBefore, expiresAt }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
+  addIssuerLogout({ iss, jti, session, notBefore, expiresAt }: IssuerLogout, signal: AbortSignal): Promise<boolean> {
     const expiration = this.#atLeast(expiresAt.getTime());
     return this.#isCreated(
       'Logout',

@@ -1,0 +1,86 @@
+/** The one way to end access: of a user, of a user name in Kubernetes, of a login, of bearer tokens. */
+import { unending } from '../kubernetes/abortable.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
+import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/end-access.ts';
+import { type UserReference, UserStatusWriter } from '../users/status.ts';
+import { untilValid } from '../users/valid-since.ts';
+import type { EndedLogin, HandedOut, IssuerLogout, RevokedTokens, SessionBearers } from './revoked-tokens.ts';
+import { revokeSubject } from './subject-revocation.ts';
+
+/** A bearer token, or all that were issued in a session of the issuer. */
+type BearerAccess = { readonly bearer: HandedOut; readonly owner: string } | { readonly sessionBearers: SessionBearers };
+
+/** A login whose tokens its client keeps, or the logins that the issuer has ended. */
+type LoginAccess = { readonly login: EndedLogin } | { readonly issuerLogout: IssuerLogout };
+
+export interface EndAccess extends EndUserAccess {
+  /** Ended on this replica when it resolves, on others as soon as their watch tells. @throws StatusError 503, 504 */
+  (access: BearerAccess, reason: EndReason, signal: AbortSignal): Promise<void>;
+  /** @returns false if it was ended before, here or on another replica; @throws StatusError 503, 504 */
+  (access: LoginAccess, reason: EndReason, signal: AbortSignal): Promise<boolean>;
+}
+
+interface EndAccessNeeds {
+  /** Undefined without an issuer: the API server verifies all tokens, and the service follows no revocation. */
+  revokedTokens: RevokedTokens | undefined;
+  /** Deletes the access tokens of a record. Undefined where there are none. */
+  deleteAccessTokens: ((owner: UserReference, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+export function createEndAccess(services: Services, needs: EndAccessNeeds): EndAccess {
+  const { log } = services;
+  const status = new UserStatusWriter(services);
+
+  async function endAccess(access: UserAccess, reason: EndReason, signal?: AbortSignal): Promise<KubernetesObject>;
+  async function endAccess(access: SubjectAccess | BearerAccess, reason: EndReason, signal: AbortSignal): Promise<void>;
+  async function endAccess(access: LoginAccess, reason: EndReason, signal: AbortSignal): Promise<boolean>;
+  async function endAccess(
+    access: UserAccess | SubjectAccess | BearerAccess | LoginAccess,
+    reason: EndReason,
+    signal: AbortSignal = unending,
+  ): Promise<unknown> {
+    log.debug({ reason, access: Object.keys(access)[0] }, 'access ends');
+    if ('user' in access) return endUser(services, status, needs, access, signal);
+    if ('subject' in access) return endSubject(services, needs, access, signal);
+    const revokedTokens = required(needs);
+    if ('bearer' in access) return revokedTokens.addBearer(access.bearer, access.owner, signal);
+    if ('sessionBearers' in access) return revokedTokens.addSessionBearers(access.sessionBearers, signal);
+    return 'login' in access ? revokedTokens.addLogin(access.login, signal) : revokedTokens.addIssuerLogout(access.issuerLogout, signal);
+  }
+  return endAccess;
+}
+
+/** Access tokens go first: the next try would not delete them once the status is written. */
+async function endUser(
+  { now }: Services,
+  status: UserStatusWriter,
+  { deleteAccessTokens }: EndAccessNeeds,
+  { user, change = {}, withAccessTokens }: UserAccess,
+  signal: AbortSignal,
+): Promise<KubernetesObject> {
+  if (withAccessTokens) await deleteAccessTokens?.(user, signal);
+  const since = nextSecond(now());
+  const written = await status.patch(user, async (object) => ({
+    ...(typeof change === 'function' ? await change(object) : change),
+    sessionsNotBefore: timestamp(since),
+  }));
+  await untilValid(since, now);
+  return written;
+}
+
+async function endSubject(
+  services: Services,
+  { revokedTokens }: EndAccessNeeds,
+  { subject, once = false }: SubjectAccess,
+  signal: AbortSignal,
+): Promise<void> {
+  await revokeSubject(services, subject, signal, { once });
+  if (!once) await revokedTokens?.untilSubjectEnded(subject, signal);
+}
+
+function required({ revokedTokens }: EndAccessNeeds): RevokedTokens {
+  if (revokedTokens === undefined) throw new Error('no login is configured');
+  return revokedTokens;
+}
