@@ -17,7 +17,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'S14 the clock of the machine: `Services.now` is that of the API server',
     pattern: /\bDate\.now\b|\bnew Date\(\)/,
-    home: ['http/log.ts', 'kubernetes/server-clock.ts'],
+    home: ['kubernetes/server-clock.ts'],
   },
   { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['kubernetes/sweeper.ts'] },
   {
