@@ -209,7 +209,7 @@ describe('objects of the cluster in the console', () => {
       `data:\n  blob: ••••••••\n  password: ${password}\n${more}`;
     await type(text('••••••••', '  lone: ••••••••\n'));
     await press(page, 'Review the changes');
-    await page.getByText('lone: the mask stands for no value.').waitFor();
+    await page.getByText('lone: the mask has no stored value.').waitFor();
     await type(text('••••••••'));
     await press(page, 'Review the changes');
     await page.getByText('this is what will change').waitFor();

@@ -74,7 +74,7 @@ describe('the page of an object', () => {
     await page.goto(`${demo.url}${list}/missed`);
     await page.getByText('red', { exact: true }).waitFor();
     await remove(demo, `${maps}/missed`);
-    await page.getByText('ConfigMap missed is gone.').waitFor();
+    await page.getByText('ConfigMap missed is deleted.').waitFor();
     await visitor.complainsOf('status of 404');
   });
 

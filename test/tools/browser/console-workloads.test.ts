@@ -37,7 +37,7 @@ describe('workloads in the console', () => {
     await press(page, 'Roll checkout back to revision 1');
     await page.getByText('All 2 replicas are updated and available.').waitFor();
     await page.getByRole('cell', { name: '3 (current)' }).waitFor();
-    expect(await pods().getByText('ImagePullBackOff').count()).to.equal(0);
+    await pods().getByText('ImagePullBackOff').waitFor({ state: 'detached' });
   });
 
   it('scales by the menu, and the pods come without a reload', async () => {
