@@ -11,7 +11,7 @@ import { startEmbeddedLogin } from '../test/support/embedded-login.ts';
 export interface Journey {
   name: string;
   method: string;
-  /** Prefix of the path of the traced request. */
+  /** Path of the traced request, or its prefix. */
   path: string;
   /** Sends the request and those that it requires. @throws Error for another status than the expected one */
   ask(): Promise<void>;

@@ -1,8 +1,10 @@
 /**
  * Prints how requests travel through `src`: the files that each one enters, the changes from file to file, the returns to a file entered
  * before, and how often the request derives issuer, identity, subject and account. Caches, watches and the budget of Events change the way:
- * each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--files` also the files in the order in which they are entered.
+ * each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--write` writes the
+ * table of docs/architecture.md, `--files` also prints the files in the order in which they are entered.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Journey } from './journeys.ts';
 import { type Trace, traced } from './tracer.ts';
@@ -39,11 +41,14 @@ const quietMs = 50;
 /** Traces in a row that are no shorter than the shortest one. */
 const enough = 7;
 
+/** The embedded cluster answers in this process, too: `/` must be the whole path. */
+const isAt = (path: string, url = ''): boolean => url === path || (path !== '/' && url.startsWith(path));
+
 async function shortestTrace({ method, path, ask }: Journey): Promise<Trace> {
   let shortest: Trace | undefined;
   for (let longer = 0; shortest === undefined || longer < enough; longer += 1) {
     await sleep(quietMs);
-    const trace = await traced((incoming) => incoming.method === method && incoming.url?.startsWith(path) === true, ask);
+    const trace = await traced((incoming) => incoming.method === method && isAt(path, incoming.url), ask);
     if (shortest !== undefined && trace.changes >= shortest.changes) continue;
     shortest = trace;
     longer = 0;
@@ -58,6 +63,16 @@ function print(name: string, trace: Trace): void {
   if (process.argv.includes('--files')) console.log([...trace.files].map((file) => `  ${file}`).join('\n'));
 }
 
+/** Replaces the figures of each request, and keeps the goal. */
+function writeTable(): void {
+  const page = new URL('../docs/architecture.md', import.meta.url);
+  const text = readFileSync(page, 'utf8').replaceAll(/^\| ([a-z-]+) (?:\| \d+ ){3}/gm, (row, name: string) => {
+    const walk = walks[name];
+    return walk === undefined ? row : `| ${name} | ${walk.files} | ${walk.changes} | ${walk.back} `;
+  });
+  writeFileSync(page, text);
+}
+
 const { journeys, stop } = await startJourneys();
 const walks: Record<string, Walk> = {};
 const isJSON = process.argv.includes('--json');
@@ -67,5 +82,6 @@ for (const journey of journeys) {
   if (!isJSON) print(journey.name, trace);
 }
 if (isJSON) console.log(JSON.stringify(walks));
+if (process.argv.includes('--write')) writeTable();
 await stop();
 process.exit();
