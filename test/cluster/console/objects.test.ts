@@ -153,7 +153,7 @@ describe('an object of the cluster on the console', () => {
     await page.getByText('seen: live').waitFor();
     suite.allow(/status of 404/);
     await admin.remove('/api/v1/namespaces/shop/configmaps/made');
-    await page.getByText('ConfigMap made is gone.').waitFor();
+    await page.getByText('ConfigMap made is deleted.').waitFor();
   });
 
   it('deletes an object whose name was typed, and only that one', async () => {
