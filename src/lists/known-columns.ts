@@ -1,5 +1,6 @@
 /** The columns of resources that every cluster has (docs/lists.md). */
 import { z } from 'zod';
+import { podState } from '../api/pod-state.ts';
 import { reader } from '../api/reader.ts';
 import { qualified } from '../api/status.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
@@ -13,26 +14,6 @@ const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column
 /** A number that the API server leaves out where it is 0. */
 const counted = (name: string, jsonPath: string): Column[] =>
   at(name, jsonPath, 'number').map((column) => ({ ...column, read: (object) => column.read(object) ?? 0 }));
-
-const reasoned = z.object({ reason: z.string() });
-const container = z.object({
-  ready: z.boolean(),
-  restartCount: z.number(),
-  state: z.object({ waiting: reasoned, terminated: reasoned }),
-});
-
-/** What columns tell of a pod. */
-const readPod = reader(
-  z.object({
-    spec: z.object({ containers: z.array(z.looseObject({})) }),
-    status: z.object({
-      phase: z.string(),
-      reason: z.string(),
-      containerStatuses: z.array(container),
-      initContainerStatuses: z.array(container),
-    }),
-  }),
-);
 
 const readReference = reader(z.object({ about: z.object({ kind: z.string(), name: z.string() }) }));
 
@@ -51,32 +32,14 @@ const reference = (name: string, member: string): Column[] => [
   },
 ];
 
-type ContainerStatuses = NonNullable<ReturnType<typeof readPod>['status']>['containerStatuses'];
-
-const containersOf = (pod: KubernetesObject): NonNullable<ContainerStatuses> => readPod(pod).status?.containerStatuses ?? [];
-
-/** Why a pod is not just in its phase, as kubectl shows it. */
-function podStatus(pod: KubernetesObject): string | null {
-  const { phase = '', reason: given, initContainerStatuses = [] } = readPod(pod).status ?? {};
-  if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating';
-  const initial = initContainerStatuses.map(reasonOf).find((reason) => reason !== '' && reason !== 'Completed');
-  if (initial !== undefined) return `Init:${initial}`;
-  const reason = containersOf(pod)
-    .map(reasonOf)
-    .findLast((found) => found !== '');
-  return reason ?? (given || phase || null);
-}
-
-const reasonOf = ({ state }: NonNullable<ContainerStatuses>[number]): string => state?.waiting?.reason || state?.terminated?.reason || '';
-
 const podColumns = [
-  ...computed('status', 'string', podStatus),
+  ...computed('status', 'string', (pod) => podState(pod).word),
   ...at('phase', '.status.phase'),
   ...computed('ready', 'string', (pod) => {
-    const all = containersOf(pod);
-    return `${all.filter(({ ready }) => ready === true).length}/${readPod(pod).spec?.containers?.length ?? 0}`;
+    const { ready, total } = podState(pod);
+    return `${ready}/${total}`;
   }),
-  ...computed('restarts', 'number', (pod) => containersOf(pod).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)),
+  ...computed('restarts', 'number', (pod) => podState(pod).restarts),
   ...at('node', '.spec.nodeName'),
   ...at('ip', '.status.podIP'),
   ...at('images', '.spec.containers[*].image'),

@@ -66,7 +66,7 @@ describe('the embedded cluster', () => {
       { versions: [version, { ...version, name: 'v2', storage: false }] },
       { conversion: { strategy: 'Webhook' } },
       { versions: [{ ...version, subresources: { scale } }] },
-      { versions: [{ ...version, additionalPrinterColumns: [{ name: 'All', type: 'string', jsonPath: '.spec.list[*].name' }] }] },
+      { versions: [{ ...version, additionalPrinterColumns: [{ name: 'All', type: 'string', jsonPath: 'spec.name' }] }] },
     ];
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     for (const spec of refused) {

@@ -1,25 +1,22 @@
 /** The columns of `kubectl get` for workloads, in the words and the order of kube-apiserver. */
 
+import { podState } from '../../../../src/api/pod-state.ts';
 import { ageColumn, column, nameColumn, since } from '../columns.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Column } from '../resources.ts';
 import { at, count, labelText, orNone, templateColumns, textsAt, wide } from './cells.ts';
 import { controllerColumns } from './controller-columns.ts';
 import { balancerAddresses, infrastructureColumns } from './infrastructure-columns.ts';
-import { podState } from './pod-state.ts';
-import type { Pod } from './shapes.ts';
-
-const statusOf = (object: KubernetesObject) => podState(object as Pod);
 
 function restarts(object: KubernetesObject, now: Date): string {
-  const { restarts: times, lastRestartAt } = statusOf(object);
+  const { restarts: times, lastRestartAt } = podState(object);
   return times === 0 || lastRestartAt === undefined ? String(times) : `${times} (${since(lastRestartAt, now)} ago)`;
 }
 
 const podColumns = [
   nameColumn,
-  column('Ready', (object) => `${statusOf(object).ready}/${statusOf(object).total}`),
-  column('Status', (object) => statusOf(object).word),
+  column('Ready', (object) => `${podState(object).ready}/${podState(object).total}`),
+  column('Status', (object) => podState(object).word),
   column('Restarts', restarts),
   ageColumn,
   column('IP', (object) => orNone(at(object, 'status.podIP')), wide),

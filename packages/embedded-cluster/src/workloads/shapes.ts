@@ -19,7 +19,7 @@ interface Ended {
   finishedAt: string;
 }
 
-export interface ContainerState {
+interface ContainerState {
   waiting?: { reason: string; message?: string };
   running?: { startedAt: string };
   terminated?: Ended;
