@@ -153,6 +153,9 @@ async function ask<T>({ group, version, resource }: Kind, namespace: string | un
   return parseJson(answer as string) as T;
 }
 
+/** Columns of `kubectl get -o wide` alone: they leave no room for the names. */
+const wide = new Set(['images', 'ip']);
+
 function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered): Column<Row>[] {
   const hasStatus = columns.some(({ name }) => name === 'status');
   return [
@@ -167,8 +170,7 @@ function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered):
       ),
     },
     ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
-    // The status column of kubectl says more than the phase; images beside it leave no room for names.
-    ...columns.filter(({ name }) => !(hasStatus && (name === 'phase' || name === 'images'))).map(cellOf),
+    ...columns.filter(({ name }) => !wide.has(name) && !(hasStatus && name === 'phase')).map(cellOf),
     {
       id: 'age',
       title: t('cluster.age'),
