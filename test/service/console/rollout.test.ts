@@ -48,7 +48,7 @@ describe('the rollout of a workload in the console', () => {
         'ReplicaSet',
         { template: { metadata: { labels: { app: 'web', 'pod-template-hash': 'x' } }, spec: { containers: [{ image }] } } },
         { replicas: 1 },
-        { annotations: { [key]: String(revision) }, ownerReferences: [{ uid, controller: true }] },
+        { name: `web-${revision}`, annotations: { [key]: String(revision) }, ownerReferences: [{ uid, controller: true }] },
       );
     const revisions = revisionsOf(deployment, [set(1, 'u', 'web:1'), set(2, 'u', 'web:2'), set(3, 'other', 'web:3')]);
 
@@ -58,7 +58,7 @@ describe('the rollout of a workload in the console', () => {
     ]);
     const [, first] = revisions;
     expect(first && rollbackPatch(deployment, first)).to.deep.equal([
-      { op: 'test', path: '/metadata/resourceVersion', value: '7' },
+      { op: 'test', path: '/metadata/generation', value: 2 },
       {
         op: 'replace',
         path: '/spec/template',
