@@ -3,10 +3,10 @@ import type { StatusError } from '../api/status.ts';
 import { type Audit, auditCaller } from './audit.ts';
 import type { Caller } from './operation.ts';
 
-/** What only we have decided: what the API server refuses is in its own audit log, and is no failure of ours where it is passed on. */
+/** Refusals of the service itself. The API server records its own refusals in its audit log. */
 const decidedHere = /^\/(auth|api\/(proxy|kubernetes))\//;
 
-/** Tells the audit trail what a caller was refused. The User whom it was about has no uid here, and so gets no Event. */
+/** Records the refusal of a caller. The target has no uid here, so no Event is written on the User. */
 export const auditForbidden =
   (audit: Audit) =>
   (ctx: Context, { identity }: Caller, { status: { code, details } }: StatusError): void => {

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { stateOf } from './request-state.ts';
 
-/** What is recorded (docs/contract/service.md); there are no others. */
+/** The closed set of audit events (docs/contract/service.md). */
 type AuditName =
   | 'LoginSucceeded'
   | 'LoginFailed'
@@ -43,29 +43,29 @@ type AuditName =
   | 'KubernetesSession'
   | 'AccessDenied';
 
-/** Where a request came from. */
+/** Origin of a request. */
 export interface AuditOrigin {
   requestId: string;
-  /** Peer address, or what a trusted proxy says it is. */
+  /** Address of the peer, or the one that a trusted proxy forwards for. */
   source: string;
   userAgent: string;
 }
 
-/** Nothing in it may be a secret, nor come from a field in which people type one by mistake, such as an unknown login name. */
+/** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
 export interface AuditEvent extends Partial<AuditOrigin> {
   audit: AuditName;
-  /** Who did it, as Kubernetes sees them. */
+  /** User name in Kubernetes. */
   actor?: { name: string; uid: string };
-  /** Whom it happened to: a User record, or an object of that kind. */
+  /** User record that the event is about, or object of the named kind. */
   target?: { name: string; uid: string; kind?: 'Group' | 'UserBinding' };
   outcome: 'success' | 'failure';
   /** HTTP status of the answer. */
   code?: number;
-  /** One word, in UpperCamelCase. */
+  /** Reason in UpperCamelCase. */
   reason?: string;
-  /** Of a KubernetesSession: where it goes, without its query, and at its end how much went through. */
+  /** Target of a KubernetesSession without its query, and at its end the bytes in both directions. */
   session?: { path: string; bytesSent?: number; bytesReceived?: number };
-  /** Who came or went: how many, and the first of them. */
+  /** Members that were added or removed: their number, and the first names. */
   members?: MemberChange;
 }
 
@@ -78,7 +78,7 @@ interface MemberChange {
 export interface AuditOptions {
   /** Takes one line with its line break, e.g. to stdout. */
   write(line: string): unknown;
-  /** Told of what happens to users. */
+  /** Receives the events about users. */
   events?: { send(event: AuditEvent): void } | undefined;
   log: Logger;
   now: () => Date;
@@ -113,13 +113,13 @@ export class Audit {
 
 type Actor = Required<AuditEvent>['actor'];
 
-/** Who asks, and from where. */
+/** Caller and origin of a request. */
 export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identity: Actor }): AuditOrigin & { actor: Actor } => ({
   ...auditOrigin(ctx),
   actor: { name, uid },
 });
 
-/** Of the request that is being answered. */
+/** Returns the origin of the request. */
 export function auditOrigin(ctx: Context): AuditOrigin {
   const { requestId, source } = stateOf(ctx);
   return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };

@@ -3,10 +3,10 @@ import { unauthorized } from '../api/status.ts';
 import { readBearer } from './bearer.ts';
 import type { Bearer, Caller } from './operation.ts';
 
-/** Who is calling (docs/contract/conventions.md), in two steps: what costs nothing is checked first, and always. */
+/** Authenticates requests in two steps (docs/contract/conventions.md): checks without a call upstream come first. */
 export interface Authenticator {
   /**
-   * The credential of a request after every check that needs no call upstream: form of the header, session, cross-site rule,
+   * Returns the credential of a request after all checks without a call upstream: form of the header, session, cross-site rule,
    * signature, revocation, state of the account. May expire a cookie on `ctx`.
    *
    * @param isOptional whether a session that has ended counts as none instead of 401
@@ -15,18 +15,18 @@ export interface Authenticator {
    */
   read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
   /**
-   * The credential of a request that has been under way for long, checked again; that it is open is no use of a session.
+   * Checks the credential of an open watch or connection again. An open request is no use of a session.
    *
-   * @throws StatusError 401 once it no longer counts, 503
+   * @throws StatusError 401 if the credential is no longer valid, 503
    */
   revalidate(ctx: Context): Promise<Bearer>;
-  /** Whose it is, asked of the API server where it is not known. @throws StatusError 401, 503, 504 */
+  /** Returns the owner of a credential, by a SelfSubjectReview unless the owner is cached. @throws StatusError 401, 503, 504 */
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
-  /** The same at once where it is known; undefined where it has to be asked. */
+  /** Returns the cached owner of a credential. */
   identified?(bearer: Bearer): Caller | undefined;
 }
 
-/** Without login: each bearer token that the API server accepts. */
+/** Authenticates an installation without login: accepts the bearer tokens that the API server accepts. */
 export const tokensOnly = (identify: Authenticator['identify']): Authenticator => ({
   read: async ({ req }) => readBearer(req),
   async revalidate({ req }) {
@@ -37,22 +37,22 @@ export const tokensOnly = (identify: Authenticator['identify']): Authenticator =
   identify,
 });
 
-/** RFC 6750 section 2.1, scheme in any case; the prefix is that of our own access tokens. */
+/** RFC 6750 section 2.1, scheme in any case, with the prefix of access tokens. */
 const accessTokenHeader = /^bearer +cat_/i;
 
 /**
- * The credential that an access token stands for.
+ * Returns the credential that an access token stands for.
  *
- * @param isUse false for a request that has been under way for long
+ * @param isUse false for an open watch or connection that is checked again
  * @throws StatusError 401, 503
  */
 export type VerifyAccessToken = (bearer: Bearer, ctx: Context, isUse: boolean) => Promise<Bearer>;
 
 /**
- * Access tokens are judged here and nowhere else: nothing that begins as one is ever sent to the API server.
+ * Verifies access tokens, and leaves other credentials to `others`. No token with the prefix of access tokens is sent to the API server.
  *
- * @param judge undefined where there are none
- * @param identified whose a credential is, where that is known
+ * @param judge undefined if the installation has no access tokens
+ * @param identified returns the cached owner of a credential
  */
 export function withAccessTokens(
   others: Authenticator,

@@ -17,13 +17,13 @@ export function checkLength(request: IncomingMessage, limit: number): void {
   if (announced > limit) throw tooLarge(limit);
 }
 
-/** Whether a request has a body (RFC 9112, 6.3). */
+/** Reports whether a request has a body (RFC 9112, 6.3). */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * The rest of a body that is not wanted is not read, and the connection cannot be used again. The end of a request without one may yet be
- * parsed: that keeps its connection.
+ * Closes the connection if the body of the request was not read. A request without a body keeps its connection, also before its end is
+ * parsed.
  */
 export function closeOnUnreadBody(ctx: Context): void {
   if (hasBody(ctx.req) && !ctx.req.complete) ctx.set('Connection', 'close');
@@ -37,7 +37,7 @@ export interface BodyRules {
 /**
  * Reads the bodies of one operation, for `decodeJson`; undefined if there is no body.
  *
- * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is no text
+ * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for invalid UTF-8
  */
 export function bodyTextReader(rules: BodyRules): (ctx: Context) => Promise<string | undefined> {
   const readText = textReader(rules);
@@ -114,7 +114,7 @@ const word = /(?:-?\d|true|false|null)[^ \t\n\r{}[\],:"]*/y;
 
 /**
  * Checks what `JSON.parse` does not: it takes the last of equal names, any depth, any number of values and 1e999. Each character is looked
- * at once. What is no JSON is left to `JSON.parse`, which gets no more than `maxTokens`.
+ * at once. `JSON.parse` refuses invalid JSON, and gets no more than `maxTokens`.
  *
  * @see RFC 8259, section 2
  */

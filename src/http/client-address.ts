@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { Logger } from 'pino';
 
-/** More proxies than a request passes. What stands further left is not read. */
+/** More proxies than a request passes. Entries further left are ignored. */
 const maxHops = 32;
 
 /** Addresses of clients, and the first proxy that forwards for clients without being trusted. */
@@ -34,9 +34,9 @@ export class ClientAddresses {
 }
 
 /**
- * Tells who is calling: the peer, or, when the peer is a proxy that the configuration trusts, whom it forwards for.
+ * Returns the address of the client: the peer, or the address that a trusted proxy forwards for.
  *
- * @param onUntrusted told of a peer that says whom it forwards for, and is not believed
+ * @param onUntrusted receives a peer that sends X-Forwarded-For without being trusted
  */
 export function clientAddress(
   trustedProxies: readonly string[],
@@ -55,7 +55,7 @@ export function clientAddress(
     let address = plain(peer);
     if (!forwardedFor) return address;
     let walked = 0;
-    // Read from the right: each trusted hop vouches for the entry that it appended, nothing vouches for what stands further left.
+    // Entries count from the right: a trusted hop vouches for the entry that it appended, and for no other.
     for (const hop of hopsOf(String(forwardedFor))) {
       if (!isTrusted(address)) {
         if (walked === 0) onUntrusted(address);

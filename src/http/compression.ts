@@ -5,9 +5,9 @@ import type { Context, Middleware } from 'koa';
 import { isNotModified } from './conditional.ts';
 import { stateOf } from './request-state.ts';
 
-/** Below this the headers of a packet are most of what is sent. */
+/** Smaller answers fit into one packet anyway. */
 const minBytes = 1024;
-/** Each takes memory outside of the heap; what comes beyond is sent as it is. */
+/** Bound of compressions in progress, each of which takes memory outside of the heap. Further answers are sent uncompressed. */
 const maxUnderWay = 32;
 
 const suffixes = { br: '.br', gzip: '.gz' } as const;
@@ -22,7 +22,7 @@ const brotli = (bytes = 0) => ({
 });
 const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 
-/** Texts that are sent many times (prepared documents, pages of lists) are compressed once: the promise lives as long as the bytes. */
+/** Compressed forms of bytes that are sent many times (prepared documents, pages of lists). They live as long as the bytes. */
 const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 let underWay = 0;
 
@@ -41,7 +41,7 @@ export const compression: Middleware = async (ctx, next) => {
  */
 export function chooseEncoding(ctx: Context): Encoding | undefined {
   const { response, res } = ctx;
-  // What Koa would make a text of when it answers, it makes one of here.
+  // Koa would serialize a plain object later, after the headers are chosen.
   if (isPlain(response.body) && !res.headersSent && isText(ctx)) response.body = JSON.stringify(response.body);
   if (isShort(response.body) || !isText(ctx) || res.headersSent || res.hasHeader('Content-Encoding')) return undefined;
   const body = asBytes(response.body);
@@ -75,7 +75,7 @@ const isShort = (body: unknown): boolean =>
 const isText = ({ res, response }: Context): boolean =>
   res.statusCode < 300 && (isJson(res.getHeader('Content-Type')) || response.is('json', 'yaml', 'text/javascript', 'text/css') !== false);
 
-/** As most answers say it; `response.is` takes the type apart each time. */
+/** The most frequent type; `response.is` parses it each time. */
 const isJson = (type: unknown): boolean => type === 'application/json; charset=utf-8';
 
 const asBytes = (body: unknown): unknown => (typeof body === 'string' ? Buffer.from(body) : body);

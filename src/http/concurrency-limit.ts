@@ -1,16 +1,16 @@
 import { tooManyRequests } from '../api/status.ts';
 
 export interface ConcurrencyLimitOptions {
-  /** Of one holder: a plugin, a caller. */
+  /** Bound of one holder, such as a plugin or a caller. */
   maxEach: number;
   maxInAll?: number;
   /** The last places of `maxInAll`, for holders of fewer than `maxEach` places. */
   reserve?: { places: number; maxEach: number };
-  /** As in "too many … are under way". */
+  /** Completes "too many … are under way". */
   what: string;
 }
 
-/** How many requests of each holder are under way: one holder must not take the place of the others. */
+/** Bounds the requests of each holder, so that one holder leaves room for the others. */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions;
   readonly #each = new Map<string, number>();
@@ -20,7 +20,7 @@ export class ConcurrencyLimit {
     this.#options = options;
   }
 
-  /** @returns what ends it, once; @throws StatusError 429 */
+  /** @returns a function that ends it; further calls have no effect. @throws StatusError 429 */
   begin(holder: string): () => void {
     const { maxEach, maxInAll = Number.POSITIVE_INFINITY, reserve = { places: 0, maxEach }, what } = this.#options;
     const count = this.#each.get(holder) ?? 0;

@@ -6,7 +6,7 @@ const extension = /^[a-z][a-z0-9]*$/i;
 
 const isHash = (text: string): boolean => hash.test(text) && !date.test(text);
 
-/** Whether a file name says by a hash in it that its contents never change: `main.3f2a9c1b.js`, `main-3f2a9c1b.js.map`. */
+/** Reports whether a file name has a hash of its contents: `main.3f2a9c1b.js`, `main-3f2a9c1b.js.map`. */
 export function isHashedName(name: string): boolean {
   const parts = name.split('.');
   for (let index = parts.length - 1; index > 0 && extension.test(parts[index] ?? ''); index -= 1) {
@@ -17,5 +17,5 @@ export function isHashedName(name: string): boolean {
   return false;
 }
 
-/** For what a URL stands for once and for all. */
+/** `Cache-Control` of a URL whose contents never change. */
 export const immutable = 'public, max-age=31536000, immutable';

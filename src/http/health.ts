@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { notReady } from '../api/status.ts';
 import { type Operation, operation } from './operation.ts';
 
-/** A named condition. `failure()` says what is wrong, undefined if nothing is. Only a `critical` one makes the replica unready. */
+/** A named condition. `failure()` returns the reason of a failure. Only a `critical` check makes the replica unready. */
 export interface Check {
   name: string;
   critical: boolean;
-  /** Whether it is critical while the replica starts: without it, requests would fail here that another replica can answer. */
+  /** True for a check that is critical while the replica starts: requests would fail here that another replica can answer. */
   isAwaited?: true;
   failure(): string | undefined;
 }
 
-/** After so long a replica that has started is ready also without what is awaited: it may be that no replica can have it. */
+/** Milliseconds after which awaited checks no longer make a new replica unready: they may fail on all replicas. */
 const startMs = 15_000;
 
-/** In the words of the API server. */
+/** Text of the API server. */
 const withheld = 'reason withheld';
 
 const text = { 'text/plain': z.string().meta({ examples: ['ok'] }) };
 
-/** Whether this replica should get requests: its checks, and whether it is on its way out. */
+/** Readiness of this replica: its checks, and its shutdown. */
 export class Health {
   readonly #checks: Check[] = [];
   readonly #clock: () => number;
@@ -37,7 +37,7 @@ export class Health {
     this.#checks.push(check);
   }
 
-  /** From here on `/readyz` answers 503, so that no new requests are sent here while the open ones finish. */
+  /** Makes `/readyz` answer 503, so that load balancers send no new requests while the open ones finish. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -59,7 +59,11 @@ export class Health {
     ];
   }
 
-  /** Words a line as the API server does: `[+]name ok`, `[-]name failed: why`. @throws StatusError 503 with a cause per failed check */
+  /**
+   * Writes a line for each check as the API server does: `[+]name ok`, `[-]name failed: why`.
+   *
+   * @throws StatusError 503 with a cause for each failed check
+   */
   #report(showsReasons: boolean): string {
     const results = this.#results().map((result) => (showsReasons || result.why === undefined ? result : { ...result, why: withheld }));
     const failed = results.filter(({ critical, why }) => critical && why !== undefined);

@@ -1,9 +1,9 @@
 import { type Bounds, Semaphore } from './semaphore.ts';
 
-/** One semaphore for each key: a caller who asks for much waits for themselves, and keeps no others waiting. */
+/** A semaphore for each key: a caller with many requests waits, and keeps no other caller waiting. */
 export class KeyedSemaphore {
   readonly #bounds: Bounds;
-  /** Of those who are at it. */
+  /** Semaphores in use. */
   readonly #turns = new Map<string, { turns: Semaphore; count: number }>();
 
   constructor(bounds: Bounds) {

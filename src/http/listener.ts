@@ -9,23 +9,23 @@ import { upgradeListener } from './upgrade.ts';
 export interface ListenerOptions {
   host: string;
   port: number;
-  /** How long a client may take to send a whole request. */
+  /** Milliseconds in which a client must send a whole request. */
   requestTimeoutMs: number;
   tls?: { certFile: string; keyFile: string } | undefined;
-  /** Which requests with `Upgrade` are taken as such. Default: none. */
+  /** Selects the requests whose `Upgrade` is accepted. Default: none. */
   offersUpgrade?: (request: IncomingMessage) => boolean;
 }
 
-/** With the credential, which may be an ID token of a user in a thousand groups. `RequestMiddleware` bounds the rest. */
+/** Includes the credential, which may be an ID token of a user in a thousand groups. `middleware/request-head.ts` bounds the rest. */
 const maxHeaderBytes = 64 * 1024;
 const certificateCheckMs = 60_000;
 const lingerMs = 1_000;
 
-/** One listening port: its limits against slow and malformed senders, and its orderly end. */
+/** A listening port with limits against slow and malformed senders, and an orderly shutdown. */
 export class Listener {
   readonly #server: Server;
   readonly #options: ListenerOptions;
-  /** Also those that Node's HTTP server does not count as its own: in the middle of a TLS handshake, or upgraded. */
+  /** All connections, also those that Node's HTTP server does not count: in a TLS handshake, or upgraded. */
   readonly #sockets = new Set<Socket>();
   #certificateCheck: NodeJS.Timeout | undefined;
 
@@ -38,10 +38,10 @@ export class Listener {
       headersTimeout: Math.min(15_000, options.requestTimeoutMs),
       requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: 2_000,
-      // Longer than the 60 s for which common proxies keep a connection, so that they and not we close it.
+      // Longer than the 60 s for which common proxies keep a connection, so that the proxy closes it.
       keepAliveTimeout: 75_000,
       insecureHTTPParser: false,
-      // The frame refuses a request without Host, or with two, by a Status.
+      // `middleware/request-head.ts` answers a request without Host, or with two, by a Status.
       requireHostHeader: false,
       // Node.js hands the connection over at once, also while an answer to an earlier request is being sent.
       shouldUpgradeCallback: (request) => pipelines.isIdle(request.socket) && offersUpgrade(request),
@@ -76,7 +76,7 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Takes no new connection, waits for the open requests until the grace is over, then cuts. */
+  /** Accepts no new connection, waits for open requests during the grace period, then closes all connections. */
   async stop(graceMs: number): Promise<void> {
     clearInterval(this.#certificateCheck);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -91,7 +91,7 @@ export class Listener {
   }
 }
 
-/** Tells when the body of a request is first asked for: until then it may be refused, and need not be sent. */
+/** Calls back when the body of a request is first read: until then the request may be refused, and the body need not be sent. */
 function whenRead(request: IncomingMessage, tell: () => void): void {
   const read = request._read;
   request._read = (size) => {
@@ -106,7 +106,7 @@ const readCertificate = ({ certFile, keyFile }: { certFile: string; keyFile: str
   key: readFileSync(keyFile),
 });
 
-/** Certificates rotate while the process runs. A pair that cannot be read, or does not fit, leaves the old one in force. */
+/** Reloads the certificate when its files change. A pair that cannot be read, or does not match, leaves the old one in place. */
 function watchCertificate(server: Server, files: { certFile: string; keyFile: string }): NodeJS.Timeout {
   const stamp = () => [files.certFile, files.keyFile].map((file) => statSync(file).mtimeMs).join();
   let seen = stamp();
@@ -123,7 +123,7 @@ function watchCertificate(server: Server, files: { certFile: string; keyFile: st
   return setInterval(check, certificateCheckMs).unref();
 }
 
-/** What never became a request still gets a Status, and the connection ends (RFC 9112 section 11.2: no guessing where a message ends). */
+/** Answers a malformed request with a Status and closes the connection (RFC 9112 section 11.2: the end of the message is unknown). */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   // A browser connects ahead of its next request. An answer to no request would be taken as the answer to that one, if both cross.
   const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
@@ -143,7 +143,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     'Connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  // Closing at once, with bytes unread, would reset the connection and lose the answer; waiting for the peer could last for ever.
+  // An immediate close with unread bytes would reset the connection and lose the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What a watch cache tells of itself; read at each scrape. */
+/** State of a watch cache, read at each scrape. */
 export interface WatchReport {
   name: string;
   /** Seconds since the API server was last heard of on this watch; before the first list, since the start. */
@@ -9,15 +9,14 @@ export interface WatchReport {
   objects: number;
 }
 
-/** A bounded cache that tells its size. */
+/** Size of a bounded cache. */
 export interface CacheReport {
   name: string;
   entries: number;
 }
 
 /**
- * What Node.js tells of its process. The observers behind it never end, so that there is one set of them however many services the
- * process has had.
+ * Metrics of the Node.js process. Their observers never end, so all services of a process share one set.
  */
 let ofProcess: Registry | undefined;
 
@@ -75,7 +74,7 @@ export class Metrics {
   });
 
   constructor() {
-    // What it observes counts from the start on, not from the first scrape.
+    // Observation begins at the start, not at the first scrape.
     processRegistry();
     this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
       Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
@@ -91,7 +90,7 @@ export class Metrics {
     );
   }
 
-  /** A gauge that is read at each scrape, so that nothing is counted twice on the way. Of several with one name, their sum. */
+  /** Registers a gauge that is read at each scrape. Values of one label are added up. */
   #collect(name: string, help: string, label: string, read: () => [string, number][]): void {
     const gauge: Gauge = new Gauge({
       name,
@@ -105,13 +104,13 @@ export class Metrics {
     });
   }
 
-  /** In the text format of Prometheus: of this service, and of the process. */
+  /** Returns the metrics of this service and of the process in the text format of Prometheus. */
   async text(): Promise<string> {
     const texts = await Promise.all([this.registry, processRegistry()].map((registry) => registry.metrics()));
     return texts.join('\n');
   }
 
-  /** By kind, of one port. */
+  /** @param read returns the requests of one port by kind */
   countInFlight(read: () => Readonly<Record<string, number>>): void {
     this.#inFlight.push(read);
   }
@@ -121,7 +120,7 @@ export class Metrics {
     for (const read of this.#inFlight) for (const [kind, count] of Object.entries(read())) this.inFlight.inc({ kind }, count);
   }
 
-  /** @returns a function that ends it */
+  /** @returns a function that removes the report */
   watch(report: () => WatchReport): () => void {
     this.#watches.add(report);
     return () => this.#watches.delete(report);

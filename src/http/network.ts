@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** What counts as one client: of an IPv6 address the first 64 bits, as who has one has all the others in it (RFC 4291, 2.5.1). */
+/** Returns the network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address (RFC 4291, 2.5.1). */
 export function networkOf(address: string): string {
   // Asked twice for each request with a body, and the test of Node.js is a long regular expression.
   if (!address.includes(':') || !isIPv6(address)) return address;

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of failures: one body, one example of it for each status, and which status any operation may give. */
+/** Failures in the OpenAPI document: one body, an example for each status, and the statuses that any operation may give. */
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import {
@@ -80,7 +80,7 @@ const failures: Record<number, StatusError> = {
   504: timedOut('kubernetes'),
 };
 
-/** Whatever an operation does, it may give these (docs/contract/conventions.md). */
+/** Failures that every operation may give (docs/contract/conventions.md). */
 const ofAny: Record<number, string> = {
   400: 'Parameters or body cannot be used.',
   405: 'The method is not allowed on this path.',
@@ -122,14 +122,14 @@ export function failureResponse(code: number, description: string): ZodOpenApiRe
   };
 }
 
-/** References to the failures that an operation may give whatever it does. */
+/** Returns references to the failures that every operation may give. */
 export function sharedFailures(credential: CredentialRule): Record<string, { $ref: string }> {
   const isNeeded = credential === 'required' || credential === 'forwarded';
   const codes = Object.keys({ ...ofAny, ...(credential !== 'none' && ofCredentials), ...(isNeeded && ofCallers) });
   return Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/responses/Status${code}` }]));
 }
 
-/** What the references lead to. */
+/** Targets of the references. */
 export const failureComponents = {
   responses: Object.fromEntries(
     Object.entries({ ...ofAny, ...ofCredentials, ...ofCallers }).map(([code, text]) => [

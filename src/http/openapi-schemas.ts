@@ -1,4 +1,4 @@
-/** What JSON Schema makes of our schemas, as generators of clients can read it. */
+/** JSON Schemas in a form that generators of clients can read. */
 import { z } from 'zod';
 import type { CreateDocumentOptions } from 'zod-openapi';
 
@@ -8,7 +8,7 @@ type JsonSchema = Context['jsonSchema'];
 
 /** Changes the JSON Schema of one schema in place, after those of what is in it. */
 export function readable({ jsonSchema, zodSchema, io }: Context): void {
-  // A default that is no plain value becomes code that does not compile, and an empty one says nothing.
+  // Generators make code that does not compile of a default that is an object or a list.
   if (typeof jsonSchema.default === 'object' || jsonSchema.default === '') delete jsonSchema.default;
   delete jsonSchema.propertyNames;
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
@@ -30,7 +30,7 @@ function boundInteger(schema: JsonSchema): void {
   if (isWide) schema.format ??= 'int64';
 }
 
-/** `type: [x, 'null']` instead of a choice of which one is nothing but null. Of a named schema null is left out: it counts as absent. */
+/** `type: [x, 'null']` instead of a choice of which one is nothing but null. A named schema loses null, which counts as absent. */
 function foldNull(schema: JsonSchema): void {
   const [value, nothing] = schema.anyOf ?? [];
   if (value === undefined || nothing?.type !== 'null') return;
@@ -46,7 +46,7 @@ function describeMembers(schema: JsonSchema, shape: z.core.$ZodShape, io: Contex
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
 }
 
-/** In words: a member with a default may be left out, but openapi-typescript takes it for one that is always there. */
+/** Describes a default in words: openapi-typescript takes a member with `default` for a required one. */
 function describeDefault(member: JsonSchema | boolean): void {
   if (typeof member === 'boolean' || member.default === undefined) return;
   const words = typeof member.default === 'object' || member.default === '' ? '' : `Default: ${String(member.default)}.`;

@@ -1,4 +1,4 @@
-/** What the groups of operations are, in the order in which a reader meets them. */
+/** Groups of operations, in reading order. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   login: 'Logging in and out by OpenID Connect, and who the caller is.',
   sessions: 'Sessions: seeing and ending them.',

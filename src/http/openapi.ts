@@ -22,7 +22,7 @@ function pathParameters(path: string, params: z.ZodObject): z.ZodObject {
   return name === undefined ? params : params.extend({ [name]: z.string().describe('All of the path.') });
 }
 
-/** Those of what may also be left out are its own. */
+/** Returns the examples of a schema, or those of the schema inside an optional one. */
 function examplesOf(schema: z.ZodType): readonly unknown[] {
   const { examples } = schema.meta() ?? {};
   if (examples !== undefined) return examples;
@@ -36,7 +36,7 @@ function mediaType(schema: z.ZodType): ZodOpenApiMediaTypeObject {
   return { schema: namedSchema(schema), ...(named.length > 0 && { examples: Object.fromEntries(named) }) };
 }
 
-/** One with a name that got other examples is still the one with the name. */
+/** Returns the named schema, also for a copy of it with other examples. */
 function namedSchema(schema: z.ZodType): z.ZodType {
   const { parent } = schema._zod;
   return parent instanceof z.ZodType && schema.meta()?.id === undefined && parent.meta()?.id !== undefined ? parent : schema;
@@ -51,7 +51,7 @@ const response = ({ description, content, headers }: AnswerDescription): ZodOpen
   headers: { ...describedHeaders(headers ?? {}), 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
 });
 
-/** Whether an answer can be that nothing has changed (RFC 9110, section 15.4.5). */
+/** Reports whether an operation may answer 304 (RFC 9110, section 15.4.5). */
 const isRevalidated = ({ method, answers }: Operation) => method === 'GET' && answers[200]?.headers?.ETag !== undefined;
 
 /** The statuses that the document names for an operation; undefined if it answers with those of another server. */
@@ -67,7 +67,7 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
   const { described = {} } = operation;
   const own = Object.entries(operation.answers).map(([code, answer]) => [
     code,
-    // Whatever an operation says of a failure, its body is a Status.
+    // The body of every failure is a Status.
     Number(code) < 400 ? response(answer) : failureResponse(Number(code), answer.description),
   ]);
   const responses: ZodOpenApiOperationObject['responses'] = {

@@ -2,27 +2,27 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 
 /**
- * What a caller proves himself with, after every check that needs no call: a bearer token that came in the header, or the one that his
- * session holds. `hash` (SHA-256, hex) is the only form that may serve as a key or be stored.
+ * The credential of a caller, after all checks without a call upstream: a bearer token from the header, or the token of a session. Only
+ * `hash` (SHA-256, hex) may be stored or serve as a key.
  */
 export interface Bearer {
   readonly token: string;
   readonly hash: string;
-  /** The service itself has verified it: a token of the login's issuer, a session or an access token, and no guess. */
+  /** True if the service itself has verified the token: a token of an issuer of the installation, a session or an access token. */
   readonly isVerified?: true;
-  /** Set when calls are made by impersonation instead of with the token. From the verified token, never from anything else sent along. */
+  /** Set if calls are made by impersonation instead of with the token. Always derived from the verified token. */
   readonly actAs?: Identity;
   /** Name of the Session object, when a session cookie stands for the token. */
   readonly session?: string;
   /** Name of the User record, when the token is one of the issuer that people log in at. */
   readonly user?: string;
-  /** Who the caller is at the external issuer that people log in at, when the token is one of it. */
+  /** The account at the external issuer, if the token is one of that issuer. */
   readonly subject?: { readonly issuer: string; readonly sub: string };
   /** The login that the token comes from, as the issuer tells of it: when it was (Unix seconds), and what it is worth. */
   readonly login?: { readonly authTime: number; readonly acr?: string };
-  /** Id of the access token, when it is one: it makes no further credentials (`sensitive-writes.ts`). */
+  /** Id of the access token, which may make no further credentials (`sensitive-writes.ts`). */
   readonly accessToken?: string;
-  /** The user's password is due: only what an operation declares `openToPasswordDue` is his until he has changed it. */
+  /** True if the user must change the password: only operations with `openToPasswordDue` are allowed until then. */
   readonly mustChangePassword?: boolean;
 }
 
@@ -34,23 +34,23 @@ export interface Identity {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A credential that was accepted, and whose it is. */
+/** An accepted credential and its owner. */
 export interface Caller extends Bearer {
   readonly identity: Identity;
 }
 
-/** Tells callers apart. The name, where it is known: many tokens of one person are one caller. */
+/** Returns a key for the caller: the user name if it is known, because many tokens of one user are one caller. */
 export function callerKey(caller: Bearer & { identity?: Identity }): string {
   const { name } = caller.identity ?? caller.actAs ?? {};
   return name === undefined ? `token ${caller.hash}` : `name ${name}`;
 }
 
 /**
- * What an operation does with credentials (docs/contract/conventions.md):
- * - `none`: never looks at them;
+ * Use of credentials by an operation (docs/contract/conventions.md):
+ * - `none`: ignores them;
  * - `optional`: a bearer token that is given must be accepted, else 401; without one, or with a session that has ended, the caller is anonymous;
  * - `required`: 401 without an accepted bearer token or session;
- * - `forwarded`: as `required`, but the one API server call that the operation makes with the token has the last word on it.
+ * - `forwarded`: as `required`, but the single API server call with the token decides whether it is accepted.
  */
 export type CredentialRule = 'none' | 'optional' | 'required' | 'forwarded';
 
@@ -73,32 +73,32 @@ interface OperationRequest<C extends CredentialRule, P, Q, B> {
 
 export interface AnswerDescription {
   description: string;
-  /** By media type: the zod schema of the answer, with an example of it (`.meta({ examples: [...] })`) unless it is `bytes`. */
+  /** Zod schema of the answer for each media type, with an example (`.meta({ examples: [...] })`) unless it is `bytes`. */
   content?: Record<string, z.ZodType>;
   headers?: Record<string, string>;
 }
 
-/** In lower case, as `Upgrade` names it. */
+/** Value of the `Upgrade` header, in lower case. */
 export type UpgradeProtocol = 'websocket' | 'spdy/3.1';
 
-/** What the OpenAPI document says of an operation beside its declaration. */
+/** Additions to the OpenAPI document that the declaration does not need. */
 interface Described {
   deprecated?: true;
-  /** Of a body that the handler checks or reads, after the caller's rights; by media type. */
+  /** Body that the handler itself reads after the check of rights, by media type. */
   body?: Readonly<Record<string, z.ZodType>>;
-  /** Of a query that is not read here but passed on. */
+  /** Query that is passed on unread. */
   query?: z.ZodObject;
   /** Headers of the request that the handler itself reads, and what they do. */
   headers?: Readonly<Record<string, string>>;
-  /** What the answers of another server are that go out with whatever status they have. */
+  /** Description of answers of another server, passed on with any status. */
   passedOn?: string;
 }
 
-/** What bounds requests, as an operation may change it for one of its own. */
+/** Bounds of a request that an operation may change. */
 export interface RequestBounds {
-  /** This request may outlive the request deadline. @param holder whose bound it counts in; @throws StatusError 429 */
+  /** Lets a request outlive the deadline. @param holder counts the request in its bound. @throws StatusError 429 */
   onLongRunning(ctx: Context, holder: string): void;
-  /** This request may take longer than others. */
+  /** Gives a request a longer deadline. */
   onSlow(ctx: Context, timeoutMs: number): void;
 }
 
@@ -117,33 +117,33 @@ interface OperationBase {
   answers: Record<number, AnswerDescription>;
   /** Media types of the body. Default: JSON. */
   bodyTypes?: readonly [string, ...string[]];
-  /** What the OpenAPI document alone needs. */
+  /** Used by the OpenAPI document only. */
   described?: Described;
-  /** Answered also to a user whose password is due. Operations without a credential need not say so. */
+  /** True for an operation that a user may call who must change the password. Operations without a credential need no mark. */
   openToPasswordDue?: true;
-  /** False where a HEAD would have an effect (a link checker must not spend a code): it is 405. */
+  /** False if HEAD must be 405 because it would have an effect: a link checker must not use up a code. */
   answersHead?: false;
-  /** Bytes of a body that the handler reads itself, as it comes. Default: `server.bodyLimit`. */
+  /** Bytes of a body that the handler reads as a stream. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /**
    * Query parameters that are accepted and not read, beside those of the schema; others are 400. `all` where another party chooses
    * them (an issuer: RFC 6749, 4.1.2; clients of Kubernetes; probes; links to a page), or where they are passed on.
    */
   ignoredQuery?: readonly string[] | 'all';
-  /** Another protocol that the connection may go on in (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
+  /** Protocol to which the connection may switch (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;
-  /** Done with each request before its credential is read: functions of `preparations.ts`. */
+  /** Functions of `preparations.ts` that run before the credential is read. */
   before?: readonly Preparation[];
 }
 
 export interface OperationDefinition<C extends CredentialRule, P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends OperationBase {
   credential: C;
-  /** Path parameters. What does not fit is 404 unless `badParams` says otherwise: no such object can exist. */
+  /** Path parameters. An invalid value is 404, because no such object can exist. */
   params?: P;
   /** Query parameters. An array in the schema makes a parameter repeatable; all others given twice are 400. */
   query?: Q;
-  /** The JSON body. What does not fit is 400 with a cause per violation. */
+  /** JSON body. An invalid body is 400 with a cause for each violation. */
   body?: B;
   handle(request: OperationRequest<C, z.output<P>, z.output<Q>, z.output<B>>): Promise<void> | void;
 }
@@ -164,14 +164,14 @@ export interface Operation extends OperationBase {
   }): Promise<void> | void;
 }
 
-/** What is no text, or one that is served as it is. */
+/** Binary content, or text that is served unchanged. */
 export const bytes = z.string().meta({ format: 'binary' });
 
 const noInput = z.object({});
 
 /**
- * Declares an operation: its path, inputs, answers and handler in one place. The router, the validation, the OpenAPI document and
- * the metrics all read this one description.
+ * Declares an operation: path, inputs, answers and handler. The router, the validation, the OpenAPI document and the metrics read this
+ * declaration.
  */
 export function operation<
   C extends CredentialRule,

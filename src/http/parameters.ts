@@ -1,7 +1,7 @@
 /** Parameters of the query that are no texts: every one comes as text, and the OpenAPI document says what it means. */
 import { z } from 'zod';
 
-/** A whole number from 1. What is more than `cap` counts as that; what is more than `max` is refused. */
+/** A whole number from 1. A value above `cap` counts as `cap`; a value above `max` is refused. */
 export function wholeNumber({ max, cap = Number.MAX_SAFE_INTEGER }: { max?: number; cap?: number } = {}) {
   const range = max === undefined ? 'from 1' : `from 1 to ${max}`;
   const hint = cap === Number.MAX_SAFE_INTEGER ? '' : `; more than ${cap} counts as ${cap}`;

@@ -38,7 +38,7 @@ export class Pipelines {
     else this.#begin(pipeline, request, response);
   };
 
-  /** A parse error or timeout. It is answered in turn: inside of the answer to an earlier request the client could not tell it apart. */
+  /** Answers a parse error or timeout after the earlier requests: inside of another answer the client could not tell it apart. */
   readonly fail = (error: NodeJS.ErrnoException, socket: PipelinedSocket): void => {
     const pipeline = socket[pipelineKey];
     const isLost = error.code === 'ECONNRESET' || !socket.writable;

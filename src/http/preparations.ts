@@ -1,37 +1,37 @@
-/** What an operation may ask for before its own work, in `before`: a need of several operations is a function here, and no flag of theirs. */
+/** Functions for `before` of an operation: they run before its credential is read. */
 import type { Context } from 'koa';
 import type { Preparation } from './operation.ts';
 import { stateOf } from './request-state.ts';
 
 /**
- * JSON, scripts and style sheets over 1 KB go out compressed. Never where a credential can be in the answer: its length would tell of it what a caller guesses
- * beside it. Nor where `If-Match` takes the ETag, which names one encoding.
+ * Compresses JSON, scripts and style sheets over 1 KB. Never used for an answer that may hold a credential, because its length would
+ * confirm guesses (BREACH), or whose ETag is used in `If-Match`, because the ETag names one encoding.
  */
 export const compressed: Preparation = (ctx) => {
   stateOf(ctx).isCompressed = true;
 };
 
-/** The same for some requests of an operation. */
+/** Compresses the answers to some requests of an operation. */
 export const compressedIf =
   (isFit: (ctx: Context) => boolean): Preparation =>
   (ctx, bounds) => {
     if (isFit(ctx)) compressed(ctx, bounds);
   };
 
-/** A request for which it is true may outlive the request deadline (a watch). Once its caller is known it counts as one of the caller's. */
+/** Lets selected requests outlive the deadline, such as watches. They count in the bound of their caller. */
 export const lasting =
   (isLong: (ctx: Context) => boolean): Preparation =>
   (ctx) => {
     if (isLong(ctx)) stateOf(ctx).isLasting = true;
   };
 
-/** More milliseconds than `server.requestTimeout`. */
+/** Gives requests a deadline above `server.requestTimeout`, in milliseconds. */
 export const taking =
   (timeoutMs: number): Preparation =>
   (ctx, bounds) =>
     bounds.onSlow(ctx, timeoutMs);
 
-/** Headers of every answer, whether the operation or what stands before it gives it. */
+/** Sets headers on every answer of an operation, refusals included. */
 export const answeringWith =
   (headers: Readonly<Record<string, string>>): Preparation =>
   (ctx) =>

@@ -3,18 +3,18 @@ import { tooManyRequests, wholeRetrySeconds } from '../api/status.ts';
 import { atMost } from './bound.ts';
 import { networkOf } from './network.ts';
 
-/** The networks that are counted; those not seen for longest are forgotten first. */
+/** Bound of counted networks. The network that was not seen for longest is dropped first. */
 const maxNetworks = 20_000;
 const oneMinute = 60_000;
 
 interface RateLimitOptions {
-  /** How many a window takes. */
+  /** Bound in a window. */
   limit: number;
-  /** Since the first that was counted, in milliseconds. Default: a minute. */
+  /** Length of a window in milliseconds, which begins with its first event. Default: a minute. */
   windowMs?: number;
   /** Milliseconds that only ever grow. */
   clock?: () => number;
-  /** What there were too many of, for a refusal. */
+  /** Completes "too many …" of a refusal. */
   what?: string;
 }
 
@@ -23,14 +23,14 @@ interface Window {
   count: number;
 }
 
-/** Why one more is too many. */
+/** Reason of a refusal. */
 export interface RateExceeded {
   retryAfterSeconds: number;
 }
 
 /**
- * So many of something for each client network in a window of time. Of this replica only, and for as long as there is room: what must
- * hold everywhere is counted elsewhere.
+ * Bounds events of each client network in a window of time. Counts on this replica only, and in bounded memory; limits that must hold
+ * everywhere are counted in the cluster.
  */
 export class RateLimit {
   readonly #limit: number;
@@ -46,7 +46,7 @@ export class RateLimit {
     this.#what = what;
   }
 
-  /** Counts one, unless it is one too many. */
+  /** Counts an event unless the limit is reached. */
   take(source: string): RateExceeded | undefined {
     const key = networkOf(source);
     const window = this.#windowOf(key) ?? { endsAt: this.#clock() + this.#windowMs, count: 0 };
@@ -56,18 +56,18 @@ export class RateLimit {
     return undefined;
   }
 
-  /** Counts one, unless it is one too many. @throws StatusError 429 */
+  /** Counts an event. @throws StatusError 429 if the limit is reached */
   require(source: string): void {
     this.refuse(this.take(source));
   }
 
-  /** Counts nothing. @throws StatusError 429 if another one would be too many */
+  /** Checks for room without counting. @throws StatusError 429 */
   requireRoom(source: string): void {
     const window = this.#windowOf(networkOf(source));
     if (window !== undefined && window.count >= this.#limit) this.refuse(this.#exceeded(window));
   }
 
-  /** Takes one back that should not count. */
+  /** Takes an event back. */
   giveBack(source: string): void {
     const window = this.#windowOf(networkOf(source));
     if (window !== undefined && window.count > 0) window.count -= 1;
@@ -82,7 +82,7 @@ export class RateLimit {
     return { retryAfterSeconds: wholeRetrySeconds(endsAt - this.#clock()) };
   }
 
-  /** @throws StatusError 429 if that says that there were too many */
+  /** @throws StatusError 429 for an exceeded limit */
   refuse(exceeded: RateExceeded | undefined): void {
     if (exceeded === undefined) return;
     throw tooManyRequests(`too many ${this.#what} from this network, try again later`, exceeded.retryAfterSeconds);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { entityTooLarge } from '../api/status.ts';
 
-/** The body of a request as it comes, no faster than it is read. It fails with 413 at the limit. */
+/** Streams the body of a request no faster than it is read. Fails with 413 at the limit. */
 export const requestBody = (request: IncomingMessage, limit: number): Readable =>
   Readable.from(atMost(request, limit), { objectMode: false });
 

@@ -82,7 +82,7 @@ export class RequestLifetime {
     res.end();
   }
 
-  /** Calls back once the response is closed. One listener serves all middlewares: Node.js warns of eleven. */
+  /** Calls back once the response is closed. Middlewares share one listener, because Node.js warns of eleven. */
   onClose(callback: () => void): void {
     this.#onClose.push(callback);
   }

@@ -1,6 +1,6 @@
 import Router, { type Layer } from '@koa/router';
 
-/** What a path leads to: the routes by their methods, and the parameters in it. */
+/** Routes of a path by method, and its parameters. */
 export interface Found<T> {
   readonly routes: ReadonlyMap<string, T>;
   readonly params: Readonly<Record<string, string>>;
@@ -8,7 +8,7 @@ export interface Found<T> {
 
 interface Template<T> {
   readonly path: string;
-  /** What paths of it begin with. */
+  /** Literal text in front of the first parameter. */
   readonly prefix: string;
   readonly layer: Layer;
   readonly routes: Map<string, T>;
@@ -17,18 +17,18 @@ interface Template<T> {
 const noParams = {};
 
 /**
- * Routes by path and method. A path without parameters is found by one look, and is never taken for one with parameters, whatever the
- * method: `/users/sync` is no `/users/:name`. The others are matched as @koa/router does, after a look at what they begin with.
+ * Routes by path and method. A path without parameters is looked up, and wins over templates for all methods: `/users/sync` is never
+ * `/users/:name`. Templates are matched by @koa/router.
  */
 export class RouteTable<T> {
   readonly #literal = new Map<string, Map<string, T>>();
-  /** By the first segment of their paths: a file is looked for in none of those of the API. */
+  /** Templates by first segment, so that a static file is compared with none of the API. */
   readonly #templates = new Map<string, Template<T>[]>();
-  /** Takes the paths that nothing else takes. */
+  /** Routes of `/{*…}`. */
   readonly #rest = new Map<string, T>();
   readonly #isRest: RegExp;
 
-  /** @param isRest which paths `/{*…}` stands for */
+  /** @param isRest matches the paths of `/{*…}` */
   constructor(isRest: RegExp) {
     this.#isRest = isRest;
   }
@@ -68,10 +68,10 @@ export class RouteTable<T> {
   }
 }
 
-/** With the slash behind it; '' where there is none. */
+/** Returns the first segment with its slash, '' if there is none. */
 const firstSegment = (path: string): string => path.slice(0, path.indexOf('/', 1) + 1);
 
-/** What @koa/router makes of a path. It is asked by itself: the router would try all of them, and say so to `debug`, for each request. */
+/** Returns the matcher of @koa/router for one path. The router itself would try all paths for each request. */
 function matcherOf(path: string): Layer {
   const router = new Router({ sensitive: true, strict: true }).get(path, () => undefined);
   const [layer] = router.stack;

@@ -17,14 +17,14 @@ export interface RouterOptions {
   /** Milliseconds that only ever grow. */
   clock?: (() => number) | undefined;
   bounds: RequestBounds;
-  /** Told of each 403 that the caller of an operation gets. */
+  /** Receives each 403 that an operation gives to an authenticated caller. */
   onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
 }
 
-/** Below these an unknown path is a 404 Status; everything else belongs to the static files. */
+/** Prefixes of the API, where an unknown path is a 404 Status. All other paths belong to the static files. */
 export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
 
-/** What `/{*subpath}` stands for. */
+/** Paths of `/{*subpath}`. */
 const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 
 const jsonTypes = ['application/json'] as const;
@@ -54,7 +54,7 @@ export function routeOperations(options: RouterOptions): Middleware {
   };
 }
 
-/** A GET is answered to HEAD as well. */
+/** GET operations answer HEAD, too. */
 const methodsOf = ({ method, answersHead }: Operation): string[] =>
   method === 'GET' && answersHead !== false ? ['GET', 'HEAD'] : [method];
 
@@ -124,7 +124,7 @@ function checkCredential(bearer: Bearer | undefined, operation: Operation): Bear
 
 const noInput = {};
 
-/** Reads the input, then handles it. Where a schema asks for nothing, nothing is read. */
+/** Reads the input that the schemas name, then calls the handler. */
 function handler(operation: Operation, bodyLimit: number) {
   const hasParams = Object.keys(operation.params.shape).length > 0;
   const readQuery = queryReader(operation);

@@ -1,18 +1,18 @@
 import { tooManyRequests } from '../api/status.ts';
 
 export interface Bounds {
-  /** How many run at one time. */
+  /** Bound of running work. */
   atOnce: number;
-  /** How many may wait. */
+  /** Bound of waiting work. */
   maxWaiting: number;
-  /** What there are too many of, for a refusal. */
+  /** Completes "too many …" of a refusal. */
   what: string;
 }
 
-/** Lets a few pieces of work run at one time, some wait for their turn, and refuses more. */
+/** Runs a bounded number of tasks at a time, queues a bounded number, and refuses more. */
 export class Semaphore {
   readonly #bounds: Bounds;
-  /** In the order in which they came. */
+  /** First in, first out. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
@@ -34,7 +34,7 @@ export class Semaphore {
     }
   }
 
-  /** A turn is handed over, so that no later one takes it first. */
+  /** Hands its place to the next in the queue, so that no later task takes it first. */
   #handOver(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

@@ -2,10 +2,10 @@ import type { Operation } from './operation.ts';
 import { reservedPath } from './router.ts';
 
 /**
- * The static files that no request reaches, since another operation of the service, or what stands before all of them, answers their path.
+ * Returns the static files that no request reaches, because an operation or the embedded issuer answers their path.
  *
  * @param files paths below the root, without the first slash
- * @param prefixes what is answered before any operation: `/identity`
+ * @param prefixes paths that are answered before any operation: `/identity`
  */
 export function shadowedPaths(files: Iterable<string>, operations: readonly Operation[], prefixes: readonly string[]): string[] {
   const patterns = operations
@@ -20,5 +20,5 @@ export function shadowedPaths(files: Iterable<string>, operations: readonly Oper
   return [...files].filter((file) => isTaken(`/${file}`)).sort();
 }
 
-/** Of a path in the router's syntax. */
+/** Returns the expression for a path in the router's syntax. */
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);

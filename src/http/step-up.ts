@@ -1,11 +1,11 @@
 import { type StatusCause, StatusError } from '../api/status.ts';
 import type { Caller } from './operation.ts';
 
-/** How fresh and how strong a login has to be. */
+/** Required age and strength of a login. */
 export interface StepUpPolicy {
   /** Milliseconds. */
   readonly maxAge: number;
-  /** Values of `acr` of which the login has one. Empty: any. */
+  /** Accepted values of `acr`. Empty: any. */
   readonly acr: readonly string[];
 }
 
@@ -14,16 +14,16 @@ const leewaySeconds = 60;
 
 /** `acr` of a login with a password and a second factor. */
 export const twoFactors = 'urn:atrium:acr:2';
-/** A passkey whose owner was verified is worth no less than two factors. */
+/** A passkey with user verification counts as two factors. */
 const includedIn: Readonly<Record<string, string>> = { phr: twoFactors };
 
-/** Whether a login with that `acr` has one of the values. */
+/** Reports whether the `acr` of a login is one of the values. */
 export const hasAcr = (acr: string | undefined, values: readonly string[]): boolean =>
   acr !== undefined && (values.includes(acr) || values.includes(includedIn[acr] ?? ''));
 
 /**
- * Refuses what is worth stealing to a caller who has not just logged in (RFC 9470): a session or token that was stolen is not enough.
- * Service accounts have no login and are let through.
+ * Requires a recent login (RFC 9470), so that a stolen session or token is not enough. Service accounts have no login, and are not
+ * asked for one.
  *
  * @throws StatusError 401, cause `StepUpRequired`; 403, cause `StepUpNotPossible`, for a credential that no login can renew
  */

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 
 export interface StuckReaderOptions {
-  /** For so long a reader may take nothing of what waits for it. */
+  /** Milliseconds in which a reader must take some of the waiting bytes. */
   stuckMs: number;
   /** Aborts when the answer is over: a twelfth of the time is enough then. */
   over: AbortSignal;
 }
 
-/** Cuts a connection that takes nothing any more of what waits for it. One that nothing is sent to is left alone. */
+/** Closes a connection whose reader has stopped. A connection without waiting bytes stays open. */
 export function cutWhenStuck(socket: Socket, { stuckMs, over }: StuckReaderOptions): { end(): void } {
   let written = socket.bytesWritten;
   let since = performance.now();

@@ -5,18 +5,18 @@ import type { Bearer } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
 
 const refusalsPerMinute = 600;
-/** As long as it is kept whose a token is (60 s), nothing comes this way; and then as long again. */
+/** Twice the time for which the owner of a token is cached (60 s): cached tokens do not come this way. */
 const acceptedMs = 120_000;
 const maxAccepted = 20_000;
 
 /**
- * Keeps a guesser from turning each token into a call to the API server. Counts the tokens that it refused per client network; beyond 600
- * a minute, tokens from there that were not accepted lately are 429 without being asked about. What the service verifies itself is never
- * refused here: others share the network with the guesser.
+ * Keeps clients that guess tokens from causing a call to the API server for each guess. Counts refused tokens per client network. Beyond
+ * 600 a minute, tokens from there that were not accepted lately are 429 without a call. Tokens that the service verifies itself are
+ * never refused here, because other clients share the network.
  */
 export class TokenGuard {
   readonly #refusals: RateLimit;
-  /** Hashes of tokens that were accepted: their owners share a network with the guesser, not his lot. */
+  /** Hashes of accepted tokens, whose owners may share the network with a client that guesses. */
   readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs, ttlResolution: 0 });
 
   /** @param clock milliseconds that only ever grow */

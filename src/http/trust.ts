@@ -3,7 +3,7 @@ import { createSecureContext, getCACertificates, type SecureContext, type Secure
 import { LRUCache } from 'lru-cache';
 import { atMost } from './bound.ts';
 
-/** By the oldest version and the text of the file. Issuers of an installation mostly have one authority. */
+/** Keyed by the oldest TLS version and the text of the file. Issuers of an installation mostly have one authority. */
 const contexts = new LRUCache<string, SecureContext>(atMost(16));
 
 /**

@@ -5,7 +5,7 @@ export interface TrustingAgentOptions {
   /** PEM bundle beside the system's authorities. */
   caFile: string | undefined;
   connections: number;
-  /** Until a connection is there. */
+  /** Milliseconds until the connection must be open. */
   connectTimeoutMs: number;
 }
 
@@ -29,7 +29,7 @@ export class TrustingAgent {
     this.#options = options;
   }
 
-  /** What the server answers, its body unread: the caller has to read or discard it. @throws Error if there was no answer */
+  /** Returns the answer with its body unread: the caller reads or discards it. @throws Error if there was no answer */
   async request(url: string, { method = 'GET', headers, body, signal }: OutgoingRequest): Promise<Dispatcher.ResponseData> {
     const { origin, pathname, search } = new URL(url);
     const agent = await this.#connections();
@@ -69,7 +69,7 @@ export class TrustingAgent {
 
 const formHeaders = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' };
 
-/** For an answer that is not needed: read, so that the connection can be used again, or cut where it is long. */
+/** Discards an answer. A short body is read, so that the connection can be used again. */
 export function discard(body: Dispatcher.ResponseData['body']): void {
   body.dump().catch(() => undefined);
 }

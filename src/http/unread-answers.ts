@@ -12,7 +12,7 @@ export interface UnreadAnswersOptions {
 }
 
 /**
- * Answers of which nothing is missing but their reader. They are not in flight: a client that does not read must not keep others out.
+ * Complete answers that wait for their reader. They are not in flight: a client that does not read must keep no other client out.
  * Beyond a bound the connection of the oldest is cut, so that an answer gets less time the more of them are unread.
  */
 export class UnreadAnswers {

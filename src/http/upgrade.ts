@@ -1,4 +1,4 @@
-/** Requests that ask for another protocol on their connection (RFC 9110, 7.8), where an operation offers it. */
+/** Requests that switch to another protocol (RFC 9110, 7.8), if an operation offers it. */
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,17 +8,17 @@ import type { Operation, UpgradeProtocol } from './operation.ts';
 export interface Upgrade {
   readonly protocol: UpgradeProtocol;
   readonly socket: Socket;
-  /** What the caller has sent behind the request already. */
+  /** Bytes that the caller has sent behind the request. */
   readonly head: Buffer;
 }
 
 const upgradeKey = Symbol('upgrade');
 type MaybeUpgrade = IncomingMessage & { [upgradeKey]?: Upgrade };
 
-/** Undefined for a request whose `Upgrade` was ignored, too. */
+/** Returns undefined for a request whose `Upgrade` was ignored. */
 export const upgradeOf = (request: IncomingMessage): Upgrade | undefined => (request as MaybeUpgrade)[upgradeKey];
 
-/** Node asks this of each request with `Upgrade`: what is not offered is answered as without. */
+/** Returns a test for requests whose `Upgrade` an operation offers. Other requests are answered as if they had none. */
 export function upgradeOffers(operations: readonly Operation[], basePath: string): (request: IncomingMessage) => boolean {
   const offers = operations.flatMap(({ method, upgrade, paths: [path] }) =>
     upgrade === undefined ? [] : [{ method, upgrade, prefix: `${basePath}${path.replace(/\{.*/s, '')}` }],
@@ -33,7 +33,7 @@ export function upgradeOffers(operations: readonly Operation[], basePath: string
 
 const protocolOf = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase();
 
-/** Answers such a request by the listener of all others: a refusal goes out as ever, and the connection ends. */
+/** Answers upgrade requests by the listener of all requests. A refusal is an ordinary answer, and closes the connection. */
 export const upgradeListener = (handle: RequestListener) => (request: IncomingMessage, socket: Socket, head: Buffer) => {
   const response = new ServerResponse(request);
   const upgrade: Upgrade = { protocol: protocolOf(request) as UpgradeProtocol, socket, head };
@@ -55,14 +55,14 @@ export const upgradeListener = (handle: RequestListener) => (request: IncomingMe
 
 const lingerMs = 1_000;
 
-/** Lets go out what was written, and waits for the other side no longer than a moment. */
+/** Sends the written bytes, and waits a second for the peer to close. */
 export function endSoon(socket: Duplex): void {
   socket.end();
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-/** That a caller has gone is only told to who reads. What they send before they are answered is left where it is. */
+/** A disconnect is only noticed while reading. Bytes that the caller sends before the answer stay in the buffer. */
 function endOnLeave(socket: Socket): { off(): void } {
   const look = () => {
     if (socket.readableLength === 0) socket.read();
@@ -76,8 +76,9 @@ function endOnLeave(socket: Socket): { off(): void } {
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\.(.*)$/s;
 
 /**
- * A page cannot set headers on a WebSocket, so it says its bearer token as a sub-protocol. From here on that is the `Authorization` of the
- * request; beside another, or twice, it makes two of them, which are refused. It never goes on: an API server would believe it.
+ * Moves a bearer token from the sub-protocols of a WebSocket into `Authorization`, because a page cannot set headers there. Two tokens, or
+ * a token beside a header, make two `Authorization` headers, which are refused. The sub-protocol is never passed on: an API server would
+ * accept it.
  */
 function takeProtocolToken({ headers, rawHeaders }: IncomingMessage): void {
   const named = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
@@ -91,7 +92,7 @@ function takeProtocolToken({ headers, rawHeaders }: IncomingMessage): void {
   headers.authorization ??= authorizations[0];
 }
 
-/** What is not base64url of a text is no token, and is refused as such. */
+/** Invalid base64url becomes an invalid header, which is refused. */
 function authorizationOf(encoded: string): string {
   const bytes = Buffer.from(encoded, 'base64url');
   return bytes.toString('base64url') === encoded ? `Bearer ${bytes.toString('latin1')}` : 'Bearer';

@@ -1,19 +1,19 @@
 import { StatusError } from '../api/status.ts';
 
-/** Costs no call. */
+/** A check costs no call. */
 const checkMs = 1_000;
 
 export interface Lasting {
-  /** Aborts with the given one, or with the 401 or 403 that the request would get now. */
+  /** Aborts with the given signal, or with the 401 or 403 that the request would get now. */
   signal: AbortSignal;
   /** To be called when the request is over. */
   end(): void;
 }
 
 /**
- * How long an open request may go on: until a check, made each second, throws 401 or 403. What cannot be asked does not end it.
+ * Ends an open request when a check, made each second, throws 401 or 403. Other failures of the check do not end it.
  *
- * @param check is given the signal of the result; the next one begins after it has ended
+ * @param check receives the signal of the result. Checks do not overlap.
  */
 export function whilePermitted(outer: AbortSignal, check: (signal: AbortSignal) => Promise<void>): Lasting {
   const lost = new AbortController();

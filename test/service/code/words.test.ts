@@ -115,6 +115,30 @@ describe('the words of the code', () => {
   });
 });
 
+/** Comments and titles of tests, each as one text. */
+function commentsOf(code: string): string[] {
+  const blocks = [...code.matchAll(/\/\*\*?\s([\s\S]*?)\*\//g)].map(([, text = '']) => text.replaceAll(/^\s*\* ?/gm, ''));
+  const lines = [...code.matchAll(/(?:^\s*\/\/ .*\n)+/gm)].map(([text]) => text.replaceAll(/^\s*\/\/ /gm, ''));
+  const titles = [...code.matchAll(/\b(?:it|describe)\(\s*(['"`])(.*?)\1/g)].map(([, , title = '']) => title);
+  return [...blocks, ...lines, ...titles].flatMap((text) => text.split(/^\s*@\w+ /m));
+}
+
+describe('the sentences of the code', () => {
+  /** Rooms whose sentences are rewritten. The rule holds there from then on. */
+  const rooms = ['src/http'];
+
+  for (const room of rooms)
+    it(`begin in ${room} with a noun or a verb`, () => {
+      const found = globSync(`${room}/**/*.{ts,tsx}`).flatMap((file) =>
+        commentsOf(readFileSync(file, 'utf8'))
+          .flatMap(beginnings)
+          .filter((sentence) => refusedBeginning.test(sentence))
+          .map((sentence) => `${file}: ${sentence}`),
+      );
+      expect(found).to.deep.equal([]);
+    });
+});
+
 describe('the pages of decisions', () => {
   const decisions = globSync('docs/decisions/*.md').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
   const isOfOneDecision = ({ file }: { file: string }) => /\/\d{4}-[^/]+$/.test(file);
