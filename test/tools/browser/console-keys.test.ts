@@ -155,7 +155,7 @@ describe('keys of the console', () => {
     await page.keyboard.press('j');
     expect(await page.evaluate('document.activeElement === document.body')).to.equal(true);
     await page.keyboard.press('Control+k');
-    await field().fill('keys');
+    await field().fill('shortcuts');
     await field().press('Enter');
     await page.getByLabel('Single-key shortcuts').check();
     await page.keyboard.press('Escape');
