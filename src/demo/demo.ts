@@ -199,27 +199,26 @@ const inURL = (host: string) => (host.includes(':') ? `[${host}]` : host);
 /** By name where it is this machine: browsers have no passkeys at IP addresses. */
 const shownHost = (host: string) => (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host) ? 'localhost' : inURL(host));
 
-const mayDo = {
-  admin: 'everything',
-  manager: 'users, groups and what they are given',
-  viewer: 'see users',
-  nobody: 'what every user may',
+const rights = {
+  admin: 'administers the cluster',
+  manager: 'manages users, groups and bindings',
+  viewer: 'sees users, and the namespace shop',
+  nobody: 'has no role',
 } as const satisfies Record<DemoRole, string>;
 
 /** One screen. Tokens are for scripts, which read them from the file of `--info`. */
 function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
-  const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   may ${mayDo[role]}`);
+  const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   ${rights[role]}`);
   return `
 Atrium is ready after ${seconds.toFixed(1)} s: ${url}
 
-Open it in a browser and log in as one of these:
+Open this address in a browser and log in as a user of the demo:
 ${people.join('\n')}
 
 Or try:
   curl '${url}/api/v1/modules?pretty=true'
   kubectl --kubeconfig ${kubeconfig} get users
 
-Everything is in memory, with an embedded cluster of ${demo.users} people: a stand-in for first steps and tests, not a cluster for work.
-The API to be read and tried: ${url}/docs. Tokens for scripts: --info FILE.
-Ctrl-C stops it.`;
+The embedded cluster with ${demo.users} users is kept in memory and ends with the demo. It is for first steps and tests only.
+Try the API at ${url}/docs. Scripts get tokens by --info FILE. Press Ctrl-C to stop.`;
 }
