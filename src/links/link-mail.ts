@@ -21,15 +21,15 @@ export interface LinkMailNeeds {
   accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
   translations: Pick<Translations, 'first'>;
-  /** What the installation is called. */
+  /** Returns the name of the installation. */
   title: () => string;
 }
 
-/** A person at the page for a forgotten password. */
+/** Request from the page for a forgotten password. */
 export interface Forgotten {
-  /** As it was typed. Mail goes to the address of the record alone. */
+  /** Login string as typed. Mail only goes to the address of the record. */
   email: string;
-  /** In the language of the page. */
+  /** Texts in the language of the page. */
   texts: Texts;
   origin: AuditOrigin;
 }
@@ -43,11 +43,11 @@ interface Sending {
 const whatIsSent = 'a mail with a link';
 const mailsPerNetwork = 10;
 const oneHourMs = 3_600_000;
-/** Between two mails that strangers can cause for one account. */
+/** Minimum time between two mails that strangers can cause for one account. */
 const pauseMs = 300_000;
 const forgottenSeconds = 1800;
 
-/** Mails links, in a queue of its own: no request waits for a mail server, and none learns from it whether there is such a user. */
+/** Mails links from a queue. No request waits for a mail server, so that the time of an answer does not reveal whether a user exists. */
 export class LinkMail {
   readonly #services: Services;
   readonly #needs: LinkMailNeeds;
@@ -65,15 +65,18 @@ export class LinkMail {
     this.#queue.stop();
   }
 
-  /** Looks nothing up before it returns, and never throws: it takes as long for any address. What is too much is dropped. */
+  /**
+   * Queues a mail to a user who has forgotten the password, and never throws. Looks nothing up before it returns, so that every address
+   * takes the same time. Requests beyond the limits are dropped.
+   */
   forgotten(asked: Forgotten): void {
     if (this.#networks.take(asked.origin.source) !== undefined) return;
     void this.#queue.run(whatIsSent, (signal) => this.#answerForgotten(asked, signal)).catch(() => undefined);
   }
 
-  /** @throws StatusError 429 while too many wait */
+  /** Queues a mail with a link. @throws StatusError 429 while the queue is full */
   async send(account: Account, kind: LinkKind, link: MadeLink, origin: AuditOrigin): Promise<void> {
-    // What waits does not fail before.
+    // A full queue rejects before the next turn of the event loop. Queued mail is not awaited.
     await Promise.race([
       this.#queue.run(whatIsSent, (signal) => this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin, signal })),
       nextTurn(),
@@ -81,7 +84,7 @@ export class LinkMail {
   }
 
   async #answerForgotten({ email, texts, origin }: Forgotten, signal: AbortSignal): Promise<void> {
-    // After the answer, which is on its way by then.
+    // The page is answered before the lookup begins.
     await nextTurn();
     const { accounts, links, passwordChange } = this.#needs;
     requireAccounts(accounts);
@@ -95,7 +98,12 @@ export class LinkMail {
     await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { texts, origin, signal });
   }
 
-  /** Written before the mail goes, by compare-and-swap, so that one of many requests on many replicas sends one. */
+  /**
+   * Records the time of the mail by compare-and-swap before it is sent. Only one of several concurrent requests, also on other replicas,
+   * sends a mail.
+   *
+   * @returns false if the last mail is too recent
+   */
   async #note(account: Account): Promise<boolean> {
     const now = this.#services.now();
     let isDue = false;
@@ -122,5 +130,5 @@ export class LinkMail {
   }
 }
 
-/** Whether people who have forgotten their password are sent a link. */
+/** Reports whether users who have forgotten their password can request a link by mail. */
 export const mailsForgotten = ({ login, smtp }: Config): boolean => login.links.forgotten && isMailSet(smtp);

@@ -6,9 +6,9 @@ import { type Account, accountOf } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import { readUser } from '../users/record/schema.ts';
 
-/** What a link is for: a password that was forgotten, the first one of a new user, or a second factor beside the password. */
+/** Purposes of a link: a forgotten password, the first password of a new user, or a second factor besides the password. */
 export const linkKinds = ['password', 'invite', 'enrol'] as const;
-/** What the audit trail calls them. */
+/** Reasons in the audit trail, by kind. */
 export const auditReasons = { password: 'Password', invite: 'Invite', enrol: 'Enrol' } as const;
 
 export type LinkKind = (typeof linkKinds)[number];
@@ -17,29 +17,31 @@ const linkSchema = z.object({
   kind: z.enum(linkKinds),
   name: z.string(),
   uid: z.string(),
-  /** The password that the user had, and what the record told of links: a link of another state counts no longer. */
+  /** Password and link state of the user when the link was made. The link is invalid once they have changed. */
   state: z.array(z.string()),
   /** Unix seconds. */
   exp: z.number(),
 });
 
-/** Nothing is stored of it: all that it is worth is sealed in it, and what is written when it is used makes it worth nothing. */
+/**
+ * Content of a link, sealed into its token and stored nowhere. Using the link changes the state of the user, which invalidates the token.
+ */
 export type Link = Readonly<z.output<typeof linkSchema>>;
 
-/** When the password was changed, by its Secret and by the record, and since when links count. */
+/** Returns when the password was changed, according to its Secret and to the record, and the time before which links are void. */
 function stateOf({ object, stored }: PasswordState): string[] {
   const { status: { passwordChangedTime = '', linksNotBefore = '' } = {} } = readUser(object);
   return [stored === undefined ? 'none' : stored.changedAt, passwordChangedTime, linksNotBefore];
 }
 
-/** A text for an address, with which that user is known again as long as nothing of this has changed. @throws StatusError 503 */
+/** Seals a link into a token for a URL. The link is valid as long as the state of the user does not change. @throws StatusError 503 */
 export function sealLink(seal: Seal, kind: LinkKind, state: PasswordState, expiresAt: Date): string {
   const { name, uid } = state.object.metadata;
   const link: Link = { kind, name, uid, state: stateOf(state), exp: Math.floor(expiresAt.getTime() / 1000) };
   return seal.seal(JSON.stringify(link));
 }
 
-/** Undefined for what was made up. */
+/** Returns undefined for a forged token. */
 export async function openLink(seal: Seal, token: string): Promise<Link | undefined> {
   const text = await seal.open(token);
   return text === undefined ? undefined : linkSchema.safeParse(JSON.parse(text)).data;
@@ -50,17 +52,17 @@ export interface LinkRules {
   idleDays: number;
 }
 
-/** Whether a link counts still, for the user as they are. */
+/** Reports whether a link is still valid for the present state of the user. */
 export function isCurrent(link: Link, state: PasswordState, rules: LinkRules): boolean {
   const isSame = stateOf(state).every((part, index) => part === link.state[index]);
   const isOver = rules.now.getTime() / 1000 >= link.exp;
   return isSame && !isOver && refusalOf(link.kind, state, rules) === undefined;
 }
 
-/** Why a user gets no link of that kind; undefined for one who does. */
+/** Returns why the user cannot have a link of that kind, or undefined if there is no reason. */
 export function refusalOf(kind: LinkKind, { object }: PasswordState, { now, idleDays }: LinkRules): string | undefined {
   const account = accountOf(object);
-  // Users of a directory set up second factors here, too.
+  // Directory users set up second factors here, too.
   const isHere = account.connectorType === 'local' || (kind === 'enrol' && account.connectorType === 'ldap');
   if (!isHere) return 'the user is not local: the password is kept at the source';
   if (!mayHaveLink(account, { now, idleDays })) return 'the user may not log in';
@@ -68,13 +70,15 @@ export function refusalOf(kind: LinkKind, { object }: PasswordState, { now, idle
   return kind === 'invite' && hasLoggedIn ? 'the user has logged in already: make a link of the kind password' : undefined;
 }
 
-/** A lock keeps none from a new password: it is often why there is to be one. */
+/**
+ * Reports whether the phase of the user permits a link. A locked user may have one, because a lock is often the reason for a new password.
+ */
 function mayHaveLink(account: Account, { now, idleDays }: LinkRules): boolean {
   const { phase } = phaseOf(account, now, idleDays);
   return phase === 'Normal' || phase === 'Locked';
 }
 
-/** What makes all links of a user void: later than any time that was written before. */
+/** Returns the next `linksNotBefore`. A change of the value voids all links of the user, and so it is always later than the present one. */
 export function linksEndAt({ object }: PasswordState, now: Date): string {
   const last = Date.parse(readUser(object).status?.linksNotBefore ?? '');
   const next = nextSecond(now).getTime();

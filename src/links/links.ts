@@ -1,4 +1,4 @@
-/** One-time links of local users: forgotten password, invitation. */
+/** One-time links: forgotten password, invitation, second factor. */
 import { conflict, StatusError } from '../api/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
@@ -14,7 +14,7 @@ export interface MadeLink {
   expiresAt: Date;
 }
 
-/** A link that counts, and whose it is. */
+/** Valid link and its user. */
 export interface FoundLink {
   readonly link: Link;
   readonly email: string;
@@ -29,10 +29,10 @@ export interface LinksNeeds {
   passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink'>;
 }
 
-/** What was missed of second factors that count no longer, and the time of grace. */
+/** Status members that clear the failures and the suspension of former second factors, and the deadline of the grace period. */
 const noMisses = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
-/** Makes links, and lets each of them be used once. */
+/** Creates one-time links and redeems them. */
 export class Links {
   readonly #services: Services;
   readonly #needs: LinksNeeds;
@@ -44,13 +44,18 @@ export class Links {
     this.#seal = services.keyRing.sealFor('links');
   }
 
-  /** The address comes from the configuration, whatever host the request names. @throws StatusError 503 */
+  /** Creates a link. Its host comes from the configuration, never from the request. @throws StatusError 503 */
   make(kind: LinkKind, state: PasswordState, seconds: number): MadeLink {
     const expiresAt = new Date((Math.floor(this.#services.now().getTime() / 1000) + seconds) * 1000);
     return { url: `${this.#needs.issuerURL}/link/${sealLink(this.#seal, kind, state, expiresAt)}`, expiresAt };
   }
 
-  /** Spends nothing, so that a mail scanner may look. @returns undefined for one that counts no longer, or never did; @throws StatusError 503, 504 */
+  /**
+   * Looks up a link without redeeming it, because mail scanners open links.
+   *
+   * @returns undefined for an invalid link
+   * @throws StatusError 503, 504
+   */
   async find(token: string): Promise<FoundLink | undefined> {
     const link = await openLink(this.#seal, token);
     const state = link && (await this.#needs.passwordChange.stateOf(link));
@@ -59,18 +64,20 @@ export class Links {
     return { link, email: account.email, account };
   }
 
-  /** Sets the password: of two requests at once, on whatever replica, one does. @throws StatusError 429, 503, 504 */
+  /** Sets the password. Only one of several concurrent requests succeeds, also on other replicas. @throws StatusError 429, 503, 504 */
   async setPassword(link: Link, password: string): Promise<ChangeVerdict> {
     const verdict = await this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));
-    // Of an invitation it is the first one, which no other can know.
+    // No notice for an invitation: it sets the first password, which only the user can know.
     if (verdict.outcome === 'changed' && link.kind !== 'invite') await this.#needs.notices.add(link, 'PasswordSetByLink');
     return verdict;
   }
 
   /**
-   * Uses one up for a second factor, and ends all sessions and tokens of the user. Of two requests at once, on whatever replica, one does.
+   * Redeems a link for a second factor, and ends all sessions and tokens of the user. Only one of several concurrent requests succeeds,
+   * also on other replicas.
    *
-   * @returns false if it counts no longer; @throws StatusError 503, 504
+   * @returns false if the link is no longer valid
+   * @throws StatusError 503, 504
    */
   async use(link: Link): Promise<boolean> {
     const { passwordChange, endAccess } = this.#needs;

@@ -3,7 +3,7 @@ import type { Services } from '../services.ts';
 
 const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
 
-/** Mail goes by itself: no request waits for a mail server. */
+/** Sends mail in the background. No request waits for a mail server. */
 export class MailQueue {
   readonly #log: Services['log'];
   readonly #turns = new Semaphore(turns);
@@ -17,7 +17,7 @@ export class MailQueue {
     this.#stopping.abort(new Error('the service stops'));
   }
 
-  /** Tells the log what has failed. @throws StatusError 429 while too many wait */
+  /** Runs the work in its turn, and logs its failure. @throws StatusError 429 while the queue is full */
   run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
     return this.#turns.run(

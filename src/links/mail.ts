@@ -1,11 +1,11 @@
-/** The mails that users get. */
+/** Mails to users. */
 import type { Texts } from '../texts/texts.ts';
 import type { NoticeType } from '../users/record/notice.ts';
 import type { LinkKind } from './link.ts';
 import type { Mail } from './mailer.ts';
 
 interface Told {
-  /** The name of the installation. */
+  /** Name of the installation. */
   title: string;
   email: string;
 }

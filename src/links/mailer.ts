@@ -10,22 +10,22 @@ export interface Mail {
   text: string;
 }
 
-/** Before the second and the third try. */
+/** Pauses before the second and the third attempt. */
 const pausesMs = [1_000, 5_000];
-/** Of a try as a whole: a server that says a word now and then holds no place. */
+/** Timeout of a whole attempt, so that a slow server does not occupy a place in the queue. */
 const tryMs = 20_000;
 const silenceMs = 10_000;
 const minVersion = 'TLSv1.2';
 
-/** Settings of a mail server that there is. */
+/** Settings that name a mail server. */
 type SmtpSettings = Config['smtp'] & { host: string; from: string };
 
 export const isMailSet = (smtp: Config['smtp']): smtp is SmtpSettings => smtp.host !== undefined && smtp.from !== undefined;
 
-/** Whether an account can be mailed to: some users log in by a name that is no address. */
+/** Reports whether mail can be sent to an account. Some users log in with a name that is no address. */
 export const hasAddress = ({ email }: { email: string }): boolean => email.includes('@');
 
-/** Hands one mail to the mail server, in three tries. @throws Error if it was not taken; the signal's reason */
+/** Hands a mail to the mail server in up to three attempts. @throws Error if the server does not accept it; the signal's reason */
 export async function sendMail(smtp: SmtpSettings, mail: Mail, signal: AbortSignal): Promise<void> {
   for (const pauseMs of [...pausesMs, undefined]) {
     try {
@@ -37,11 +37,11 @@ export async function sendMail(smtp: SmtpSettings, mail: Mail, signal: AbortSign
   }
 }
 
-/** What the server has refused for good (RFC 5321, 4.2.1) it will refuse again. */
+/** Reports a permanent refusal (RFC 5321, 4.2.1). The server would refuse a retry, too. */
 const isFinal = (error: unknown): boolean =>
   error instanceof Error && 'responseCode' in error && typeof error.responseCode === 'number' && error.responseCode >= 500;
 
-/** The files are read each time, as they may be rotated. */
+/** Makes one attempt. Reads the files each time, because they may be rotated. */
 async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
   const [{ createTransport }, trust, user, pass] = await Promise.all([
     import('nodemailer'),

@@ -10,7 +10,7 @@ import { hasAddress, isMailSet, sendMail } from './mailer.ts';
 const mailsPerUser = 20;
 const oneHourMs = 3_600_000;
 
-/** Mails users what has happened to their login: a page at the next login tells those who log in, and an intruder may be the first. */
+/** Mails users about changes of their login. A page at the next login shows them, too, but an intruder may be the first to log in. */
 export class NoticeMail {
   readonly #services: Services;
   readonly #translations: Translations;
@@ -31,7 +31,7 @@ export class NoticeMail {
     this.#queue.stop();
   }
 
-  /** Never throws, and waits for nothing: what is too much is on the record alone. */
+  /** Queues a mail, and never throws. Mails beyond the limits are dropped, and the notice is on the record alone. */
   send(account: Account, type: NoticeType): void {
     const { config, now } = this.#services;
     const { smtp } = config;

@@ -1,4 +1,4 @@
-/** One-time links of users, made and ended by those who may set their passwords. */
+/** Creates and revokes one-time links of users. Requires the right to set their passwords. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type Audit, auditCaller, auditOrigin } from '../http/audit.ts';
@@ -20,7 +20,7 @@ const refusals = {
   404: { description: 'There is no such user.' },
 };
 
-/** The operations of administrators; the links lead to a page of the embedded issuer. */
+/** Creates the operations for administrators. The links lead to a page of the embedded issuer. */
 export const createLinks = (services: Services, needs: LinkServiceNeeds) => ({
   operations: linkOperations(new LinkService(services, needs), services.audit),
   stop: () => needs.linkMail.stop(),

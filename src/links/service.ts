@@ -23,7 +23,7 @@ export interface LinkServiceNeeds {
   accounts: AccountLookup;
   rights: SubjectRights;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
-  /** Whether the user can set up a second factor; undefined where they are off. */
+  /** Reports whether the user can set up a second factor. Undefined if second factors are off. */
   mayEnrol: ((account: Account) => boolean) | undefined;
 }
 
@@ -36,7 +36,7 @@ interface Asked {
 const minSeconds = 300;
 const longestSeconds: Readonly<Record<LinkKind, number>> = { password: 1800, invite: 604_800, enrol: 1800 };
 
-/** Links that an administrator makes for another user, with the rights that setting the password takes. */
+/** Creates and revokes links of other users. Requires the rights that a password reset requires. */
 export class LinkService {
   readonly #services: Services;
   readonly #needs: LinkServiceNeeds;
@@ -46,7 +46,7 @@ export class LinkService {
     this.#needs = needs;
   }
 
-  /** And mails it, if that is asked for. @throws StatusError 401, 403, 404, 409, 422, 429, 503, 504 */
+  /** Creates a link, and mails it on request. @throws StatusError 401, 403, 404, 409, 422, 429, 503, 504 */
   async make(name: string, request: LinkRequest, { caller, origin, signal }: Asked): Promise<MadeLink & { account: Account }> {
     const account = await this.#require(name, 'create', caller, signal, request.kind);
     const seconds = secondsOf(name, request);
@@ -60,7 +60,7 @@ export class LinkService {
     return { ...link, account };
   }
 
-  /** Makes all links of the user void. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  /** Revokes all links of the user. @throws StatusError 401, 403, 404, 409, 503, 504 */
   async end(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
     const account = await this.#require(name, 'delete', caller, signal);
     const state = await this.#stateOf(account);
@@ -68,7 +68,7 @@ export class LinkService {
     return account;
   }
 
-  /** A caller with the link could set the password: what a reset needs, and a fresh login. */
+  /** Requires the rights of a password reset and a recent login, because a link sets the password. */
   async #require(name: string, verb: 'create' | 'delete', caller: Caller, signal: AbortSignal, kind?: LinkKind): Promise<Account> {
     const { accounts, rights } = this.#needs;
     const { access, config, now } = this.#services;
@@ -76,7 +76,7 @@ export class LinkService {
     const account = accounts.get(name);
     await access.require(caller, { ...userResource, subresource: 'links', verb, name }, signal);
     await access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
-    // A new one takes the place of those that the user has: what else a reset of them needs.
+    // The new factor replaces the existing ones, so that the right to reset them is required, too.
     if (kind === 'enrol') await access.require(caller, { ...userResource, subresource: 'factors', verb: 'delete', name }, signal);
     if (account === undefined) throw notFound(userResource, name);
     if (isSelf(account, caller))
