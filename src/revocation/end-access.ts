@@ -1,4 +1,4 @@
-/** The one way to end access: of a user, of a user name in Kubernetes, of a login, of bearer tokens. */
+/** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
 import { unending } from '../kubernetes/abortable.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
@@ -9,23 +9,23 @@ import { untilValid } from '../users/valid-since.ts';
 import type { EndedLogin, HandedOut, IssuerLogout, RevokedTokens, SessionBearers } from './revoked-tokens.ts';
 import { revokeSubject } from './subject-revocation.ts';
 
-/** A bearer token, or all that were issued in a session of the issuer. */
+/** Bearer token, or all bearer tokens of a session at the issuer. */
 type BearerAccess = { readonly bearer: HandedOut; readonly owner: string } | { readonly sessionBearers: SessionBearers };
 
-/** A login whose tokens its client keeps, or the logins that the issuer has ended. */
+/** Login whose tokens the client keeps, or logins that the issuer has ended. */
 type LoginAccess = { readonly login: EndedLogin } | { readonly issuerLogout: IssuerLogout };
 
 export interface EndAccess extends EndUserAccess {
-  /** Ended on this replica when it resolves, on others as soon as their watch tells. @throws StatusError 503, 504 */
+  /** Resolves when access has ended on this replica. Other replicas follow by their watch. @throws StatusError 503, 504 */
   (access: BearerAccess, reason: EndReason, signal: AbortSignal): Promise<void>;
-  /** @returns false if it was ended before, here or on another replica; @throws StatusError 503, 504 */
+  /** @returns false if the login was ended before, here or on another replica; @throws StatusError 503, 504 */
   (access: LoginAccess, reason: EndReason, signal: AbortSignal): Promise<boolean>;
 }
 
 interface EndAccessNeeds {
-  /** Undefined without an issuer: the API server verifies all tokens, and the service follows no revocation. */
+  /** Undefined without an issuer: the API server verifies all tokens, and the service does not follow revocations. */
   revokedTokens: RevokedTokens | undefined;
-  /** Deletes the access tokens of a record. Undefined where there are none. */
+  /** Deletes the access tokens of a record. Undefined if access tokens are off. */
   deleteAccessTokens: ((owner: UserReference, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createEndAccess(services: Services, needs: EndAccessNeeds): EndA
   return endAccess;
 }
 
-/** Access tokens go first: the next try would not delete them once the status is written. */
+/** Deletes access tokens before it writes the status. After that write, a retry would no longer delete them. */
 async function endUser(
   { now }: Services,
   status: UserStatusWriter,

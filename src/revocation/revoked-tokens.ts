@@ -11,9 +11,9 @@ import type { Services } from '../services.ts';
 import type { SubjectAccess } from '../users/end-access.ts';
 import { type RevokedKind, revokedTokenName, revokedTokenResource } from './subject-revocation.ts';
 
-/** What ends bearer tokens holds for so long at least, however short the lives of tokens are that were seen (docs/contract/resources.md). */
+/** Minimum lifetime of a revocation of bearer tokens, even if all tokens seen so far expire sooner (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;
-/** Bearer tokens are accepted that much longer than they say. */
+/** Clock skew by which bearer tokens are accepted after their expiry. */
 const leewayMs = 60_000;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
@@ -25,7 +25,7 @@ const spec = z.object({
   endsLogins: z.boolean().optional(),
 });
 
-/** What is kept of a RevokedToken object; times in milliseconds since 1970. */
+/** Cached part of a RevokedToken. Times are milliseconds since 1970. */
 export interface RevokedTokenRow {
   readonly name: string;
   readonly uid: string;
@@ -33,11 +33,11 @@ export interface RevokedTokenRow {
   readonly expiresAt: number;
   readonly notBefore: number | undefined;
   readonly session: string | undefined;
-  /** Whether logins end, and not bearer tokens alone. */
+  /** True if logins end, too, and not only bearer tokens. */
   readonly endsLogins: boolean;
 }
 
-/** A bearer token that was handed out, by the name of the RevokedToken that ends it. Times are unix seconds. */
+/** Issued bearer token, with the name of the RevokedToken that revokes it. Times are Unix seconds. */
 export interface HandedOut {
   readonly name: string;
   readonly iat: number;
@@ -50,33 +50,33 @@ export const bearerRevocation = (token: string): string => revokedTokenName('Bea
 export interface SessionBearers {
   /** Hash of the session at the issuer. */
   session: string;
-  /** What was issued before does not count; in whole seconds. */
+  /** Bearer tokens issued earlier are no longer valid. In whole seconds. */
   notBefore: Date;
-  /** The longest life of a bearer token of that login. */
+  /** Longest lifetime of a bearer token of that login. */
   longestLifeMs: number;
   /** Name of the User record. */
   user: string;
 }
 
-/** A login whose tokens are not renewed any more. */
+/** Login whose tokens are no longer renewed. */
 export interface EndedLogin {
   readonly id: string;
-  /** Until when it could be renewed. */
+  /** End of the time in which the login could be renewed. */
   readonly expiresAt: Date;
   /** Name of the User record. */
   readonly user: string;
 }
 
-/** What a logout token says. */
+/** Content of a logout token. */
 export interface IssuerLogout {
-  /** Identify the token. */
+  /** Identifies the token, together with `jti`. */
   iss: string;
   jti: string;
   /** Hash of the session at the issuer, or of the user there. */
   session: string;
-  /** What began before does not count; in whole seconds. */
+  /** Logins that began earlier have ended. In whole seconds. */
   notBefore: Date;
-  /** Until when something could count that began before. */
+  /** Latest expiry of a login or token that began earlier. */
   expiresAt: Date;
 }
 
@@ -88,14 +88,14 @@ interface Spec {
   user?: string;
 }
 
-/** What does not count any more although its own time is not over; every replica follows it. */
+/** Revokes tokens and logins before their expiry. Every replica watches the revocations. */
 export class RevokedTokens {
   readonly #objects: ServiceResource;
   readonly #now: () => Date;
   readonly #cache: WatchCache<RevokedTokenRow>;
-  /** Whose bearer tokens have ended. */
+  /** Logins whose bearer tokens are revoked. */
   readonly #endedBearers = new EndedLogins();
-  /** Those of them that have ended altogether, as the issuer has said so. */
+  /** Subset of the logins that the issuer has ended altogether. */
   readonly #endedLogins = new EndedLogins();
 
   constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
@@ -126,7 +126,7 @@ export class RevokedTokens {
     return this.#cache.stop();
   }
 
-  /** Why they are not followed; undefined if they are. */
+  /** Returns why revocations cannot be followed, or undefined if they are. */
   failure(): string | undefined {
     return this.#cache.missing();
   }
@@ -135,7 +135,7 @@ export class RevokedTokens {
     return this.#cache.state;
   }
 
-  /** Seconds since the API server was last heard of on their watch. */
+  /** Returns the seconds since the watch last heard from the API server. */
   ageSeconds(): number {
     return this.#cache.ageSeconds();
   }
@@ -145,39 +145,42 @@ export class RevokedTokens {
   }
 
   /**
-   * To be awaited before anything that is asked here is relied on.
+   * Waits for the first list of revocations. Callers rely on the other methods only after it.
    *
-   * @throws StatusError 503 while it is not known what is revoked
+   * @throws StatusError 503 while revocations are unknown
    */
   async whenKnown(signal: AbortSignal): Promise<void> {
-    // Where the resource is not installed nothing can have been revoked.
+    // Without the resource in the cluster, nothing can have been revoked.
     if (await this.#cache.until(() => this.#cache.state !== 'pending', listedWithinMs, signal)) return;
     signal.throwIfAborted();
     throw this.#cache.unavailable();
   }
 
-  /** Whether a bearer token was revoked. */
+  /** Reports whether a bearer token was revoked. */
   hasBearer(token: string): boolean {
     return this.#cache.size > 0 && this.#cache.get(bearerRevocation(token))?.kind === 'Bearer';
   }
 
-  /** Whether a login was ended here: its tokens are not renewed any more. */
+  /** Reports whether a login was ended here. Tokens of an ended login are not renewed. */
   hasLogin(id: string): boolean {
     return this.#cache.get(revokedTokenName('Refresh', id))?.kind === 'Refresh';
   }
 
-  /** Whether what began at that time (milliseconds since 1970) under a user name of Kubernetes is revoked, because that user was deleted since. */
+  /**
+   * Reports whether the access of a user name in Kubernetes was revoked after the given time (milliseconds since 1970). A deleted user or
+   * an unlinked account leaves such a revocation.
+   */
   hasSubject(subjectName: string, beganAt: number): boolean {
     const notBefore = this.#cache.get(revokedTokenName('Subject', subjectName))?.notBefore;
     return notBefore !== undefined && beganAt < notBefore;
   }
 
-  /** Whether the issuer has ended a login that began at that time (milliseconds since 1970). */
+  /** Reports whether the issuer has ended a login that began at that time (milliseconds since 1970). */
   hasEndedLogin(login: IssuerLogin, beganAt: number): boolean {
     return this.#endedLogins.has(login, beganAt);
   }
 
-  /** Whether bearer tokens with such claims that were issued at that time have ended, by a logout here or at the issuer. */
+  /** Reports whether a logout here or at the issuer has revoked bearer tokens with such claims that were issued at that time. */
   hasEndedBearers(claims: VerifiedClaims, issuedAt: number): boolean {
     return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
   }
@@ -193,17 +196,17 @@ export class RevokedTokens {
     await this.#create('Logout', revokedTokenName('Logout', randomUUID()), { session, notBefore, expiration, user }, signal);
   }
 
-  /** @returns false if it was ended before; @throws StatusError 503, 504 */
+  /** @returns false if the login was ended before; @throws StatusError 503, 504 */
   addLogin({ id, expiresAt, user }: EndedLogin, signal: AbortSignal): Promise<boolean> {
     return this.#isCreated('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
   }
 
-  /** Waits until this replica knows that the access of a user name has ended, or as long as a request waits for a watch. */
+  /** Waits until this replica knows that the access of a user name has ended, at most as long as a request waits for a watch. */
   async untilSubjectEnded({ subjectName, now }: SubjectAccess['subject'], signal: AbortSignal): Promise<void> {
     await this.#cache.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
   }
 
-  /** Whether a `state` was used, as far as this replica has heard. */
+  /** Reports whether a `state` was used, as far as this replica knows. */
   isUsed(state: string): boolean {
     return this.#cache.get(revokedTokenName('Flow', state))?.kind === 'Flow';
   }
@@ -219,9 +222,9 @@ export class RevokedTokens {
   }
 
   /**
-   * Takes something for oneself until it is released, or, if it never is, until some minutes after that time.
+   * Claims something until it is released. An unreleased claim ends some minutes after `expiration`.
    *
-   * @returns undefined if another request has it, here or on another replica; else what releases it
+   * @returns undefined if another request holds the claim, here or on another replica; otherwise a function that releases it
    * @throws StatusError 503, 504
    */
   async hold(what: string, expiration: Date, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
@@ -230,7 +233,8 @@ export class RevokedTokens {
   }
 
   /**
-   * Records that the issuer has ended a session or all of a user. In one write with that of the token that told: it is done whole, once.
+   * Records that the issuer has ended a session, or all sessions of a user. The same write marks the logout token as used, so that a logout
+   * takes effect completely, and once.
    *
    * @returns false if the token had been used before, here or on another replica
    * @throws StatusError 503, 504
@@ -245,7 +249,7 @@ export class RevokedTokens {
     );
   }
 
-  /** Deletes one whose time is over. @throws StatusError 503, 504 */
+  /** Deletes an expired revocation, or a claim that is released. @throws StatusError 503, 504 */
   async remove({ name, uid }: Pick<RevokedTokenRow, 'name' | 'uid'>, signal: AbortSignal): Promise<void> {
     await this.#objects.remove(name, { preconditions: { uid }, signal });
   }
@@ -258,7 +262,7 @@ export class RevokedTokens {
     return (await this.#create(kind, name, spec, signal)) !== undefined;
   }
 
-  /** @returns undefined if it was there already */
+  /** @returns undefined if the object exists already */
   async #create(kind: RevokedKind, name: string, { expiration, notBefore, ...rest }: Spec, signal: AbortSignal) {
     const object = {
       apiVersion: 'auth.platform.io/v1',
@@ -268,11 +272,11 @@ export class RevokedTokens {
     };
     const created = await this.#objects.create(object, { signal });
     if (created === 'conflict') return undefined;
-    // From the answer on it counts here; elsewhere as soon as the watch tells.
+    // The revocation takes effect here before the answer, and on other replicas as soon as their watch delivers it.
     if (kind !== 'Flow') await this.#cache.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
     return created;
   }
 }
 
-/** A token may count until the end of the second that its end lies in. */
+/** Rounds up, because a token may be valid until the end of the second of its expiry. */
 const wholeSeconds = (time: Date) => timestamp(new Date(Math.ceil(time.getTime() / 1000) * 1000));

@@ -6,28 +6,30 @@ import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { SubjectAccess } from '../users/end-access.ts';
 
-/** The custom resource RevokedToken; deploy/manifests holds its definition. */
+/** Custom resource RevokedToken, defined in deploy/manifests. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
 
 /** `spec.kind` of a RevokedToken. */
 export type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
 
-/** The kind is hashed too: what callers can choose in one kind names nothing in another. */
+/**
+ * Returns the object name for a text. The hash includes the kind, so that a text chosen by a caller cannot name an object of another kind.
+ */
 export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
-/** The last day on which a token issued today can count, whatever the settings were when it was issued. */
+/** Longest lifetime of a token, whatever the settings were when it was issued. */
 const leastRevocationMs = 30 * 86_400_000;
 
-/** Until when something could count that was issued by now. */
+/** Returns the latest expiry of a token or session that exists now. */
 const revocationEnd = (now: Date, { absolute }: { absolute: number }): Date =>
   new Date(now.getTime() + Math.max(absolute, leastRevocationMs));
 
 const uidAnnotation = 'auth.platform.io/user-uid';
 
 /**
- * Ends every token and session of a user name; the same name may be ended again later.
+ * Ends all tokens and sessions of a user name. The same name may be ended again later.
  *
- * @param once whether nothing is written if that very record's were ended before: who gets the name meanwhile keeps theirs
+ * @param once writes nothing if the access of that very record was ended before, so that a new user of the name keeps later tokens
  * @throws StatusError 503, 504
  */
 export async function revokeSubject(
@@ -49,7 +51,7 @@ export async function revokeSubject(
     throw serviceUnavailable('kubernetes', { cause: new Error(`the RevokedToken was written meanwhile: ${written}`) });
 }
 
-/** Whether the record's tokens were ended; the account of the service may list, not get. */
+/** Reports whether the tokens of the record were ended. Uses a list, because the service account has no right to get. */
 async function isEnded(revokedTokens: ServiceResource, name: string, userUID: string, signal: AbortSignal): Promise<boolean> {
   for await (const { metadata } of revokedTokens.list({ fieldSelector: `metadata.name=${name}` }, signal))
     if (metadata.annotations?.[uidAnnotation] === userUID) return true;
