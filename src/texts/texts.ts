@@ -1,4 +1,4 @@
-/** Texts of login pages and mails: those of the product, and those of the languages that an installation adds. */
+/** Texts of login pages and mails, in the languages of the product and in those that an installation adds. */
 import { isRecord } from '../api/reader.ts';
 import de from './de.json' with { type: 'json' };
 import en from './en.json' with { type: 'json' };
@@ -7,16 +7,16 @@ import zh from './zh.json' with { type: 'json' };
 type TextKey = keyof typeof en;
 type Words = Readonly<Record<TextKey, string>>;
 
-/** The texts of one language. */
+/** Texts of one language. */
 export interface Texts {
   /** BCP 47, for `lang` and `Intl`. */
   readonly tag: string;
   readonly direction: 'ltr' | 'rtl';
-  /** Returns the text of a key with the values in the place of `{{name}}`. Nothing is escaped. */
+  /** Returns the text of a key with the values in place of `{{name}}`. Values are not escaped. */
   t(key: TextKey, values?: Readonly<Record<string, string | number>>): string;
 }
 
-/** A JSON object of texts by key, as a public ConfigMap holds it. */
+/** JSON object of texts by key, from a public ConfigMap. */
 interface WordsFile {
   readonly contents: string;
   readonly encoding: 'utf-8' | 'base64';
@@ -26,12 +26,12 @@ interface WordsFile {
 /** Returns the files of a language, the most important one first. */
 export type WordsFiles = (language: string) => readonly WordsFile[];
 
-/** Longer texts are ignored: a page stays a page. */
+/** Maximum length of a text. Longer texts are ignored. */
 const maxLength = 2000;
 const placeholder = /\{\{(\w+)\}\}/g;
 const rightToLeft = ['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi'];
 
-/** The primary subtag of a BCP 47 tag. */
+/** Returns the primary subtag of a BCP 47 tag. */
 export const primary = (tag: string): string => tag.split('-', 1)[0]?.toLowerCase() ?? '';
 
 const textsOf = (tag: string, words: Words): Texts => ({
@@ -41,18 +41,18 @@ const textsOf = (tag: string, words: Words): Texts => ({
 });
 
 const english = textsOf('en', en);
-/** By primary language subtag. */
+/** Texts of the product, by primary language subtag. */
 const own: ReadonlyMap<string, Texts> = new Map([
   ['en', english],
   ['de', textsOf('de', de)],
   ['zh', textsOf('zh-Hans', zh)],
 ]);
 
-/** Finds texts by language. Languages of the product are never replaced; English stands in for texts that an added language lacks. */
+/** Finds texts by language. Languages of the product cannot be replaced. English replaces texts that an added language lacks. */
 export class Translations {
   readonly #languages: readonly string[];
   readonly #files: WordsFiles;
-  /** By language, read once per version of its files. */
+  /** Texts of added languages, by language. Files are parsed once per version. */
   readonly #added = new Map<string, { version: string; texts: Texts | undefined }>();
 
   /** @param languages `console.languages`, in order: a ConfigMap alone adds no language */
@@ -66,7 +66,7 @@ export class Translations {
     return this.#languages.filter((language) => own.has(primary(language)) || this.#addedTexts(language) !== undefined);
   }
 
-  /** @param tag BCP 47; English stands in for a language without texts */
+  /** @param tag BCP 47. English replaces a language without texts. */
   of(tag: string): Texts {
     const known = own.get(primary(tag));
     if (known !== undefined) return known;
@@ -74,7 +74,7 @@ export class Translations {
     return (language !== undefined && this.#addedTexts(language)) || english;
   }
 
-  /** @returns the texts of the first of the installation's languages; English where it has none */
+  /** @returns the texts of the installation's first language, or English if there is none */
   first(): Texts {
     return this.of(this.#languages[0] ?? 'en');
   }
@@ -91,7 +91,7 @@ export class Translations {
   }
 }
 
-/** Texts that may stand for the English ones; none of a file that is no JSON object. */
+/** Returns the texts that may replace the English ones, and none if the file is no JSON object. */
 function wordsOf({ contents, encoding }: WordsFile): Partial<Words> {
   try {
     const given: unknown = JSON.parse(Buffer.from(contents, encoding).toString());
@@ -103,7 +103,9 @@ function wordsOf({ contents, encoding }: WordsFile): Partial<Words> {
 
 const isKey = (key: string): key is TextKey => Object.hasOwn(en, key);
 
-/** A text without the link of a mail, or with a line break in its subject, is ignored. */
+/**
+ * Accepts a text that has the placeholders of the English one, such as the link of a mail. Only mail bodies (`.text`) may have line breaks.
+ */
 const isUsable = ([key, text]: [string, unknown]): boolean =>
   isKey(key) &&
   typeof text === 'string' &&
