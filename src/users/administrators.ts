@@ -8,21 +8,21 @@ import { phaseOf } from './record/phase.ts';
 import { UserRecords } from './record/records.ts';
 import { userResource } from './record/resource.ts';
 
-/** More than a request may take; a replica that dies with the lock keeps others from it for so long. */
+/** Longer than a request may take. A replica that dies with the lock blocks the others for this long. */
 const lockSeconds = 15;
 const waitMs = 8_000;
 const pauseMs = 50;
 
 /**
- * Keeps one administrator who can let the others in again. The replica that takes one away holds a Lease for it, on all replicas, and sees the
- * others as they are stored at that moment: two at once never take away the last two.
+ * Keeps at least one administrator who can restore the access of others. A replica that removes one holds a Lease, and reads the other
+ * administrators from the API server at that moment. Two concurrent requests, also on two replicas, never remove the last two.
  */
 export class Administrators {
   readonly #services: Services;
   readonly #accounts: AccountLookup;
   readonly #records: UserRecords;
   readonly #lock: LeaseLock;
-  /** Of this replica, so that many at once do not contend for the Lease. */
+  /** Queue of this replica, so that its concurrent requests do not contend for the Lease. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(services: Services, accounts: AccountLookup) {
@@ -33,7 +33,7 @@ export class Administrators {
     this.#lock = new LeaseLock({ client, namespace, log, now, name: 'atrium-administrators', durationSeconds: lockSeconds });
   }
 
-  /** @throws StatusError 409 for the last administrator who can log in, 503, 504 */
+  /** Refuses to remove the last administrator. @throws StatusError 409 for the last administrator who can log in, 503, 504 */
   async requireAnother({ name, isAdmin, isCanonical }: Account, what: string, signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;
     const { config, now } = this.#services;
@@ -50,10 +50,10 @@ export class Administrators {
   }
 
   /**
-   * Runs a change that takes an administrator away, if another one is left; other changes run at once.
+   * Runs a change that removes an administrator, if another one remains. Runs changes of other users at once.
    *
    * @param act its signal aborts when the lock is lost
-   * @throws StatusError 409 for the last administrator who can log in, 503 while others are being taken away, 504
+   * @throws StatusError 409 for the last administrator who can log in, 503 while other administrators are being removed, 504
    */
   async leaving<T>(account: Account, what: string, act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!account.isAdmin || !account.isCanonical) return act(signal);

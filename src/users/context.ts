@@ -10,7 +10,7 @@ import type { SubjectNaming } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
 import type { SubjectRights } from './subject-rights.ts';
 
-/** What the operations on users share. */
+/** Dependencies of all operations on users. */
 export interface UsersContext {
   readonly services: Services;
   readonly users: Collection<UserRow>;

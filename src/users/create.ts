@@ -26,10 +26,10 @@ interface CreateRequest {
   fieldValidation: FieldValidation;
 }
 
-/** What is done when a creation failed must not fail with it. */
+/** Timeout of the rollback of a failed creation. The rollback has its own deadline, because that of the request may have passed. */
 const takeBackMs = 5_000;
 
-/** Makes local users: the record with the caller's rights, the status and the password with ours. */
+/** Creates local users. Writes the record with the caller's rights, the status and the password with the service account. */
 export class UserCreator {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
@@ -44,8 +44,8 @@ export class UserCreator {
   }
 
   /**
-   * All or nothing: what is begun and cannot be finished is taken back, and where even that fails, a mark in the status has it removed
-   * later. Where not even the mark could be written, the record stays as one that was made with kubectl: without a password.
+   * Creates a user completely, or not at all. A failed creation is rolled back. If the rollback fails, a mark in the status has the record
+   * removed later. If the mark could not be written either, the record stays without a password, like one that was created with kubectl.
    *
    * @returns the User, and the texts of warnings
    * @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504
@@ -73,7 +73,7 @@ export class UserCreator {
     }
   }
 
-  /** Every violation at once, those of the password's rules among them. */
+  /** Reads the body, and reports all violations at once, with those of the password rules. */
   async #read(body: unknown, fieldValidation: FieldValidation) {
     const { spec: given = {} } = partsOf(body);
     const email = typeof given.email === 'string' ? given.email : '';
@@ -108,7 +108,7 @@ export class UserCreator {
   ): Promise<KubernetesObject> {
     const users = new CallerResource(this.#context.services.apiServer.asCaller(caller), userKind);
     return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
-      // Made a moment ago, here or on another replica, which has not been heard of yet.
+      // The record was created a moment ago, here or on another replica, and the watch has not delivered it yet.
       if (isRefusal(error, 409) && error.status.reason === 'AlreadyExists') throw emailTaken(recordName(email) ?? '', email);
       throw isRefusal(error, 404)
         ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
@@ -116,7 +116,7 @@ export class UserCreator {
     });
   }
 
-  /** The mark goes with the last write. Until then a password that has to be changed is due already. */
+  /** Writes the status and the password. The last write removes the mark. Until then, a required password change is in effect already. */
   async #finish(
     user: KubernetesObject,
     { hash, mustChangePassword }: { hash: string; mustChangePassword: boolean },
@@ -139,7 +139,7 @@ export class UserCreator {
     );
   }
 
-  /** Unless another request has given it a password meanwhile, or the user has logged in. */
+  /** Removes the record, unless another request has set a password since, or the user has logged in. */
   async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
     await untilUncontested(async () => {
       const found = await this.#records.read(name, signal);
@@ -147,7 +147,7 @@ export class UserCreator {
       const stored = await this.#secrets.read({ name, uid }, signal);
       if (stored !== undefined && stored.hash !== hash) return false;
       if (partsOf(found).status?.lastLoginTime !== undefined) return false;
-      // The controller that keeps the states of users may write it at that moment.
+      // The controller of user states may write the record at the same time.
       return (await this.#records.remove(found.metadata, signal)) || undefined;
     }, signal);
   }
@@ -183,7 +183,7 @@ function nameErrors(body: unknown, email: string): FieldError[] {
   return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
 }
 
-/** Callers know the e-mail address, and not the name that is made of it. */
+/** Names the e-mail address, because callers do not know the record name that is derived from it. */
 const emailTaken = (name: string, email: string): StatusError =>
   alreadyExists(userResource, name, { given: email, causes: [duplicate('spec.email', email)] });
 
@@ -193,7 +193,10 @@ const changeRequired = invalidValue(
   'must be true or left out: users.passwordPolicy.changeOnFirstLogin requires the change of every new user',
 );
 
-/** Another email can only have the name by a chance that was never seen yet, or by hand. Until it is deleted the person can neither be made nor log in. */
+/**
+ * Refuses an e-mail address that has a record, and a record name that belongs to another address. The latter takes a hash collision, or a
+ * record written by hand. Until that record is deleted, the user can neither be created nor log in.
+ */
 function refuseKnown(name: string, email: string, byEmail: Account | undefined, byName: Account | undefined): void {
   if (byName !== undefined && byName.email.toLowerCase() !== email.toLowerCase())
     throw conflict(userResource, name, `a record of another e-mail address has the name ${name}: delete that record first`);

@@ -1,4 +1,4 @@
-/** Deleting User records, one or many. */
+/** Operations that delete User records, one or many. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
@@ -11,7 +11,7 @@ import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
 import { userName } from './record/schema.ts';
 
-/** Most of them wait for a write that takes many out of a group. */
+/** Bound of concurrent deletions. Most of them wait for a write that removes many members from a group. */
 const deletedAtOnce = 40;
 
 const tag = 'users';

@@ -12,25 +12,25 @@ import { userKind, userResource } from './record/resource.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
 import { References } from './references.ts';
 
-/** Which user, and what must still be so. */
+/** User to delete, and its preconditions. */
 interface Deletion {
   name: string;
   preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
   isDryRun: boolean;
-  /** Whether the API server is asked as the caller, or as ourselves: who may delete a selection was asked for the whole of it. */
+  /** Uses the caller's credential. The service account is used if the right to delete a whole selection was checked. */
   asCaller: boolean;
 }
 
 export interface Deleted {
   uid: string;
-  /** Role bindings of others that still name the user. */
+  /** Number of role bindings that still name the user, without those of UserBindings. */
   leftBindings: number;
 }
 
-/** For what is left to do once the tokens are ended, also when the caller is gone. */
+/** Timeout of a deletion that has begun. A disconnect of the caller does not end it. */
 const finishWithinMs = 120_000;
 
-/** Deletes users with all that goes with them. */
+/** Deletes users with their sessions, tokens, password and memberships. */
 export class UserDeleter {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
@@ -45,8 +45,8 @@ export class UserDeleter {
   }
 
   /**
-   * The record goes last: whatever ends the work in between, the user is still there, and the next try completes it. What has begun goes on
-   * when the caller goes away, so that no user is left without tokens for a request that was given up.
+   * Deletes the record last. An interrupted deletion leaves the user in place, and a retry completes it. A deletion that has begun
+   * continues when the caller disconnects, so that no user is left without tokens by an abandoned request.
    *
    * @throws StatusError 403, 404, 409, 503, 504
    */
@@ -70,7 +70,7 @@ export class UserDeleter {
     const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectNames }, caller, held);
     signal.throwIfAborted();
     await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
-    // So that the next list here does not show the user.
+    // The next list on this replica must not show the user.
     await accounts.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
     return { uid, leftBindings };
   }
@@ -84,11 +84,11 @@ export class UserDeleter {
     const { accounts } = this.#context;
     const { name } = account;
     for (const subjectName of subjectNames) await this.#revoke(subjectName, account, signal);
-    // References by name mean the canonical record. They are kept when a record that is not canonical goes.
+    // References by name mean the canonical record. They stay when a record that is not canonical is deleted.
     const free = subjectNames.filter((subjectName) => accounts.get(subjectName) === undefined);
     if (account.isCanonical) await this.#references.remove({ name, subjectNames: free }, signal);
     await this.#send(deletion, object, caller, signal).catch((error: unknown) => {
-      // Of a second try whose first one was heard.
+      // The first attempt succeeded although its answer was lost.
       if (!(error instanceof StatusError && error.status.code === 404)) throw error;
     });
   }
@@ -104,16 +104,17 @@ export class UserDeleter {
       ? new CallerResource(apiServer.asCaller(caller), userKind)
       : new ServiceResource(apiServer.asService, userKind);
     const options = { preconditions: { uid }, propagationPolicy: 'Background', isDryRun, signal } as const;
-    // It names the record by its uid. The tokens are ended by now, so that a lost connection must not be the end of it.
+    // The precondition names the record by its uid, which makes a retry safe. The tokens have ended by now, so that a lost connection must
+    // not end the deletion.
     await resource.delete(name, { ...options, isRepeatable: true });
   }
 
-  /** To be awaited before it is told that users are gone: until then the tokens of the next user of such a name would not count either. */
+  /** Waits until tokens of a new user of the same name are valid. Callers await it before they report a deletion. */
   async whenSettled(signal: AbortSignal): Promise<void> {
     await sleep(Math.max(0, this.#settledAt - this.#context.services.now().getTime()), undefined, { signal });
   }
 
-  /** Every name that Kubernetes sees, also of a record that was made a moment ago. */
+  /** Returns all user names that Kubernetes sees, also those of a record that was created a moment ago. */
   #namesOf(account: Account): readonly string[] {
     const isNew = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
     const subjectName = isNew ? (localSubjectName(account, this.#context.naming) ?? '') : account.subjectName;

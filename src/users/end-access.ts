@@ -1,9 +1,9 @@
-/** The end of a user's access, as the operations on users ask for it; `src/revocation` implements it. */
+/** Interface for ending a user's access. `src/revocation` implements it. */
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Account } from './record/account.ts';
 import type { StatusMembers, UserReference } from './status.ts';
 
-/** Why access ends, for the log. */
+/** Reason for the log. */
 export type EndReason =
   | 'AccountDisabled'
   | 'AccountLinked'
@@ -21,23 +21,23 @@ export type EndReason =
 /** All sessions and tokens of a record. */
 export interface UserAccess {
   readonly user: UserReference;
-  /** Status members to change in the same write, or how they follow from the version that is replaced; throws to refuse. */
+  /** Status members to change in the same write, or a function that computes them from the version to replace and throws to refuse. */
   readonly change?: StatusMembers | ((object: KubernetesObject) => StatusMembers | Promise<StatusMembers>);
-  /** Whether access tokens are deleted first; a record that is only disabled gets the use of them back. */
+  /** Deletes access tokens first. They stay if the record is only disabled, and work again once it is enabled. */
   readonly withAccessTokens?: true;
 }
 
 /** All sessions and tokens of a user name in Kubernetes. */
 export interface SubjectAccess {
   readonly subject: {
-    /** The user name that Kubernetes sees. */
+    /** User name that Kubernetes sees. */
     readonly subjectName: string;
-    /** The UID distinguishes a later record of that name. */
+    /** Record whose access ends. Its UID distinguishes it from a later record of the same name. */
     readonly record: Pick<Account, 'name' | 'uid'>;
     /** Tokens issued before the end of this second are no longer valid. */
     readonly now: Date;
   };
-  /** Whether nothing is written if the access of that very record was ended before: its successor keeps later tokens. */
+  /** Writes nothing if the access of that very record was ended before, so that its successor keeps later tokens. */
   readonly once?: boolean;
 }
 
@@ -49,6 +49,6 @@ export interface EndUserAccess {
    * @throws StatusError 409 if the user has been deleted, 503, 504
    */
   (access: UserAccess, reason: EndReason, signal?: AbortSignal): Promise<KubernetesObject>;
-  /** Ended on this replica when it resolves, on others as soon as their watch tells. @throws StatusError 503, 504 */
+  /** Resolves when access has ended on this replica. Other replicas follow by their watch. @throws StatusError 503, 504 */
   (access: SubjectAccess, reason: EndReason, signal: AbortSignal): Promise<void>;
 }

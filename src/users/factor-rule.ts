@@ -8,7 +8,7 @@ export type FactorRule = Config['login']['factors']['default'];
 
 const byStrictness: readonly FactorRule[] = ['required', 'optional', 'off'];
 
-/** The strictest rule of the user's groups, whose names are those in tokens; the default if none fits. */
+/** Returns the strictest rule that applies to the user's groups, by their names in tokens, or the default if none applies. */
 export function ruleOf(
   { groups, name }: Pick<Account, 'groups' | 'name'>,
   localGroups: Pick<LocalGroupLookup, 'of'>,
@@ -21,7 +21,7 @@ export function ruleOf(
   return byStrictness.find((rule) => fitting.includes(rule)) ?? factors.default;
 }
 
-/** Whether a user can set up a factor at all. */
+/** Returns a function that reports whether a user can set up a second factor. */
 export const mayEnrolBy =
   (config: Config, localGroups: LocalGroupLookup) =>
   (account: Account): boolean =>

@@ -1,7 +1,10 @@
 import type { ListProperties } from '../collection/properties.ts';
 import type { UserRow } from './row.ts';
 
-/** By what users are selected, filtered and sorted. Selectable also on API servers that do not know of selectable fields yet. */
+/**
+ * Properties by which users are selected, filtered and sorted. Field selectors work here even if the API server does not support selectable
+ * fields.
+ */
 export const userProperties: ListProperties<UserRow> = {
   searched: new Map<string, (row: UserRow) => string | readonly string[]>([
     ['name', (row) => row.name],

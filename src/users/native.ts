@@ -1,4 +1,4 @@
-/** The Kubernetes list, watch and get of users, as kubectl expects them: between caller and API server, unchanged. */
+/** The Kubernetes list, watch and get of users, as kubectl expects them. Requests and answers are passed through unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { checkPassedSelectors, fieldRequirements } from '../collection/selection.ts';
@@ -13,10 +13,10 @@ import type { Services } from '../services.ts';
 import { userKind, userResource } from './record/resource.ts';
 import { userName, userSchema } from './record/schema.ts';
 
-/** A client that takes nothing for so long, of what waits for it, is cut. */
+/** Timeout after which a client that does not read the pending data is disconnected. */
 const stuckMs = 50_000;
 
-/** What the API server understands of a list. It is passed on as it comes. */
+/** Query parameters of a list in the API server, passed on unchanged. */
 const nativeQuery = z.object({
   labelSelector: z.string().optional().describe('Kubernetes label selector.'),
   fieldSelector: z.string().optional().describe('Kubernetes field selector.'),
@@ -30,7 +30,7 @@ const nativeQuery = z.object({
   sendInitialEvents: z.string().meta(shownAsBoolean).optional().describe('Whether a watch begins with what is there.'),
 });
 
-/** Without `watch`, and where `Accept` asks for no other form. */
+/** Answer without `watch`, unless `Accept` requests another form. */
 const nativeList = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
@@ -105,13 +105,13 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
   ];
 }
 
-/** As the API server reads a boolean parameter: anything but `0` and `false` is true. */
+/** Parses `watch` like the API server: any value other than `0` and `false` is true. */
 function isWatch(ctx: Context): boolean {
   const watch = ctx.URL.searchParams.get('watch');
   return watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
 }
 
-/** What the API server decides a watch by: of a single user, if the field selector names one. */
+/** Returns the access that the API server checks for a watch, limited to a single user if the field selector names one. */
 function watchAccess(ctx: Context): ResourceAccess {
   const requirements = fieldRequirements(ctx.URL.searchParams.get('fieldSelector') ?? '');
   const name = requirements.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;

@@ -1,4 +1,4 @@
-/** What a caller asks about oneself, and the key for passwords. */
+/** Operations for the caller's own record, and the public key for passwords. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';

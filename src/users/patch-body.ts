@@ -1,11 +1,11 @@
-/** What a PATCH of a User may say, in any of the forms of a patch, as one merge patch (RFC 7396). */
+/** Body of a PATCH of a User in any patch format, as one merge patch (RFC 7396). */
 import { z } from 'zod';
 import { userApiVersion } from './record/resource.ts';
 import { account, displayName, expired, kept, keptMembers, mail, mobile, password } from './user-body.ts';
 
 const never = 'cannot be changed';
 
-/** Null takes a member away. */
+/** Schema of the merge patch. Null removes a member. */
 export const userPatchBody = z.strictObject({
   apiVersion: z.literal(userApiVersion).optional(),
   kind: z.literal('User').optional(),

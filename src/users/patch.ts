@@ -27,7 +27,7 @@ interface PatchRequest {
   name: string;
   body: unknown;
   isJsonPatch: boolean;
-  /** As in the header; undefined without one. */
+  /** Value of the `If-Match` header; undefined without one. */
   ifMatch: string | undefined;
   isDryRun: boolean;
   fieldValidation: FieldValidation;
@@ -37,19 +37,19 @@ interface PatchRequest {
 export interface Patched {
   user: KubernetesObject;
   warnings: readonly string[];
-  /** Whose password was set by whom, if it was. */
+  /** Set if the password was written: `Changed` by the user, `Reset` by another caller. */
   password?: 'Changed' | 'Reset';
-  /** Whether anything else was written. */
+  /** True if the spec was changed. A write of the status alone, such as an unlock, does not count. */
   isProfileChanged: boolean;
 }
 
-/** What the caller asks to change, and which rights that takes. */
+/** Requested change and the rights that it requires. */
 interface RequestedChange {
   isSelf: boolean;
   setsPassword: boolean;
-  /** Whether it needs the right to patch the user. */
+  /** Requires the right to patch the user. */
   needsPatch: boolean;
-  /** Whether it may switch the user off or on. */
+  /** Changes whether the user may log in: disables, enables, or sets the validity. */
   switches: boolean;
 }
 
@@ -58,16 +58,16 @@ interface Write {
   requested: RequestedChange;
   isDryRun: boolean;
   signal: AbortSignal;
-  /** Whether it is refused if another writer came first. */
+  /** Refuses the write if another writer was faster. */
   isOfVersion: boolean;
 }
 
-/** Whatever RBAC allows: one who is locked or about to be has another administrator look at it. */
+/** Refusal that no RBAC rule lifts: a user who is locked, or about to be, needs another administrator. */
 const ownRecord = { reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' };
 
 const own = new Set(['username', 'password', 'old_password']);
 
-/** Changes what may be changed of a User: the display name and password by the user, more by a caller who has the right. */
+/** Patches a User. Users change their own display name and password. Other members require rights. */
 export class UserPatcher {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
@@ -80,8 +80,8 @@ export class UserPatcher {
   }
 
   /**
-   * Rights are asked for all at once, then everything is checked, then it is written: the record, the end of access, the password. The
-   * same patch again ends what was interrupted.
+   * Checks all rights first, then the whole request, then writes the record, the end of access and the password. A repeated patch completes
+   * an interrupted one.
    *
    * @throws StatusError 400, 403, 404, 409, 422, 429, 503, 504
    */
@@ -141,12 +141,12 @@ export class UserPatcher {
       await services.access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
     if (account === undefined) return;
     if (requested.setsPassword) await rights.requireForPassword(caller, account, signal);
-    // As the admission policy has it, for the API server may have none.
+    // The admission policy has the same rule, but an API server may lack it.
     if (requested.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
     if (requested.setsPassword) requireRecentLogin('passwordReset', caller, services.config.login.stepUp, services.now());
   }
 
-  /** Every violation at once. */
+  /** Reads the body, and reports all violations at once. */
   async #read({ name, body, fieldValidation }: PatchRequest, account: Account, { isSelf, setsPassword }: RequestedChange) {
     const { newPasswords } = this.#context;
     const { spec: given = {} } = partsOf(body);
@@ -172,9 +172,9 @@ export class UserPatcher {
   }
 
   /**
-   * A dry run compares nothing with the stored password: it counts no attempt either, so that it could be asked without end.
+   * Checks the old password. A dry run does not compare the stored password: it counts no attempts, and would permit unlimited guesses.
    *
-   * @returns the verified password of a user who changes their own
+   * @returns the time of the verified password, for users who change their own
    */
   async #checkPassword(
     given: {
@@ -209,7 +209,10 @@ export class UserPatcher {
     return undefined;
   }
 
-  /** With the caller's rights where they have them; what every user may change of oneself, with ours. */
+  /**
+   * Writes with the caller's rights if the change requires them. Changes that users may make to their own record are written with the
+   * service account.
+   */
   async #write(
     object: KubernetesObject,
     changes: { spec: Record<string, unknown>; labels: Record<string, string> | undefined } | undefined,
@@ -229,7 +232,7 @@ export class UserPatcher {
     return written;
   }
 
-  /** The tests hold for the version that is written: of a conflict with another writer the caller has asked nothing. */
+  /** Retries after conflicts, and repeats the tests on each version. Callers who named no version only learn of conflicts that persist. */
   async #writeTested(found: KubernetesObject, body: UserPatch, tests: readonly PatchTest[], how: Write): Promise<KubernetesObject> {
     const { name, uid } = found.metadata;
     let object = found;
@@ -249,7 +252,7 @@ export class UserPatcher {
     return written;
   }
 
-  /** What follows in the status, with our own account, and the password. */
+  /** Writes the consequences in the status with the service account, and the password. */
   async #applySideEffects(
     object: KubernetesObject,
     given: {
@@ -295,7 +298,7 @@ function requestedChange(patch: unknown, account: Account | undefined, caller: C
   };
 }
 
-/** What the patch does to a user who could log in before; undefined if they still can. */
+/** Returns how the patch may keep the user from logging in, or undefined if it cannot. Any new validity counts. */
 function leavingBy({ spec = {} }: UserPatch): string | undefined {
   if (spec.is_disabled === true) return 'disabled';
   return spec.expired ? 'made to expire' : undefined;

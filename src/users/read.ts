@@ -5,7 +5,11 @@ import { userResource } from './record/resource.ts';
 import { isSelf } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
 
-/** The caller's own record, or one that they may get. @throws StatusError 403 whether or not there is such a user, 404, 503 */
+/**
+ * Returns the caller's own record, or one that the caller may get.
+ *
+ * @throws StatusError 403 whether or not the user exists, 404, 503
+ */
 export async function getUser({ services, users }: UsersContext, name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
   await users.lister.whenUsable(signal);
   if (!isSelf(users.cache.get(name)?.account, caller)) {
@@ -15,7 +19,7 @@ export async function getUser({ services, users }: UsersContext, name: string, c
   return users.get(name, signal);
 }
 
-/** The caller's record. @throws StatusError 404 if there is none, 503 */
+/** Returns the caller's record. @throws StatusError 404 if it does not exist, 503 */
 export async function getOwnUser({ users, accounts }: UsersContext, caller: Caller, signal: AbortSignal): Promise<UserRow> {
   await users.lister.whenUsable(signal);
   const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';

@@ -13,10 +13,10 @@ const group = 'auth.platform.io';
 const version = 'v1';
 const groups: ResourceType = { group, version, resource: 'groups' };
 const userBindings: ResourceType = { group, version, resource: 'userbindings' };
-/** A pass goes on when those who wait for it are gone: their tokens are ended. */
+/** Timeout of a pass. A pass continues after its callers have disconnected, because the users' tokens have ended already. */
 const passMs = 120_000;
 
-/** A user who goes: the record's name, and the names that Kubernetes sees. */
+/** Removed user: the name of the record, and the user names that Kubernetes sees. */
 interface Leaving {
   name: string;
   subjectNames: readonly string[];
@@ -24,21 +24,21 @@ interface Leaving {
 
 type Names = ReadonlySet<string>;
 
-/** One who waits, and how that ends. */
+/** Removed user, and the promise that the caller waits for. */
 interface Waiting extends Leaving {
   done: PromiseWithResolvers<void>;
 }
 
-/** A list of the spec that names users. */
+/** List in a spec that names users. */
 interface Place {
   type: ResourceType;
   kind: string;
   list: 'users' | 'subjects';
-  /** What its members call a user. */
+  /** Returns the names by which the list may contain a user. */
   namesOf: (leaving: Leaving) => readonly string[];
-  /** Taken out by one write. */
+  /** Maximum number of members that one write removes. */
   atMost: number;
-  /** Whether an object without members is deleted. */
+  /** Deletes an object without members. */
   goesEmpty: boolean;
 }
 
@@ -55,8 +55,8 @@ const places: readonly Place[] = [
 ];
 
 /**
- * Takes users out of the local groups and user bindings that name them. A group of thousands takes the API server a second to write, so that
- * all who come while it is written leave by the writes that follow.
+ * Removes users from the local groups and user bindings that name them. The API server needs a second to write a group of thousands. Users
+ * who arrive during such a write are removed together by the next ones.
  */
 export class References {
   readonly #client: ServiceClient;
@@ -67,7 +67,7 @@ export class References {
     this.#client = client;
   }
 
-  /** @throws StatusError 503, 504 */
+  /** Removes all references to a user. @throws StatusError 503, 504 */
   async remove(leaving: Leaving, signal: AbortSignal): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ ...leaving, done });
@@ -89,7 +89,7 @@ export class References {
     this.#isRunning = false;
   }
 
-  /** What fails with one object fails for the users whom it names. */
+  /** Removes users from all objects. A failure with an object rejects the users whom it names. */
   async #pass(all: readonly Waiting[], signal: AbortSignal): Promise<void> {
     for (const place of places) {
       const names = new Set(all.flatMap(place.namesOf));
@@ -103,7 +103,10 @@ export class References {
     }
   }
 
-  /** Again, with what there is then, where not all could leave at once or another program has written in between. */
+  /**
+   * Removes members from one object. Reads it again and retries if one write could not remove all of them, or another program has written
+   * in between.
+   */
   async #leave(listed: KubernetesObject, place: Place, names: Names, signal: AbortSignal): Promise<void> {
     let object: KubernetesObject | undefined = listed;
     const isLeft = () => object === undefined || positionsOf(object, place, names).length === 0;
@@ -115,7 +118,7 @@ export class References {
     if (!areGone) throw serviceUnavailable('kubernetes', { cause: new Error(`${place.type.resource} are written all the time`) });
   }
 
-  /** @returns what was written; undefined if the object is gone or other than it was, or if that is unknown */
+  /** @returns the written object; undefined if the object is deleted or has changed, or if that is unknown */
   async #write(object: KubernetesObject, place: Place, names: Names, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const { name, uid, resourceVersion } = object.metadata;
     const positions = positionsOf(object, place, names);
@@ -137,7 +140,7 @@ export class References {
     return new ServiceResource(this.#client, { type, kind });
   }
 
-  /** Where the resource is not installed, there are none. */
+  /** Lists objects. Without the resource in the cluster, the list is empty. */
   async *#objects(place: Place, signal: AbortSignal, selectors = {}): AsyncGenerator<KubernetesObject> {
     try {
       yield* this.#resource(place).list(selectors, signal);
@@ -146,14 +149,17 @@ export class References {
     }
   }
 
-  /** The service may list UserBindings, but get none by name. */
+  /** Reads an object with a list, because the service account may list UserBindings, but not get them. */
   async #named(place: Place, name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     for await (const object of this.#objects(place, signal, { fieldSelector: `metadata.name=${name}` })) return object;
     return undefined;
   }
 }
 
-/** By position, each with who must stand there: what others write elsewhere in the object, its status for one, does no harm. */
+/**
+ * Removes members by index. A `test` operation checks each expected name. Concurrent writes elsewhere in the object, such as to its status,
+ * do not conflict.
+ */
 const removal = (object: KubernetesObject, place: Place, positions: readonly number[]) => [
   ...positions.map((at) => ({ op: 'test', path: `/spec/${place.list}/${at}/name`, value: nameAt(object, place, at) })),
   ...positions.toReversed().map((at) => ({ op: 'remove', path: `/spec/${place.list}/${at}` })),
@@ -168,7 +174,7 @@ function nameAt(object: KubernetesObject, place: Place, at: number): string {
   return readMember(membersOf(object, place)[at]).name ?? '';
 }
 
-/** Of a list that names users, at its place: what is no member counts as one without a name. */
+/** Reads a member of a list. An invalid member has no name, and keeps its index. */
 const readMember = reader(z.object({ kind: z.unknown(), name: z.string() }));
 
 const positionsOf = (object: KubernetesObject, place: Place, names: Names): number[] =>

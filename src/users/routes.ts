@@ -1,7 +1,8 @@
 /**
- * The custom resource User: the API server's own list and get, passed through, and the lists and records out of a watch cache, with
- * filters, order and pages that the API server does not have; writes are in write-routes.ts. Who may see and do what, the API server
- * decides. What a user is, the custom resource definition says; logging in is the business of `login`.
+ * Operations on the custom resource User. The API server's own list and get are passed through. Lists and records from a watch cache have
+ * filters, orders and pages that the API server does not offer. Writes are in write-routes.ts.
+ *
+ * The API server decides on the rights of a caller. The custom resource definition describes a User. Login is in `login`.
  */
 import { z } from 'zod';
 import { answerList } from '../collection/answer-list.ts';
@@ -25,7 +26,7 @@ import type { UserRow } from './row.ts';
 import { subjectOperations } from './subject-routes.ts';
 import { type KeepSession, writeOperations } from './write-routes.ts';
 
-/** What of other rooms the operations need. */
+/** Dependencies of the operations on other modules. */
 export interface UserRoutesNeeds {
   /** Checks the credential of a request again. */
   again: WhileAllowedOptions['again'];
@@ -55,7 +56,7 @@ const query = listQuery(userProperties);
 const liveQuery = query.extend(liveParameters);
 const liveDescription =
   'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
-// The type of the events is in words alone: of two types, clients that are generated make a choice at every list.
+// The description alone states the type of the events. With two types, generated clients return a union for every list.
 const liveAnswer: AnswerDescription = {
   ...listAnswer(userListSchema),
   description: 'The list, one page of it, or the events as `text/event-stream`.',
@@ -95,7 +96,7 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       credential: 'required',
       before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,
-      // Clients ask for changes whether or not the feature is on, and take the list.
+      // Clients send these parameters whether or not the feature is on, and accept a list.
       ignoredQuery: Object.keys(liveParameters),
       answers: live ? { ...answers, 200: liveAnswer } : answers,
       handle(request) {

@@ -6,7 +6,7 @@ import { type Account, accountOfRead } from './record/account.ts';
 import { userApiVersion } from './record/resource.ts';
 import { readUser, type UserSpec, type UserStatus } from './record/schema.ts';
 
-/** What many users have in common; users with equal traits share one object. */
+/** Properties that many users have in common. Users with equal traits share one object. */
 interface Traits {
   readonly connectorType: string;
   readonly connectorID: string;
@@ -17,13 +17,13 @@ interface Traits {
   readonly valid: string;
   readonly isAdmin: string;
   readonly isDisabled: string;
-  /** As the issuer or directory told. */
+  /** Groups from the issuer or directory, in lower case. */
   readonly lowerGroups: readonly string[];
 }
 
 const texts = new AlikeTexts();
 
-/** Bounds what is shared, not what is kept: combinations beyond these are just kept once per user. */
+/** Bounds the number of shared combinations. Further combinations are stored once per user. */
 const sharedTraits = new LRUCache<string, Traits>({ max: 4096 });
 
 function seconds(value = ''): number | undefined {
@@ -34,8 +34,8 @@ function seconds(value = ''): number | undefined {
 const asciiOnly = /^[\0-\x7f]*$/;
 
 /**
- * A key whose code unit order is the order people expect of names: letters of either case and with or without accents side by side.
- * Computed once per change, where a collator would compare by rules at every step of a sort.
+ * Returns a sort key. Its code unit order matches the order that readers expect of names: upper and lower case, and letters with and
+ * without accents, sort together. Computed once per change, because a collator would apply its rules at every comparison.
  */
 function foldForOrder(value: string): string {
   const lower = value.toLowerCase();
@@ -62,10 +62,10 @@ function traitsOf(spec: UserSpec, status: UserStatus): Traits {
   return shared ?? traits;
 }
 
-/** Members that no answer may hold, even if they were put there past the schema. */
+/** Members that no answer may contain, even if they were written past the schema. */
 const secretMembers = new Set(['password', 'old_password', 'hash']);
 
-/** The JSON text of a User as it is served: all that is stored, whether or not it is as its schema says. */
+/** Returns the JSON text of a User as it is served: all stored members, valid or not, except managed fields and secret members. */
 export function servedText(object: KubernetesObject): string {
   const { managedFields: _managedFields, ...servedMetadata } = object.metadata;
   const { spec = {}, status } = partsOf(object);
@@ -80,15 +80,16 @@ export function servedText(object: KubernetesObject): string {
 }
 
 /**
- * What is kept of a User: what lists select, filter and sort by, and the JSON text that is served, so that an answer is put together
- * without encoding anything. What the object does not have stands here with the default of the custom resource definition, else as ''.
- * There may be 100,000 of these: it is flat, equal texts of a user are one, and of the JSON text only that is held in which it differs
- * from those of others.
+ * Cached part of a User: the properties for selecting, filtering and sorting, and the JSON text that is served, so that an answer needs no
+ * encoding. Missing members have the default of the custom resource definition, or are ''.
+ *
+ * A cluster may have 100,000 of them. The row is flat, stores equal texts of a user once, and stores only the part of the JSON text that
+ * differs from those of other users.
  */
 export class UserRow {
   readonly name: string;
   readonly resourceVersion: string;
-  /** The user name that Kubernetes sees; '' before the first login. */
+  /** User name that Kubernetes sees; '' before the first login. */
   readonly subjectName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly email: string;
@@ -99,12 +100,12 @@ export class UserRow {
   readonly lowerAccount: string;
   readonly lowerMail: string;
   readonly lowerMobile: string;
-  /** See `foldForOrder`. */
+  /** Sort key of `foldForOrder`. */
   readonly usernameOrder: string;
   /** Unix time. */
   readonly creationSeconds: number | undefined;
   readonly lastLoginSeconds: number | undefined;
-  /** What login needs of it. */
+  /** Properties of the record that login needs. */
   readonly account: Account;
   readonly #text: KeptText;
 
@@ -139,13 +140,13 @@ export class UserRow {
   }
 }
 
-/** The object that the row was made of, but for its managed fields. */
+/** Returns the object of the row without its managed fields. */
 export function storedObject(row: UserRow | undefined): KubernetesObject | undefined {
   const object: unknown = row && JSON.parse(row.text);
   return isKubernetesObject(object) ? object : undefined;
 }
 
-/** Gives for equal texts the same one. */
+/** Returns a function that replaces equal texts by one instance. */
 function deduplicator(): (value: string) => string {
   const known: string[] = [];
   return (value) => {

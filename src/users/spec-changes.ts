@@ -7,14 +7,14 @@ import { readUser } from './record/schema.ts';
 
 export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
 
-/** What changes of the record itself; undefined if nothing does. */
+/** Returns the changes of the spec and of its labels, or undefined if the spec does not change. */
 export function specChanges(object: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
   const { spec: old = {} } = partsOf(object);
   const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
   const wanted: Record<string, unknown> = {
     ...plain,
     ...(is_disabled !== undefined && { is_disabled, state: is_disabled ? 'inactive' : 'active' }),
-    // A validity is one thing: what is not said of it is not kept.
+    // The validity is replaced as a whole. Missing members are removed.
     ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
   };
   const past = hasPassed(readUser(object).spec?.expired?.end, now);

@@ -27,7 +27,7 @@ interface StatusNeeds {
   readonly config: { readonly users: Pick<Config['users'], 'idleDays'> };
 }
 
-/** Writes `User.status` with the service's own account. No other code writes it, so that each write tells the phase that follows. */
+/** Writes `User.status` with the service account. All writes go through this class, so that each of them updates the phase. */
 export class UserStatusWriter {
   readonly #needs: StatusNeeds;
   readonly #records: UserRecords;
@@ -40,10 +40,10 @@ export class UserStatusWriter {
   }
 
   /**
-   * Changes the status, and retries while other writers are faster.
+   * Changes the status, and retries after conflicts.
    *
-   * @param signal Default: none, because a client that hangs up must not leave a change half done
-   * @returns the record as it is then
+   * @param signal Default: none, because a disconnected client must not leave a change incomplete
+   * @returns the record after the write
    * @throws StatusError 409 if the user has been deleted, 503, 504
    */
   async patch(user: UserReference, change: StatusMembers | StatusChange, signal: AbortSignal = unending): Promise<KubernetesObject> {
@@ -52,7 +52,7 @@ export class UserStatusWriter {
     return written;
   }
 
-  /** The same for a user who may have been deleted. @returns undefined then; @throws StatusError 503, 504 */
+  /** Changes the status of a user who may have been deleted. @returns undefined then; @throws StatusError 503, 504 */
   async patchIfExists(
     { name, uid }: UserReference,
     change: StatusMembers | StatusChange,

@@ -9,15 +9,15 @@ import { recordName } from './record/name.ts';
 import { userResource } from './record/resource.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming, subjectNamesOf } from './record/subject-name.ts';
 
-/** UserBindings, which name records and Groups, and become bindings of the cluster in a moment. */
+/** UserBindings, which name records and Groups. A controller soon turns them into bindings of the cluster. */
 export interface NamingBindings {
-  /** Whether one names it. @throws StatusError 503 while they are not known */
+  /** Reports whether a UserBinding names the subject. @throws StatusError 503 while they are unknown */
   names(kind: 'User' | 'Group', name: string): boolean;
 }
 
 /**
- * Keeps those who may edit users from getting the rights of another user: a caller who makes an account for a name that roles are bound to, or
- * sets the password of one, could act as it, and so needs the right to impersonate it.
+ * Prevents callers who may edit users from gaining the rights of another user. A caller who creates an account under a name that roles are
+ * bound to, or who sets the password of such a user, could act as that user, and so needs the right to impersonate them.
  */
 export class SubjectRights {
   readonly #services: Services;
@@ -25,7 +25,7 @@ export class SubjectRights {
   readonly #localGroups: LocalGroupLookup;
   readonly #userBindings: NamingBindings | undefined;
 
-  /** @param userBindings undefined where they are turned off */
+  /** @param userBindings undefined if UserBindings are off */
   constructor(services: Services, naming: SubjectNaming, localGroups: LocalGroupLookup, userBindings: NamingBindings | undefined) {
     this.#services = services;
     this.#naming = naming;
@@ -33,19 +33,23 @@ export class SubjectRights {
     this.#userBindings = userBindings;
   }
 
-  /** Bindings of the cluster that name the user, but not his groups. @throws StatusError 503 while they are not known */
+  /**
+   * Returns the bindings of the cluster that name the user, without those of the user's groups.
+   *
+   * @throws StatusError 503 while they are unknown
+   */
   bindingsOf(subjectName: string): readonly RoleBinding[] {
     const { rbac } = this.#services;
     rbac.requireSynced();
     return subjectName === '' ? [] : rbac.bindingsOf({ kind: 'User', name: subjectName });
   }
 
-  /** @throws StatusError 403 if the caller may not act as them, 503 */
+  /** Requires the right to impersonate a user name. @throws StatusError 403 if the caller does not have it, 503 */
   async requireImpersonation(caller: Caller, subjectName: string, signal: AbortSignal): Promise<void> {
     await this.#services.access.require(caller, { group: '', resource: 'users', verb: 'impersonate', name: subjectName }, signal);
   }
 
-  /** Of a local user that is to be made. @throws StatusError 403, 409 where the name is not known, 503 */
+  /** Requires the rights to create a local user. @throws StatusError 403, 409 if the user name in Kubernetes is unknown, 503 */
   async requireForNew(caller: Caller, user: Pick<Account, 'name' | 'email'>, signal: AbortSignal): Promise<void> {
     const naming = this.#naming;
     const subjectName = isNamedByUID(naming) ? '' : localSubjectName({ ...user, uid: '' }, naming);
@@ -55,10 +59,10 @@ export class SubjectRights {
   }
 
   /**
-   * Of a user who is there. What the status says is what the last login told; a login with the password may tell another name, so that
-   * both count. Bindings of the user's groups count too, and all that the user has by linked accounts.
+   * Requires the rights to set the password of an existing user. The status has the user name of the last login. A login with the password
+   * may use another name, so both are checked. Bindings of the user's groups and of linked accounts are checked, too.
    *
-   * @throws StatusError 403, 409 where the name is not known, 503
+   * @throws StatusError 403, 409 if the record is not canonical or its user name in Kubernetes is unknown, 503
    */
   async requireForPassword(caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
     const naming = this.#naming;
@@ -75,7 +79,9 @@ export class SubjectRights {
     for (const one of names) await this.requireImpersonation(caller, one, signal);
   }
 
-  /** Any of the subjects, or the record itself or a local group that it is in, by RBAC or by what is about to become RBAC. */
+  /**
+   * Reports whether RBAC, or a UserBinding that is about to become RBAC, names a subject, the record itself, or one of its local groups.
+   */
   #isAnyBound(subjects: readonly Subject[], record: string): boolean {
     const { rbac } = this.#services;
     rbac.requireCurrent();
@@ -90,7 +96,7 @@ export class SubjectRights {
   }
 }
 
-/** Such a record is no user, and a password for it would be of no use. */
+/** Refuses a password for a record that is not canonical, because no login would use it. */
 const notCanonical = ({ name, email }: Account): StatusError =>
   conflict(
     userResource,

@@ -1,4 +1,4 @@
-/** Which accounts of external issuers a User record belongs to. */
+/** Operations on the accounts of external issuers that a User record belongs to. */
 import { z } from 'zod';
 import { dryRun } from '../api/write-options.ts';
 import { auditCaller } from '../http/audit.ts';

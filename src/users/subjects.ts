@@ -13,8 +13,8 @@ import { readUser } from './record/schema.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
 
 /**
- * The way back of a user whose account was made again at the issuer: the record forgets the old one, and the next login links the new one.
- * The subjects go last: if anything fails before, the next try completes it.
+ * Lets a user log in whose account was created again at the issuer. The record forgets the old account, and the next login links the new
+ * one. The subjects are removed last, so that a retry completes an interrupted request.
  *
  * @returns the user's record
  * @throws StatusError 401, 403, 404, 409, 503, 504
@@ -33,7 +33,7 @@ export async function forgetSubjects(
   const account = accountOf(object);
   await requireRights(context, account, caller, signal);
   requireRecentLogin('issuerAccounts', caller, services.config.login.stepUp, services.now());
-  // Of a record that is not canonical, too: there they count for nothing.
+  // Reads the stored status, because an `Account` has no subjects if its record is not canonical.
   const held = partsOf(object).status?.subjects;
   if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);
   if (isDryRun) return account;
@@ -46,22 +46,28 @@ export async function forgetSubjects(
 const isForgotten = (subject: unknown) => z.object({ sub: z.literal(forgottenSub) }).safeParse(subject).success;
 
 /**
- * Of which issuer the user is stays: a record of none would be one of the embedded issuer, or of whichever issuer claims its address first.
- * Linked accounts name no one, and go.
+ * Returns the subjects with an empty `sub` but their issuers. A record without an issuer would belong to the embedded one, or to any issuer
+ * that claims its address first. Linked accounts do not name the user, and are removed.
  */
 function forgotten(object: KubernetesObject): { subjects: object[] | null } {
   const naming = (readUser(object).status?.subjects ?? []).filter(({ linkedTime }) => linkedTime === undefined);
   return { subjects: naming.length > 0 ? naming.map(({ issuer }) => ({ issuer, sub: forgottenSub })) : null };
 }
 
-/** What the next login links acts as the user. An administrator's record is as protected as by a change of the password. */
+/**
+ * Requires impersonation, because the account that the next login links acts as the user. Records of administrators are protected as from a
+ * password reset.
+ */
 async function requireRights({ rights }: UsersContext, account: Account, caller: Caller, signal: AbortSignal): Promise<void> {
   for (const name of new Set([account.subjectName || account.email, ...subjectNamesOf(account)]))
     await rights.requireImpersonation(caller, name, signal);
   if (account.isAdmin) await rights.requireForPassword(caller, account, signal);
 }
 
-/** Tokens of an account that is linked no longer are not of the record, so that nothing written there ends them. */
+/**
+ * Ends the tokens of linked accounts. Once an account is unlinked, its tokens do not belong to the record, and a write to the record does
+ * not end them.
+ */
 async function endLinked({ services, endAccess }: UsersContext, account: Account, signal: AbortSignal): Promise<void> {
   const now = services.now();
   for (const { subjectName } of account.linked ?? [])

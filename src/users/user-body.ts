@@ -1,4 +1,4 @@
-/** The bodies that make and change a User. A field that is named here and may not be set is refused, one that is not is unknown. */
+/** Bodies that create and change a User. Members that are listed but may not be set are refused. Other members are unknown. */
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
@@ -6,11 +6,11 @@ import { userApiVersion } from './record/resource.ts';
 
 const maxExtraBytes = 16 * 1024;
 
-/** Of members that exist and are not the caller's to set. */
+/** Schema of a member that exists, but is not set by callers. */
 export const kept = (why: string) => z.never(why).optional();
 const byService = 'is kept by the service';
 
-/** Of members that may be repeated, but not changed. */
+/** Error of a member that may be repeated, but not changed. */
 const forbidden = (error: string) => ({ error, params: { isForbidden: true } });
 const local = z
   .string()
@@ -19,13 +19,13 @@ const local = z
 
 export const displayName = shownText(128);
 
-/** One's own address is a name, and is the name of a user who is given none. */
+/** Refuses an e-mail address in a display name, unless it is the user's own, which is the default display name. */
 export const nameViolations = (username: unknown, email: string): FieldError[] =>
   typeof username === 'string' && holdsAddress(username) && username.toLowerCase() !== email.toLowerCase()
     ? [invalidValue('spec.username', username, noAddress)]
     : [];
 
-/** As in the custom resource definition. */
+/** Limits of the custom resource definition. */
 export const mail = z
   .string()
   .max(253, 'may not be longer than 253 characters')
@@ -71,7 +71,7 @@ const metadata = {
   finalizers: kept('a user has no finalizers'),
 };
 
-/** A local user to be made. */
+/** Local user to create. */
 export const newUserBody = z
   .strictObject({
     apiVersion: z.literal(userApiVersion).optional(),

@@ -22,10 +22,10 @@ import { type UserRoutesNeeds, userOperations } from './routes.ts';
 import { storedObject, UserRow } from './row.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
 
-/** All User records, followed once, as each part of the service needs them. To be made before the cache is started. */
+/** User records from one watch, in the forms that parts of the service need. Created before the cache is started. */
 interface WatchedUsers {
   collection: Collection<UserRow>;
-  /** For login. */
+  /** Lookup for login. */
   accounts: AccountLookup;
   records: StoredUsers;
 }
@@ -54,11 +54,11 @@ export function watchUsers(services: Services): WatchedUsers {
   return { collection: users, accounts, records };
 }
 
-/** What of the other rooms users need. */
+/** Dependencies on other modules. */
 interface UsersNeeds extends UserRoutesNeeds {
   naming: SubjectNaming;
   localGroups: LocalGroupLookup;
-  /** Undefined where UserBindings are turned off. */
+  /** Undefined if UserBindings are off. */
   userBindings: NamingBindings | undefined;
   passwords: Passwords;
   passwordCheck: PasswordCheck;
@@ -66,7 +66,7 @@ interface UsersNeeds extends UserRoutesNeeds {
   endAccess: EndUserAccess;
 }
 
-/** The feature: its operations, and what it watches. */
+/** Operations of the feature and its lifecycle. */
 interface Users {
   operations: Operation[];
   checks: Check[];

@@ -1,4 +1,4 @@
-/** Making and changing User records. */
+/** Operations that create and change User records. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
@@ -15,7 +15,7 @@ import { userName, userSchema } from './record/schema.ts';
 import { servedText } from './row.ts';
 import { newUserBody } from './user-body.ts';
 
-/** Gives a user who has changed their own password a new session in the place of the one that ended with it. */
+/** Creates a new session for users who have changed their own password, because the change has ended the old one. */
 export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<unknown>;
 
 const tag = 'users';
@@ -111,7 +111,7 @@ const about = (ctx: Context, caller: Caller, { metadata }: KubernetesObject) => 
   target: { name: metadata.name, uid: metadata.uid },
 });
 
-/** Without what no answer may hold. */
+/** Answers with the User without secret members. */
 function sendUser(ctx: Context, user: KubernetesObject, warnings: readonly string[] = []): void {
   if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
   ctx.set('ETag', `"${user.metadata.resourceVersion}"`);
