@@ -6,77 +6,83 @@ import { recordName } from './name.ts';
 import { type Notice, noticesOf } from './notice.ts';
 import { readUser, type UserStatus } from './schema.ts';
 
-/** Who a user is at an issuer (OpenID Connect Core 2). */
+/** Subject of a user at an issuer (OpenID Connect Core 2). */
 export interface Subject {
   readonly issuer: string;
   readonly sub: string;
 }
 
-/** `sub` where an administrator had a record forget whom it belongs to: of the issuer still, and of whom it says next. */
+/**
+ * Value of `sub` after an administrator has had a record forget its account. The issuer stays, and the next login there decides on the
+ * account.
+ */
 export const forgottenSub = '';
 
-/** A further account of the user, which the user has proved and linked. It does not name the user. */
+/** Further account that the user has proved and linked, but that does not name the user. */
 export interface LinkedSubject extends Subject {
-  /** The user name that Kubernetes sees after a login there. */
+  /** User name that Kubernetes sees after a login there. */
   readonly subjectName: string;
-  /** As the issuer told, without prefix; never one that is kept here or by the cluster. */
+  /** Groups from the issuer, without prefix. Local groups and groups reserved by the cluster are left out. */
   readonly groups: readonly string[];
   readonly linkedTime: string;
 }
 
-/** A User record as login needs it. All times are Unix seconds; one that the record does not have is absent. */
+/** User record as login needs it. Times are Unix seconds, and absent if the record does not have them. */
 export interface Account {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
   /** E-mail address or plain login string. */
   readonly email: string;
-  /** For display. */
+  /** Display name. */
   readonly username: string;
-  /** '' for a user who was registered ahead and has never logged in. */
+  /** Type of the connector; '' for a user who was registered ahead and has never logged in. */
   readonly connectorType: string;
   readonly connectorID: string;
   readonly isAdmin: boolean;
-  /** The user name that Kubernetes sees; '' before the first login, and of a record that is not canonical, which is no user. */
+  /** User name that Kubernetes sees; '' before the first login, and if the record is not canonical. */
   readonly subjectName: string;
-  /** Who this is at each external issuer, linked ones among them; absent before the first login that links one. */
+  /** Subjects at external issuers, with linked ones; absent before the first login that links one. */
   readonly subjects?: readonly Subject[];
-  /** Absent where there is none. */
+  /** Linked subjects; absent if there are none. */
   readonly linked?: readonly LinkedSubject[];
-  /** Whether it is a user of the embedded issuer: has a password here or in a directory, or has logged in there. */
+  /** True for a user of the embedded issuer, who has a password here or in a directory, or has logged in there. */
   readonly isLocal: boolean;
-  /** As the issuer or directory told, without prefix; never one that is kept here or by the cluster. None of a record that is not canonical. */
+  /**
+   * Groups from the issuer or directory, without prefix. Local groups and groups reserved by the cluster are left out. Empty if the record
+   * is not canonical.
+   */
   readonly groups: readonly string[];
   readonly mustChangePassword: boolean;
-  /** Too many codes were wrong: those of an app count no longer. */
+  /** Too many codes were wrong. Codes of an authenticator app are not accepted. */
   readonly isTOTPSuspended: boolean;
-  /** Until when a second factor that is required may be set up. */
+  /** Deadline for setting up a required second factor. */
   readonly factorsDue?: number;
-  /** What is told at the next login; absent if there is nothing. */
+  /** Notices to show at the next login; absent if there are none. */
   readonly notices?: readonly Notice[];
-  /** Tokens issued earlier do not count. */
+  /** Tokens issued earlier are not valid. */
   readonly sessionsNotBefore?: number;
-  /** Whether the record's name is the one that the name rule gives its email. */
+  /** True if the name of the record is the one that the name rule derives from its email. */
   readonly isCanonical: boolean;
-  /** False: gone from its source. */
+  /** False if the user is gone from its source. */
   readonly isValid: boolean;
   readonly isDisabled: boolean;
-  /** Being deleted: a finalizer holds it up. */
+  /** True if the record is being deleted, and a finalizer delays it. */
   readonly isTerminating: boolean;
   readonly validFrom?: number;
   readonly validUntil?: number;
   readonly lockedUntil?: number;
-  /** The latest of creation, login and activation. */
+  /** Latest time of creation, login and activation. */
   readonly lastActive: number;
 }
 
-/** Bounds what is shared, not what is kept: other lists of groups are kept once per user. */
+/** Bounds the number of shared lists. Further lists of groups are stored once per user. */
 const sharedGroups = new LRUCache<string, readonly string[]>({ max: 4096 });
 
-/** Of a record that was just read or written. */
+/** Returns the account of a record that was just read or written. */
 export const accountOf = (object: KubernetesObject): Account => accountOfRead(object, readUser(object));
 
-/** Called once per change of a User. */
+/** Returns the account of a parsed record. Called once per change of a User. */
 export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, status = {} }: ReturnType<typeof readUser>): Account {
   const { email = '', expired = {} } = spec;
   const isCanonical = recordName(email) === metadata.name;
@@ -125,7 +131,7 @@ const linkedSubject = ({ issuer = '', sub = '', subjectName = '', groups = [], l
   linkedTime,
 });
 
-/** Undefined where there are none: most users have one account at most. */
+/** Returns no members if there are no subjects, as most users have one account at most. */
 function subjectsIn(recorded: readonly RecordedSubject[] = []): Pick<Account, 'subjects' | 'linked'> {
   if (recorded.length === 0) return {};
   const linked = recorded.filter(({ linkedTime }) => linkedTime !== undefined).map(linkedSubject);
@@ -137,15 +143,15 @@ type RecordedSubject = NonNullable<UserStatus['subjects']>[number];
 
 const told = (notices: readonly Notice[]): { notices?: readonly Notice[] } => (notices.length > 0 ? { notices } : {});
 
-/** The issuers that people log in at. */
+/** Issuers that users log in at. */
 export interface IssuersInUse {
   readonly external: ReadonlySet<string>;
   readonly hasEmbedded: boolean;
 }
 
 /**
- * Whether the record belongs to another subject of that external issuer; or to users of other issuers alone, which say nothing of whose
- * address it is.
+ * Reports whether the record belongs to another subject of the external issuer, or only to users of other issuers, whose accounts prove
+ * nothing about the owner of the address at this issuer.
  */
 export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse: IssuersInUse): boolean {
   const { subjects = [], isLocal } = account;
@@ -166,26 +172,26 @@ export const hasAddress = ({ email }: Pick<Account, 'email'>, login: string): bo
 export const isRenamed = (account: Pick<Account, 'email' | 'subjectName'>, login: { login: string; subjectName: string }): boolean =>
   !hasAddress(account, login.login) && account.subjectName !== login.subjectName;
 
-/** Whether a login of that subject has linked the record. */
+/** Reports whether a login of the subject has linked the record. */
 export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
   subjects.some((known) => known.issuer === issuer && known.sub === sub);
 
-/** Whether the user has linked that subject; the one that names the user is not among those. */
+/** Reports whether the user has linked the subject. The subject that names the user is not a linked one. */
 export const isLinked = ({ linked = [] }: Pick<Account, 'linked'>, { issuer, sub }: Subject): boolean =>
   linked.some((known) => known.issuer === issuer && known.sub === sub);
 
-/** What the status says of subjects once that one is none any more. */
+/** Returns the status members without the subject. */
 export function withoutSubject(object: KubernetesObject, { issuer, sub }: Subject): { subjects: object[] | null } {
   const left = (readUser(object).status?.subjects ?? []).filter((known) => known.issuer !== issuer || known.sub !== sub);
   return { subjects: left.length > 0 ? left : null };
 }
 
-/** A subject that logs in, and whether a record that belongs to none of the issuer yet may become its own. */
+/** Subject that logs in. `mayLink` permits it to link a record that belongs to no subject of the issuer yet. */
 export interface LinkingSubject extends Subject {
   readonly mayLink: boolean;
 }
 
-/** Whether a login of that subject is one of this record, or may become one. */
+/** Reports whether the subject may log in with this record, because it has linked the record or may do so. */
 export function isOf(account: Owned, subject: LinkingSubject, inUse: IssuersInUse): boolean {
   return !belongsToAnother(account, subject, inUse) && (subject.mayLink || isLinkedTo(account, subject));
 }

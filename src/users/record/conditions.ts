@@ -5,16 +5,16 @@ import { recordName } from './name.ts';
 import type { AccountPhase } from './phase.ts';
 import type { readUser } from './schema.ts';
 
-/** A user as it is at that moment. */
+/** User at a given moment. */
 interface Seen {
   object: KubernetesObject;
-  /** What is read of the object. */
+  /** Parsed object. */
   user: ReturnType<typeof readUser>;
   account: Account;
   phase: AccountPhase;
 }
 
-/** What is observed of a user, as `status.conditions` tells it. */
+/** Returns `status.conditions` of a user. */
 export function conditionsOf({ object, user: { status = {} }, account, phase: { phase, reason } }: Seen, now: Date): Condition[] {
   const condition = (type: string, isSo: boolean, whyNot: string, message = ''): Observed =>
     isSo ? { type, status: 'True', reason: 'AsExpected', message: '' } : { type, status: 'False', reason: whyNot, message };

@@ -19,26 +19,27 @@ import { readUser } from './schema.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
 
-/** The API server keeps Events about objects without a namespace nowhere else. */
+/** Namespace of the Events. The API server stores Events about cluster-scoped objects in no other one. */
 const eventNamespace = 'default';
 const workers = 4;
-/** A user is made, or logs in, by several writes: reconciling in between would only be in their way. */
+/** Delay of a reconciliation. Creations and logins take several writes, which a reconciliation in between would disturb. */
 const delayMs = 500;
 
-/** All User records, as they are stored. */
+/** User records as they are stored. */
 export interface StoredUsers {
-  /** Of all records, as they are then. */
+  /** Returns the names of all present records. */
   names(): Iterable<string>;
-  /** As it was seen last. */
+  /** Returns the record as last seen by the watch. */
   get(name: string): KubernetesObject | undefined;
-  /** Calls with every record that is gone. @returns a function that ends it */
+  /** Calls the listener with every deleted record. @returns a function that removes the listener */
   onGone(listener: (account: Account) => void): () => void;
 }
 
 /**
- * Keeps the status of User records: phase and conditions as times pass, labels and the name in Kubernetes of what was written with kubectl.
- * It also removes records whose making was never finished, and ends the tokens of deleted users. One replica does it at a time. Nothing
- * relies on it: whether a user may log in is computed where it is asked.
+ * Reconciles User records. Updates phase and conditions as time passes, and sets labels and the name in Kubernetes of records written with
+ * kubectl. Deletes records whose creation was not completed, and ends the tokens of deleted users. Runs on one replica at a time.
+ *
+ * No code relies on the stored phase, because the phase is computed where it is needed.
  */
 export class UsersController implements Term {
   readonly sources: readonly Source[];
@@ -90,7 +91,7 @@ export class UsersController implements Term {
     this.#services.log.debug({ user: key, err: error }, 'the status or the tokens of a user could not be written yet');
   }
 
-  /** Its own writes come back by the watch, and are reconciled again. */
+  /** Reconciles a record. The watch delivers the controller's own writes, which are reconciled again. */
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { config } = this.#services;
     const object = this.#users.get(name);
@@ -127,7 +128,7 @@ export class UsersController implements Term {
     return next === undefined ? 'done' : { requeueAt: next };
   }
 
-  /** An Event where the phase is another one than before; one that is lost fails nothing. */
+  /** Creates an Event if the phase has changed. A lost Event is no failure. */
   async #report(object: KubernetesObject, before: string | undefined, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#services;
     const { name, uid } = object.metadata;

@@ -5,16 +5,16 @@ import type { EndUserAccess } from '../end-access.ts';
 import type { Account } from './account.ts';
 import { localSubjectName, type SubjectNaming, subjectNamesOf } from './subject-name.ts';
 
-/** A replica that takes the Lease over ends what the one before it may have missed. */
+/** Time for which a replica remembers deleted records. A new leader ends the tokens that the former one may have missed. */
 const rememberedMs = 120_000;
 const maxRemembered = 10_000;
 
-/** No record has such a name. */
+/** Prefix of the keys. Names of records never have it. */
 const prefix = 'deleted:';
 
 /**
- * Ends the tokens of users whose records were deleted past the API, with kubectl or by another program. Every replica remembers for a
- * while which records it saw go, and the leader for user status writes what ends their tokens. Its keys are not names of records.
+ * Ends the tokens of users whose records were deleted without the API, with kubectl or by another program. Every replica remembers the
+ * deleted records that it saw, and the leader of the user controller revokes their tokens. Keys are not names of records.
  */
 export class DeletedUsers implements Source {
   readonly #services: Services;
@@ -29,9 +29,9 @@ export class DeletedUsers implements Source {
     this.#naming = naming;
   }
 
-  /** Takes in every record that is gone, also one that was made again at once. */
+  /** Remembers a deleted record, even if another one has replaced it at once. */
   see(account: Account): void {
-    // A record that is not canonical is no user.
+    // Records that are not canonical are no users.
     if (!account.isCanonical) return;
     const key = prefix + account.uid;
     this.#gone.set(key, { account, at: this.#services.now() });
@@ -51,12 +51,12 @@ export class DeletedUsers implements Source {
     return [...this.#gone.keys()];
   }
 
-  /** Whether the key is one of a deleted user. */
+  /** Reports whether the key is that of a deleted user. */
   isKey(key: string): boolean {
     return key.startsWith(prefix);
   }
 
-  /** Ends access as of the moment when the deletion was seen: a later user of the name keeps their tokens, however late this is. */
+  /** Ends access as of the moment when the deletion was seen. A later user of the name keeps newer tokens, even if this runs late. */
   async reconcile(key: string, signal: AbortSignal): Promise<'done'> {
     const { account, at: now } = this.#gone.get(key) ?? {};
     if (account === undefined || now === undefined) return 'done';

@@ -5,10 +5,13 @@ import { createEvent } from '../../kubernetes/events.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion } from './resource.ts';
 
-/** The API server keeps Events about objects without a namespace nowhere else. */
+/** Namespace of the Events. The API server stores Events about cluster-scoped objects in no other one. */
 const namespace = 'default';
 
-/** As the recorders of Kubernetes itself have it: an attacker who knows a name must not fill the store by failed logins under it. */
+/**
+ * Rate limit per user, like that of Kubernetes' own event recorders. An attacker who knows a name must not fill the store with failed
+ * logins.
+ */
 const burst = 25;
 const refillMs = 300_000;
 const maxUsers = 4096;
@@ -17,7 +20,7 @@ const maxPending = 100;
 
 type EventServices = Pick<Services, 'client' | 'log' | 'now' | 'clock'>;
 
-/** Writes what happens to a User as Kubernetes Events, which `kubectl describe user` shows. */
+/** Writes audit events about a User as Kubernetes Events, which `kubectl describe user` shows. */
 export class UserEvents {
   readonly #services: EventServices;
   readonly #stopping = new AbortController();
@@ -28,7 +31,7 @@ export class UserEvents {
     this.#services = services;
   }
 
-  /** Never throws, and no request waits for it: an Event that is lost fails nothing. */
+  /** Creates an Event in the background unless a limit is reached, and never throws. A lost Event is no failure. */
   send(event: AuditEvent): void {
     const { target, audit } = event;
     if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;

@@ -7,7 +7,7 @@ export const createdByAnnotation = `${prefix}/created-by`;
 
 export const isLabelValue = (text: string): boolean => labelValueProblems(text).length === 0;
 
-/** What labels tell of the spec of a User. */
+/** Members of the spec of a User that labels repeat. */
 interface LabelledSpec {
   email?: string | undefined;
   username?: string | undefined;
@@ -17,7 +17,7 @@ interface LabelledSpec {
   valid?: boolean | undefined;
 }
 
-/** The labels that the service keeps on a User, by its spec. */
+/** Returns the labels that the service sets on a User with that spec. */
 export function userLabels({
   email = '',
   username = '',
@@ -36,7 +36,7 @@ export function userLabels({
   };
 }
 
-/** Those that are not as they should be. */
+/** Returns the labels that differ from the expected ones, or undefined if none does. */
 export function labelsToChange(labels: Readonly<Record<string, string>> = {}, spec: LabelledSpec = {}): Record<string, string> | undefined {
   const changed = Object.entries(userLabels(spec)).filter(([key, value]) => labels[key] !== value);
   return changed.length === 0 ? undefined : Object.fromEntries(changed);

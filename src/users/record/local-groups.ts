@@ -2,26 +2,26 @@ import { type StatusError, serviceUnavailable } from '../../api/status.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
 
-/** The custom resource Group; deploy/manifests holds its definition. */
+/** Custom resource Group, defined in deploy/manifests. */
 export const groupResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'groups' };
 
 export const groupApiVersion = `${groupResource.group}/${groupResource.version}`;
 
-/** Members taken out by one write: the admission policy of the chart lets the service take out no more. */
+/** Maximum number of members that one write removes. The admission policy of the chart permits the service no more. */
 export const maxLeaving = 99;
 
 const prefix = 'local:';
 
-/** How Kubernetes sees a group that is kept here, whatever prefix the groups of an issuer get. */
+/** Returns the name of a local group in Kubernetes, whatever prefix the groups of an issuer have. */
 export const localGroupName = (name: string): string => `${prefix}${name}`;
 
-/** The Group that is called so. */
+/** Returns the name of the Group object of a local group. */
 export const localGroupOf = (name: string): string => name.slice(prefix.length);
 
-/** Whether that is the name of a group that is kept here: no group of an issuer or directory can be called so. */
+/** Reports whether the name is that of a local group. Groups of issuers and directories with such names are ignored. */
 export const isLocalGroupName = (name: string): boolean => name.startsWith(prefix);
 
-/** What is known of a group: the User records in it; none where an issuer knows the members. */
+/** Group and the User records in it. Empty if an issuer knows the members. */
 interface GroupMembers {
   readonly name: string;
   readonly members: readonly string[];
@@ -29,18 +29,18 @@ interface GroupMembers {
 
 type Groups = Pick<WatchCache<GroupMembers>, 'onChange' | 'state' | 'unavailable' | 'outdated'>;
 
-/** Which local groups a user is in, as far as this replica has seen the cluster. */
+/** Local groups of users, as far as this replica has seen the cluster. */
 export interface LocalGroupLookup {
-  /** Names of the local groups that a User record is in, as Kubernetes sees them (`local:dev`), sorted. */
+  /** Returns the sorted names of the user's local groups in Kubernetes (`local:dev`). */
   of(userName: string): readonly string[];
   readonly state: WatchState;
-  /** For a caller who needs them while they are not known: what to apply, or to try again. */
+  /** Returns the error for callers while the groups are unknown, which says what to apply, or to retry. */
   unavailable(): StatusError;
-  /** Why they may not be what there is now; undefined if they are. */
+  /** Returns why the groups may be outdated, or undefined if they are current. */
   outdated(): string | undefined;
 }
 
-/** Where groups are turned off they have no members. */
+/** Lookup without members, for installations with groups turned off. */
 export const noLocalGroups: LocalGroupLookup = {
   of: () => [],
   state: 'synced',
@@ -49,21 +49,21 @@ export const noLocalGroups: LocalGroupLookup = {
 };
 
 /**
- * To be called before they are relied on: who is left out of a group for not being known yet would lose rights for as long as a token
- * lives. Without the resource in the cluster there are no groups.
+ * Requires that the groups are known. A user who is left out of an unknown group would lose its rights for the lifetime of a token. Without
+ * the resource in the cluster there are no groups.
  *
- * @throws StatusError 503 while they are not known
+ * @throws StatusError 503 while they are unknown
  */
 export function requireLocalGroups(groups: LocalGroupLookup): void {
   if (groups.state === 'pending') throw groups.unavailable();
 }
 
-/** The same where a group too few would be a right too many: what may be old does not count. @throws StatusError 503 */
+/** Requires current groups, because a missing group would permit too much. Possibly outdated groups are refused. @throws StatusError 503 */
 export function requireCurrentGroups(groups: LocalGroupLookup): void {
   if (groups.outdated() !== undefined) throw groups.unavailable();
 }
 
-/** Reads local groups out of a watch cache of Groups. To be made before the cache is started. */
+/** Looks up local groups in a watch cache of Groups. Created before the cache is started. */
 export class LocalGroups implements LocalGroupLookup {
   readonly #groups: Groups;
   readonly #byMember = new Map<string, Set<string>>();
@@ -89,7 +89,7 @@ export class LocalGroups implements LocalGroupLookup {
     return this.namesOf(userName).map(localGroupName).sort();
   }
 
-  /** The same, by the names of the Groups. */
+  /** Returns the names of the Group objects of the user. */
   namesOf(userName: string): readonly string[] {
     return [...(this.#byMember.get(userName) ?? [])];
   }

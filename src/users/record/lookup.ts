@@ -5,53 +5,56 @@ import { recordName } from './name.ts';
 import { NameIndex } from './name-index.ts';
 import { isSelf, type WhoCalls } from './subject-name.ts';
 
-/** Of one that came, changed or went. */
+/** Account before and after a change. */
 export interface AccountChange {
   readonly old: Account | undefined;
   readonly new: Account | undefined;
 }
 
-/** All User records, as far as this replica has seen the cluster. */
+/** Looks up User records, as far as this replica has seen the cluster. */
 export interface AccountLookup {
-  /** By the record's name. */
+  /** Returns the account by the name of its record. */
   get(name: string): Account | undefined;
-  /** By login string, in any case: the record that the name rule names, if its whole email agrees. */
+  /** Returns the account by login string in any case, if the whole email of the record matches. */
   find(login: string): Account | undefined;
-  /** By any user name that Kubernetes sees of the user: the first one counts before those of linked accounts. */
+  /**
+   * Returns the account by any user name that Kubernetes sees. Names of accounts that name a user take precedence over those of linked
+   * accounts.
+   */
   ofSubject(subjectName: string): Account | undefined;
-  /** Finds the record of a login by issuer and `sub`, whatever its address; by the login string only if no record has them. */
+  /** Finds the account of a login by issuer and `sub`, whatever its address. Uses the login string only if no record has them. */
   ofLogin(subject: Subject | undefined, login: string | undefined): Account | undefined;
-  /** By an account of an external issuer that the user has linked. */
+  /** Returns the account that has linked the subject. */
   ofLinked(subject: Subject): Account | undefined;
-  /** By any account of an external issuer, the one that names the user and linked ones: none or one, but for those of the same moment. */
+  /** Returns the accounts that have the subject, linked or not. Several accounts have it only for a moment after concurrent logins. */
   ofIssuerSubject(subject: Subject): readonly Account[];
-  /** By the user name that Kubernetes sees of a linked account. */
+  /** Returns the account by the user name that Kubernetes sees of a linked account. */
   ofLinkedName(subjectName: string): Account | undefined;
-  /** Administrators made at the installation or with kubectl: few. */
+  /** Returns the administrators. There are few, because they are created at the installation or with kubectl. */
   administrators(): readonly Account[];
-  /** Whether the first list is complete. */
+  /** True once the first list is complete. */
   readonly isSynced: boolean;
   readonly state: WatchState;
   /** @throws the signal's reason when it aborts before */
   whenSynced(signal: AbortSignal): Promise<void>;
-  /** For a caller who needs records that are not known: what to apply, or to try again. */
+  /** Returns the error for callers while the records are unknown, which says what to apply, or to retry. */
   unavailable(): StatusError;
-  /** Seconds since the API server was last heard of on their watch. */
+  /** Returns the seconds since the watch last heard from the API server. */
   ageSeconds(): number;
-  /** Told of every record that comes, changes or goes. @returns a function that ends it */
+  /** Calls the listener with every created, changed or deleted record. @returns a function that removes the listener */
   onChange(listener: (name: string, change: AccountChange) => void): () => void;
-  /** Whether that version is seen in time. @throws the signal's reason when it aborts */
+  /** Reports whether the watch delivers the version in time. @throws the signal's reason when it aborts */
   waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  /** Whether something is true of them, or becomes so in time. */
+  /** Reports whether the condition is true, or becomes true in time. */
   until(isTrue: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** To be called before they are relied on. @throws StatusError 503 while they are not known */
+/** Requires that the records are known. @throws StatusError 503 while they are unknown */
 export function requireAccounts({ isSynced, unavailable }: Pick<AccountLookup, 'isSynced' | 'unavailable'>): void {
   if (!isSynced) throw unavailable();
 }
 
-/** The caller's own record, if there is one. */
+/** Returns the caller's own account, or undefined if there is none. */
 export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, caller: WhoCalls): Account | undefined {
   const account = caller.user === undefined ? accounts.ofSubject(caller.identity.name) : accounts.get(caller.user);
   return isSelf(account, caller) ? account : undefined;
@@ -62,10 +65,10 @@ type Records = Pick<
   'get' | 'isSynced' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
 >;
 
-/** Reads accounts out of a watch cache of Users. To be made before the cache is started. */
+/** Looks up accounts in a watch cache of Users. Created before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
   const listeners = new Set<(name: string, change: AccountChange) => void>();
-  /** Of records, by the user name that Kubernetes sees. */
+  /** Names of records, by the user name that Kubernetes sees. */
   const names = new Map<string, string>();
   const subjects = new NameIndex();
   const linkedSubjects = new NameIndex();

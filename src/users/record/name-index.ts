@@ -1,4 +1,4 @@
-/** Names of records by something that they have. Where several have it, the order of their names decides: the same on every replica. */
+/** Index of record names by a property. Records with the same property are ordered by name, so that every replica chooses the same one. */
 export class NameIndex {
   readonly #names = new Map<string, Set<string>>();
 
@@ -14,7 +14,7 @@ export class NameIndex {
     if (names?.size === 0) this.#names.delete(key);
   }
 
-  /** All of them, in order. */
+  /** Returns all names of a key, in order. */
   of(key: string): readonly string[] {
     return [...(this.#names.get(key) ?? [])].sort();
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a user is told of at the next login. */
+/** Notices that users see at the next login. */
 export const noticeType = z.enum([
   'PasskeyAdded',
   'TOTPAdded',
@@ -23,7 +23,7 @@ export interface Notice {
   readonly time: string;
 }
 
-/** Those out of the list alone, with a time that there is: what else stands in a record is told to no one. */
+/** Returns the valid notices: known types with a parsable time. Other values in a record are not shown. */
 export function noticesOf(kept: readonly { type?: string; time?: string }[] = []): readonly Notice[] {
   return kept.flatMap(({ type, time = '' }) => {
     const { data } = noticeType.safeParse(type);

@@ -1,21 +1,21 @@
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type Account, accountOf } from './account.ts';
 
-/** Whether a user may log in, and why not. */
+/** Phase of a user, which permits or refuses login, and its reason. */
 export interface AccountPhase {
   phase: 'Invalid' | 'Disabled' | 'Locked' | 'Normal';
   /** '' for Normal. */
   reason: '' | 'GoneFromSource' | 'NotCanonical' | 'Terminating' | 'ByHand' | 'NotYetValid' | 'Expired' | 'Idle' | 'TooManyFailedLogins';
-  /** Of a Locked user. */
+  /** End of the lock of a Locked user. */
   lockedUntil?: Date;
 }
 
 const daySeconds = 86_400;
 
 /**
- * The first phase that holds at that moment (docs/contract/resources.md).
+ * Returns the first phase that applies at that moment (docs/contract/resources.md).
  *
- * @param idleDays `users.idleDays`; 0 is never
+ * @param idleDays `users.idleDays`; 0 means never
  */
 export function phaseOf(account: Account, now: Date, idleDays: number): AccountPhase {
   const seconds = now.getTime() / 1000;
@@ -32,7 +32,7 @@ export function phaseOf(account: Account, now: Date, idleDays: number): AccountP
   return { phase: 'Normal', reason: '' };
 }
 
-/** When the phase may be another one although nothing is written, in milliseconds since 1970; undefined for never. */
+/** Returns when the phase may change without a write, in milliseconds since 1970, or undefined for never. */
 export function nextChangeOf({ validFrom, validUntil, lockedUntil, lastActive }: Account, now: Date, idleDays: number): number | undefined {
   const idleFrom = idleDays > 0 ? lastActive + idleDays * daySeconds + 1 : undefined;
   const times = [validFrom, validUntil, lockedUntil, idleFrom].filter((time) => time !== undefined).map((time) => time * 1000);
@@ -40,7 +40,7 @@ export function nextChangeOf({ validFrom, validUntil, lockedUntil, lastActive }:
   return ahead.length === 0 ? undefined : Math.min(...ahead);
 }
 
-/** The phase as the status of a record tells it, as a merge patch. */
+/** Returns the status members of the phase, as a merge patch. */
 export function phaseStatus(object: KubernetesObject, now: Date, idleDays: number): Record<string, unknown> {
   const { phase, reason } = phaseOf(accountOf(object), now, idleDays);
   return { phase, reason: reason || null, message: null, observedGeneration: object.metadata.generation ?? null };

@@ -1,7 +1,7 @@
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import type { ResourceKind } from '../../kubernetes/resource-client.ts';
 
-/** The custom resource User; deploy/manifests holds its definition. */
+/** Custom resource User, defined in deploy/manifests. */
 export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };
 
 export const userKind: ResourceKind = { type: userResource, kind: 'User' };

@@ -5,7 +5,7 @@ import { listSchema } from '../../collection/schema.ts';
 import { noticeType } from './notice.ts';
 import { userApiVersion } from './resource.ts';
 
-/** RFC 1123: one or more DNS labels, at most 253 characters. */
+/** Name of a record (RFC 1123): one or more DNS labels, at most 253 characters. */
 export const userName = z
   .string()
   .max(253)
@@ -107,7 +107,7 @@ const status = z
   })
   .meta({ id: 'UserStatus' });
 
-/** A User as it is answered: what the custom resource definition has. */
+/** User as served, with the members of the custom resource definition. */
 export const userSchema = z
   .object({
     apiVersion: z.literal(userApiVersion),
@@ -118,7 +118,7 @@ export const userSchema = z
   })
   .meta({ id: 'User', examples: [jane] });
 
-/** What is read of a record, whatever was written into it with kubectl; its conditions `setConditions` reads. */
+/** Reads the valid members of a record, whatever was written with kubectl. Conditions are read by `setConditions`. */
 export const readUser = reader(z.object({ spec, status: status.omit({ conditions: true }) }));
 
 export type UserSpec = Reading<z.output<typeof spec>>;

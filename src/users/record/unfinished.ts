@@ -1,14 +1,14 @@
 import type { UserStatus } from './schema.ts';
 
-/** The caller of the API has given up by then. */
+/** Time after which a creation is considered abandoned. The caller has timed out by then. */
 const unfinishedMs = 120_000;
 
-/** What only a user has who was whole once, and whom nothing but a deletion may end. */
+/** Status members that only completed users have. A completed user is removed by nothing but a deletion. */
 const marksOfWholeUsers = ['activatedTime', 'lastLoginTime', 'passwordChangedTime'] as const;
 
 /**
- * Until when the making of a record may be under way, in milliseconds since 1970; undefined if it is finished, or was never begun by us.
- * The mark stands in the status, where only the service writes.
+ * Returns the end of the time in which the creation may be in progress, in milliseconds since 1970, or undefined if the user is complete or
+ * was not created by the service. The mark is in the status, which only the service writes.
  */
 export function unfinishedEnd(status: UserStatus = {}): number | undefined {
   if (status.unfinishedSince === undefined || marksOfWholeUsers.some((mark) => status[mark] !== undefined)) return undefined;
