@@ -3,7 +3,7 @@ import type { Sweep } from '../kubernetes/sweeper.ts';
 import type { AccessTokenRow } from './row.ts';
 import { removeToken } from './store.ts';
 
-/** So long its owner can still see in the list that a token has expired. */
+/** Retention after expiry, during which the owner still sees the expired token in the list. */
 const keptMs = 7 * 86_400_000;
 const maxPerRun = 200;
 

@@ -10,11 +10,11 @@ const everyMs = 300_000;
 const maxPending = 100;
 const maxTried = 20_000;
 
-/** Notes on tokens when they were last used, at most every five minutes each. No request waits for it, and none fails by it. */
+/** Records when tokens were last used, at most every five minutes for each token. No request waits for it or fails because of it. */
 export class LastUse {
   readonly #services: Pick<Services, 'client' | 'log' | 'now' | 'clock'>;
   readonly #stopping = new AbortController();
-  /** When this replica last tried, by uid. */
+  /** Time of this replica's last attempt to record a use, by UID of the token. */
   readonly #tried = new LRUCache<string, number>(atMost(maxTried));
   readonly #pending = new Set<Promise<void>>();
 
@@ -22,7 +22,7 @@ export class LastUse {
     this.#services = services;
   }
 
-  /** Never throws. A use that is not noted because too many are under way is noted at a later one. */
+  /** Never throws. A use that is skipped because too many writes are pending is made up for by the next use. */
   note(row: AccessTokenRow): void {
     const { now, clock, log } = this.#services;
     const time = now();
@@ -41,7 +41,7 @@ export class LastUse {
     await Promise.all(this.#pending);
   }
 
-  /** Only on what this replica has seen: where another one was first, its note is as good. */
+  /** Writes only to the version that this replica has seen: if another replica was faster, its timestamp is as good. */
   async #write({ name, uid, resourceVersion }: AccessTokenRow, time: Date): Promise<void> {
     const change = { metadata: { uid, resourceVersion }, status: { lastUsedTime: timestamp(time) } };
     await new ServiceResource(this.#services.client, accessTokenKind).patchStatus(name, change, { signal: this.#stopping.signal });

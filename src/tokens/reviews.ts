@@ -8,9 +8,9 @@ const idKey = 'auth.platform.io/access-token';
 const passwordDue = 'the password of the account must be changed first';
 
 /**
- * Whose a token is, for the API server's token webhook (docs/contract/teams.md). A token that is none of ours is no error: the API server asks for
- * every one that it does not know itself. No audience is named, which means that of the API server: who asks for another one must
- * not take the token.
+ * Reviews a token for the API server's token webhook (docs/contract/teams.md). An unknown token is not an error: the API server asks
+ * about every token that it does not know itself. The answer names no audience, which means the audience of the API server: a client
+ * that asks for another audience must not accept the token.
  *
  * @throws StatusError 503
  */

@@ -1,6 +1,6 @@
 /**
- * Access tokens: credentials that users make for their programs, which act as them. Every user may make and end their own;
- * what a token may do, the API server decides for its owner.
+ * Access tokens: credentials that users create for programs that act as them. Every user may create and delete their own tokens. The
+ * API server authorizes a request with a token as a request of its owner.
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -24,9 +24,9 @@ type AuditServices = Pick<Services, 'audit' | 'access'>;
 
 interface TokenNeeds {
   service: AccessTokenService;
-  /** Says whose a token is. */
+  /** Dependencies of token reviews. */
   review: Parameters<typeof reviewToken>[1];
-  /** Asks the API server whose a token is. */
+  /** Asks the API server for the user of a bearer token. */
   identify: Authenticator['identify'];
 }
 
@@ -123,7 +123,7 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
     tag,
     summary: 'Says whose an access token is, for the token webhook of the API server',
     description: 'Of any other token it says that it is not known here.',
-    // The caller is verified here: a question about the very credential of its caller must not be.
+    // The handler verifies the caller itself, except in a review of the caller's own credential.
     credential: 'forwarded',
     body: z.unknown(),
     described: { body: { [json]: tokenReviewBody } },
@@ -133,7 +133,7 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
     },
     async handle({ ctx, caller: bearer, body, signal }) {
       const asked = validate(tokenReviewBody, body);
-      // An API server that does not know its own webhook credential asks about it, with it; asking back would go in circles.
+      // An API server that does not know its own webhook credential sends it for review, authenticated by it: asking back would loop.
       if (asked.data?.spec.token === bearer.token) throw unauthorized({ tokenGiven: true });
       const caller = await identify(bearer, signal);
       stateOf(ctx).userName = caller.identity.name;

@@ -8,9 +8,9 @@ export const accessTokenResource: ResourceType = { group: 'auth.platform.io', ve
 
 export const accessTokenApiVersion = `${accessTokenResource.group}/${accessTokenResource.version}`;
 
-/** What is kept of an AccessToken: what it counts by, and what lists select, filter and sort by. Times in milliseconds since 1970. */
+/** Cached AccessToken: members for verification and for selecting, filtering and sorting lists. Times are in Unix milliseconds. */
 export interface AccessTokenRow {
-  /** The id of the token. */
+  /** Id of the token. */
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -19,15 +19,15 @@ export interface AccessTokenRow {
   readonly text: string;
   /** Name of the User record. */
   readonly owner: string;
-  /** Uid of that record when the token was made; '' in one that the service did not make. */
+  /** UID of that record when the token was created; '' for a token that the service did not create. */
   readonly ownerUID: string;
-  /** Who made it at an external issuer; absent of a token that another credential made, and of one older than the field. */
+  /** Account at an external issuer that created the token; absent if another credential created it, or before the field existed. */
   readonly subject?: Subject;
   readonly description: string;
   /** SHA-256 of the secret, in hexadecimal. */
   readonly tokenHash: string;
   readonly createdAt: number;
-  /** Undefined for never. */
+  /** Undefined for a token that never expires. */
   readonly expiresAt: number | undefined;
   readonly lastUsedAt: number | undefined;
 }
@@ -48,7 +48,7 @@ const storedToken = z.object({
   status: z.object({ lastUsedTime: time.optional() }).default({}),
 });
 
-/** Called once per change of an AccessToken. @throws ZodError for an object that its definition would not let in */
+/** Converts an AccessToken, once for each change. @throws ZodError for an object that the CRD schema would reject */
 export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
   const { metadata } = object;
   const { spec, status, metadata: parsed } = storedToken.parse(object);
@@ -75,7 +75,7 @@ const isOwner = ({ kind, apiVersion, name }: { kind: string; apiVersion: string;
 
 const servedMembers = z.record(z.string(), z.unknown());
 
-/** All of it, but for the hash of the secret. */
+/** Returns the object as JSON, without managed fields and the hash of the secret. */
 function servedText({ metadata, spec, status }: KubernetesObject): string {
   const { managedFields: _managedFields, ...servedMetadata } = metadata;
   const { tokenHash: _tokenHash, ...servedSpec } = servedMembers.parse(spec);

@@ -5,7 +5,7 @@ import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './row.ts';
 
-/** By what access tokens are selected, filtered and sorted. */
+/** Properties by which access tokens are selected, filtered and sorted. */
 export const accessTokenProperties: ListProperties<AccessTokenRow> = {
   searched: new Map<string, (row: AccessTokenRow) => string>([
     ['name', (row) => row.name],
@@ -108,7 +108,7 @@ export const madeAccessToken = z
 
 export type MadeAccessToken = z.output<typeof madeAccessToken>;
 
-/** Versions that API servers ask in; they expect the answer in the same. */
+/** API versions in which API servers send reviews; the answer must have the version of the request. */
 const reviewVersion = z.enum(['authentication.k8s.io/v1', 'authentication.k8s.io/v1beta1']);
 
 /** @see https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/ */

@@ -20,7 +20,7 @@ import { accessTokenKind, removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
 const daySeconds = 86_400;
-/** Expired ones count until they are deleted: otherwise a user could make them faster than they go. */
+/** Includes expired tokens until they are deleted: otherwise a user could create tokens faster than they are deleted. */
 const maxPerUser = 100;
 
 interface Deletion {
@@ -29,13 +29,13 @@ interface Deletion {
   isDryRun: boolean;
 }
 
-/** Makes, lists and deletes access tokens: one's own, and with the right to it those of others. */
+/** Creates, lists and deletes access tokens. Users manage their own; other users' tokens need RBAC on `accesstokens`. */
 export class AccessTokenService {
   readonly #services: Services;
   readonly #accounts: AccountLookup;
   readonly #tokens: WatchCache<AccessTokenRow>;
   readonly #lister: Lister<AccessTokenRow>;
-  /** Names of those that are being made, by the owner's UID. */
+  /** Names of tokens that are being created, by UID of the owner. */
   readonly #making = new Map<string, Set<string>>();
 
   constructor(services: Services, accounts: AccountLookup, { cache, lister }: Collection<AccessTokenRow>) {
@@ -74,7 +74,12 @@ export class AccessTokenService {
     });
   }
 
-  /** All that the caller may see. @returns the JSON text of an AccessTokenList; @throws StatusError 400, 403, 410, 503, 504 */
+  /**
+   * Lists the access tokens that the caller may see.
+   *
+   * @returns the JSON text of an AccessTokenList
+   * @throws StatusError 400, 403, 410, 503, 504
+   */
   async list({ user, ...parameters }: AccessTokenQuery, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { access } = this.#services;
     requireAccounts(this.#accounts);
@@ -92,7 +97,7 @@ export class AccessTokenService {
     return listOf(own);
   }
 
-  /** @returns what was deleted; @throws StatusError 403 whether or not there is such a token, 404, 409, 503, 504 */
+  /** @returns the deleted token; @throws StatusError 403 whether or not the token exists, 404, 409, 503, 504 */
   async delete({ id, preconditions, isDryRun }: Deletion, caller: Caller, signal: AbortSignal): Promise<AccessTokenRow> {
     const { apiServer, client, access } = this.#services;
     const tokens = this.#tokens;
@@ -104,15 +109,15 @@ export class AccessTokenService {
     if (row === undefined) throw notFound(accessTokenResource, id);
     if (preconditions.uid !== undefined && preconditions.uid !== row.uid)
       throw conflict(accessTokenResource, id, `the UID in the precondition (${preconditions.uid}) is not that of the token (${row.uid})`);
-    // What users may do with their own is done with our rights.
+    // Users need no permission to delete their own tokens: the service account deletes them.
     const resource = isOwn ? new ServiceResource(client, accessTokenKind) : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
     await resource.delete(id, { preconditions: { ...preconditions, uid: row.uid }, isDryRun, signal });
-    // So that the next list here does not show the token.
+    // The next list of this replica must not show the token.
     if (!isDryRun) await tokens.until(() => tokens.get(id)?.uid !== row.uid, seenWithinMs, signal);
     return row;
   }
 
-  /** Deletes all tokens of a User record, with our rights: what ends the user's access includes it. @throws StatusError 503, 504 */
+  /** Deletes all tokens of a User record with the service account, because the user's access ends. @throws StatusError 503, 504 */
   async deleteAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
     if (tokens.state === 'notInstalled') return;
@@ -122,7 +127,7 @@ export class AccessTokenService {
     await tokens.until(() => owned.every((row) => tokens.get(row.name)?.uid !== row.uid), seenWithinMs, signal);
   }
 
-  /** Whose tokens are the caller's own. */
+  /** Returns the caller's User record, which owns the caller's tokens. */
   #accountOf(caller: Caller): Account | undefined {
     return ownAccount(this.#accounts, caller);
   }
@@ -132,7 +137,7 @@ export class AccessTokenService {
     const account = this.#accountOf(caller);
     if (account === undefined || account.subjectName.startsWith('system:'))
       throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
-    // It acts by the first name of the user, which a login with a linked account has not proved.
+    // The token acts under the name of the user's first account, which a login with a linked account does not prove.
     if (!isNamedByLogin(account, caller))
       throw refused(caller, { reason: 'LinkedAccount', message: 'log in with the account that names the user, not with a linked one' });
     const cause = phaseCause(account, time, this.#services.config.users.idleDays);
@@ -140,7 +145,7 @@ export class AccessTokenService {
     return account;
   }
 
-  /** The login that links the record may have been a moment ago, on another replica. @throws StatusError 403 */
+  /** Waits for the login that links the record: it may have happened a moment ago on another replica. @throws StatusError 403 */
   async #whenLinked({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;
     const isLinked = () => {
@@ -151,7 +156,7 @@ export class AccessTokenService {
       throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
   }
 
-  /** Unix seconds. @throws StatusError 400 */
+  /** Returns the expiry in Unix seconds. @throws StatusError 400 */
   #expirationOf({ expiration }: NewAccessToken, time: Date): number {
     const { defaultDays, maxDays } = this.#services.config.users.accessTokens;
     const seconds = Math.floor(time.getTime() / 1000);
@@ -161,11 +166,11 @@ export class AccessTokenService {
     return expiration;
   }
 
-  /** Two replicas do not count together: in the same moment each may let one more pass. @throws StatusError 409 */
+  /** Enforces the limit of tokens. Replicas count separately, so concurrent requests may exceed it by a few. @throws StatusError 409 */
   async #oneOfFew<T>(owner: Account, id: string, make: () => Promise<T>): Promise<T> {
     const making = this.#making.get(owner.uid) ?? new Set();
     const there = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
-    // The watch may show one before the API server has answered: it is one all the same.
+    // The watch may show a token while its creation is still pending: the set counts it once.
     if (new Set([...there, ...making]).size >= maxPerUser)
       throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
     this.#making.set(owner.uid, making.add(id));
@@ -178,7 +183,7 @@ export class AccessTokenService {
   }
 }
 
-/** A record made again under the name of a deleted one has none of its tokens. */
+/** Reports whether the account owns the token. A record that reuses the name of a deleted one does not own its tokens. */
 const isOf = (row: AccessTokenRow | undefined, account: Account | undefined): boolean =>
   row !== undefined && account !== undefined && row.owner === account.name && row.ownerUID === account.uid;
 

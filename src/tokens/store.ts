@@ -12,7 +12,7 @@ export const accessTokenKind: ResourceKind = { type: accessTokenResource, kind: 
 interface StoredToken {
   id: string;
   owner: Account;
-  /** Its maker, where that is an account at an external issuer. */
+  /** Account at an external issuer that creates the token; undefined for other credentials. */
   subject: Subject | undefined;
   description: string;
   tokenHash: string;
@@ -20,7 +20,7 @@ interface StoredToken {
   expiresAt: Date;
 }
 
-/** Writes a new token, owned by the user, who takes it along when deleted. @throws StatusError 503, 504 */
+/** Creates an AccessToken with an owner reference, so that it is deleted with the user. @throws StatusError 503, 504 */
 export async function storeToken(
   client: ServiceClient,
   { id, owner, subject, description, tokenHash, issuedAt, expiresAt }: StoredToken,
@@ -36,6 +36,6 @@ export async function storeToken(
   return created;
 }
 
-/** Deletes that very token. @returns whether it was there; @throws StatusError 503, 504 */
+/** Deletes the token with this UID. @returns whether it existed; @throws StatusError 503, 504 */
 export const removeToken = (client: ServiceClient, { name, uid }: AccessTokenRow, { signal }: { signal: AbortSignal }): Promise<boolean> =>
   new ServiceResource(client, accessTokenKind).remove(name, { preconditions: { uid }, signal });

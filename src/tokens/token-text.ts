@@ -2,10 +2,10 @@
  * The text of an access token: `cat_<id>_<secret><checksum>`.
  * - id: 16 characters of `a`-`z`, `2`-`7`, the name of the AccessToken object;
  * - secret: 256 random bits as 43 characters of `0`-`9`, `A`-`Z`, `a`-`z`;
- * - checksum: the CRC-32 (ISO-HDLC, as of zip) of all before it, as 6 such characters, most significant first. A scanner for secrets can
- *   so tell a token from a text that looks like one, without a call.
+ * - checksum: the CRC-32 (ISO-HDLC, as in zip) of all characters before it, as 6 such characters, most significant first. Secret scanners
+ *   use it to distinguish tokens from similar texts, without a call.
  *
- * No character ends a word, so that a double click takes all of it.
+ * No character is a word boundary, so a double click selects the whole token.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -20,11 +20,11 @@ const tokenPattern = /^cat_([a-z2-7]{16})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 interface NewToken {
   id: string;
   text: string;
-  /** What is kept of it. */
+  /** Hash of the secret, which is stored in its place. */
   tokenHash: string;
 }
 
-/** A new token. */
+/** Generates a token. */
 export function newToken(): NewToken {
   const id = Array.from(randomBytes(16), (byte) => idDigits[byte % idDigits.length]).join('');
   const secret = inDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength);
@@ -32,21 +32,21 @@ export function newToken(): NewToken {
   return { id, text: `${signed}${checksumOf(signed)}`, tokenHash: hashOf(secret) };
 }
 
-/** @returns undefined for what cannot be a token, which a mistyped one is too */
+/** @returns undefined for a text that cannot be a token, such as a mistyped token */
 export function readToken(text: string): { id: string; secret: string } | undefined {
   const [, id, secret, checksum] = tokenPattern.exec(text) ?? [];
   if (id === undefined || secret === undefined || checksum !== checksumOf(`cat_${id}_${secret}`)) return undefined;
   return { id, secret };
 }
 
-/** Whether that is the hash of the secret; takes the same time for every wrong one. */
+/** Reports whether the hash is that of the secret, in constant time. */
 export const isHashOf = (tokenHash: string, secret: string): boolean => {
   const given = Buffer.from(hashOf(secret));
   const kept = Buffer.from(tokenHash);
   return given.length === kept.length && timingSafeEqual(given, kept);
 };
 
-/** SHA-256, in hexadecimal: a secret of 256 random bits needs no slow hash. */
+/** Returns the SHA-256 in hexadecimal: a secret of 256 random bits needs no slow hash. */
 const hashOf = (secret: string): string => hash('sha256', secret);
 
 const checksumOf = (text: string): string => inDigits(BigInt(crc32(text)), checksumLength);

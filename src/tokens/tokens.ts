@@ -15,7 +15,7 @@ import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
 import { AccessTokenVerifier } from './verifier.ts';
 
-/** The feature: its operations, whose a token is, and what it watches. */
+/** Access tokens as a feature: operations, verification and watch cache. */
 export interface AccessTokens {
   operations: Operation[];
   judge: VerifyAccessToken;
@@ -30,7 +30,7 @@ export interface AccessTokens {
 interface AccessTokenNeeds {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
-  /** Asks the API server whose a token is. */
+  /** Asks the API server for the user of a bearer token. */
   identify: Authenticator['identify'];
 }
 

@@ -15,36 +15,36 @@ import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/re
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
 
-/** A watch that is cut is back sooner; one that is not (its rights were taken away) would hide what was revoked. */
+/** Limits the age of the caches. An interrupted watch resumes sooner; a watch that lost its permissions would hide revocations. */
 const maxAgeSeconds = 60;
 const youngMs = 30_000;
-/** Ids can be made up. */
+/** Limits the requests that wait for an unknown id, because callers can invent ids. */
 const maxWaiting = 100;
 const maxGone = 10_000;
 
-/** A token that counts, and whom it acts as. */
+/** Valid token and the user that it acts as. */
 export interface VerifiedAccessToken {
   readonly row: AccessTokenRow;
   readonly account: Account;
   readonly identity: Identity;
-  /** Changes with whatever the cluster decides by. */
+  /** Changes with the name, UID and groups, by which the API server authorizes. */
   readonly fingerprint: string;
 }
 
-/** Says whose access tokens are, by what this replica has seen of the cluster: a change there counts with the next request. */
+/** Verifies access tokens against the watch caches of this replica: a change in the cluster takes effect with the next request. */
 export class AccessTokenVerifier {
   readonly #services: Pick<Services, 'config' | 'now'>;
   readonly #tokens: WatchCache<AccessTokenRow>;
   readonly #accounts: AccountLookup;
   readonly #localGroups: LocalGroupLookup;
-  /** By the account, which is another object after every change of the record. */
+  /** Identities by account: every change of the record makes a new account object. */
   readonly #identities = new WeakMap<Account, { local: string; identity: Identity; fingerprint: string }>();
 
-  /** Ids of tokens that were deleted: no request waits for them. */
+  /** Ids of deleted tokens, for which no request waits. */
   readonly #gone = new LRUCache<string, true>(atMost(maxGone));
   #waiting = 0;
 
-  /** To be made before the cache is started. */
+  /** Must be called before the cache starts, to see every deletion. */
   constructor(
     services: Pick<Services, 'config' | 'now'>,
     tokens: WatchCache<AccessTokenRow>,
@@ -59,14 +59,14 @@ export class AccessTokenVerifier {
     });
   }
 
-  /** What a bearer token that begins as one of ours stands for: calls in the name of its owner. @throws StatusError 401, 503 */
+  /** Returns the bearer for a token with the prefix of access tokens: its calls impersonate the owner. @throws StatusError 401, 503 */
   async bearer(bearer: Bearer, signal: AbortSignal): Promise<{ bearer: Bearer; row: AccessTokenRow }> {
     const verdict = await this.verify(bearer.token, signal);
     if (verdict === undefined) throw unauthorized({ tokenGiven: true });
     if ('cause' in verdict) throw noLongerCounts(verdict.cause);
     const { row, account, identity, fingerprint } = verdict;
     const { name: user, mustChangePassword } = account;
-    // Decisions are kept by the hash: those of before a change of groups are not found any more.
+    // Decisions are cached by the hash, so decisions from before a change of groups are no longer found.
     const hashed = hash('sha256', `${bearer.hash} ${fingerprint}`);
     return {
       bearer: { token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, isVerified: true, mustChangePassword },
@@ -75,11 +75,11 @@ export class AccessTokenVerifier {
   }
 
   /**
-   * @returns undefined for what is no token of ours; a cause for one that was, and does not count
-   * @throws StatusError 503 while it is not known which there are, and whose
+   * @returns undefined for a token that this service did not issue; a cause for one that is no longer valid
+   * @throws StatusError 503 while the tokens or their owners are not known
    */
   async verify(token: string, signal: AbortSignal): Promise<VerifiedAccessToken | { cause: StatusCause } | undefined> {
-    // What cannot have been handed out costs no look-up.
+    // Malformed tokens cost no lookup.
     const read = readToken(token);
     if (read === undefined) return undefined;
     await this.#whenKnown(signal);
@@ -88,13 +88,13 @@ export class AccessTokenVerifier {
     const now = this.#services.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
     const account = await this.#ownerOf(row, now, signal);
-    // A record made again under the name of a deleted one does not inherit its tokens.
+    // A record that reuses the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
     const cause = subjectCause(row, account) ?? phaseCause(account, now, this.#services.config.users.idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
   }
 
-  /** The record of the owner. A token so young may be known before the login that linked it: the two watches run apart. */
+  /** Returns the owner's record. The two watches are independent: a new token may arrive before the login that linked the record. */
   async #ownerOf({ owner, subject, createdAt }: AccessTokenRow, now: Date, signal: AbortSignal): Promise<Account | undefined> {
     const accounts = this.#accounts;
     const isSeen = () => {
@@ -106,7 +106,7 @@ export class AccessTokenVerifier {
     return accounts.get(owner);
   }
 
-  /** One that is not known may have been made a moment ago, on another replica. */
+  /** Returns the token. Waits for an unknown one, which may have been created a moment ago on another replica. */
   async #find(id: string, signal: AbortSignal): Promise<AccessTokenRow | undefined> {
     const tokens = this.#tokens;
     const known = tokens.get(id);
@@ -144,10 +144,10 @@ export class AccessTokenVerifier {
   }
 }
 
-/** A record may have been written by others: a group that no header can carry would have each call refused. */
+/** Reports whether a group can be sent. Other clients may write records, and a group that fits no header would fail every call. */
 const isUsable = (group: string) => !isReservedGroup(group) && !isLocalGroupName(group) && fitsHeader(group);
 
-/** A token keeps the subject that made it, and ends when the record belongs to it no longer (docs/contract/login.md). */
+/** Refuses a token whose record is no longer linked to the subject that created it (docs/contract/login.md). */
 const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>
   subject === undefined || isLinkedTo(account, subject) ? undefined : subjectDiffers;
 
@@ -155,7 +155,7 @@ const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token 
 
 const isReserved = (name: string) => name.startsWith('system:');
 
-/** No token acts as Kubernetes itself, whatever stands in a record. */
+/** Refuses names of Kubernetes itself, whatever the record says, and empty names. */
 const nameCause = ({ subjectName }: Account): StatusCause | undefined =>
   subjectName === '' || isReserved(subjectName)
     ? { reason: 'AccountInvalid', message: 'the account has no name that a token could act by' }
