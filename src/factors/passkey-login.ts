@@ -9,15 +9,15 @@ import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';
 import { type Means, noMisses } from './second-factors.ts';
 
-/** No `hwk`: nothing says that the key is in hardware. */
+/** Omits `hwk`, because nothing proves that the key is in hardware. */
 export const byPasskey: Means = { amr: ['pop', 'user', 'mfa'], acr: 'phr' };
 
-/** An office has one address, too; as for passwords. */
+/** Allowance for users who share an address, such as an office; the same as for passwords. */
 const failuresPerSource = 10;
 
 export type PasskeyVerdict =
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
-  /** Right, but a directory says whether its users may log in, and is asked with their password. */
+  /** The passkey is valid, but the directory of the user decides about logins, and needs the password. */
   | { outcome: 'passwordFirst' }
   | { outcome: 'refused'; retryAfterSeconds?: number };
 
@@ -27,10 +27,10 @@ interface PasskeyLoginNeeds {
   accounts: AccountLookup;
 }
 
-/** Each call has a deadline of its own: a client that hangs up must not get a login that is neither counted nor told of. */
+/** Never aborts: each call has its own timeout, and a client that disconnects must not leave a login uncounted or unaudited. */
 const signal = unending;
 
-/** Logs people in by a passkey, without name and password. */
+/** Logs in users by a passkey, without name and password. */
 export class PasskeyLogin {
   readonly #services: Services;
   readonly #needs: PasskeyLoginNeeds;
@@ -46,7 +46,7 @@ export class PasskeyLogin {
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
   }
 
-  /** A wrong one locks no account: it cannot be guessed. @throws StatusError 503, 504 */
+  /** Verifies a passkey. A failure locks no account, because passkeys cannot be guessed. @throws StatusError 503, 504 */
   async logIn(proof: PasskeyProof, origin: AuditOrigin): Promise<PasskeyVerdict> {
     const exceeded = this.#sources.take(origin.source);
     if (exceeded !== undefined) return { outcome: 'refused', ...exceeded };

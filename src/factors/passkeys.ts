@@ -18,33 +18,33 @@ import {
 
 const maxPasskeys = 10;
 
-/** Beside others that are used at the same moment: more would be no person. */
+/** Retries on conflict with concurrent uses of a passkey: a single user does not cause more. */
 const maxAttempts = 5;
 
 const content = z.object({ credentialID: z.string(), publicKey: z.string() });
 
-/** A challenge that was given out, and until when it counts. */
+/** Issued challenge and its expiry. */
 export interface Challenge {
   readonly text: string;
   readonly expiresAt: Date;
 }
 
-/** What a browser has sent of a passkey, as it stands in the form. */
+/** Response of a browser for a passkey, as submitted in the form. */
 export interface PasskeyProof {
   readonly assertion: string;
   readonly challenge: Challenge;
 }
 
-/** A passkey that is known here, and what came from it: not judged yet. */
+/** Registered passkey and its response, which is not verified yet. */
 export interface UsedPasskey {
   readonly factor: Factor;
   readonly assertion: Assertion;
   readonly challenge: Challenge;
 }
 
-/** What a login by passkey alone is held to, beside the second factor of one by password. */
+/** Requirements of a login by passkey alone, beyond those of a second factor. */
 interface Strictness {
-  /** By fingerprint, face or PIN; and the passkey says whose it is. */
+  /** Requires user verification (fingerprint, face or PIN) and a user handle from the passkey. */
   isAlone: boolean;
 }
 
@@ -53,14 +53,14 @@ export type SetUp = 'added' | 'refused' | 'known' | 'tooMany' | 'overtaken';
 interface PasskeysNeeds {
   store: FactorStore;
   notices: Pick<Notices, 'add'>;
-  /** Whether it is the first use of a challenge, on whichever replica. @throws StatusError 503, 504 */
+  /** Reports whether this is the first use of a challenge on any replica. @throws StatusError 503, 504 */
   useOnce(text: string, expiresAt: Date, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Each call has a deadline of its own: a client that hangs up must not leave a passkey half noted. */
+/** Never aborts: each call has its own timeout, and a client that disconnects must not leave a passkey half recorded. */
 const signal = unending;
 
-/** Sets up passkeys, and judges what comes from one. */
+/** Sets up and verifies passkeys. */
 export class Passkeys {
   readonly relyingParty: RelyingParty | undefined;
   readonly #services: Services;
@@ -72,7 +72,7 @@ export class Passkeys {
     this.relyingParty = relyingPartyOf(services.config.server.publicURL ?? 'http://0.0.0.0');
   }
 
-  /** For `navigator.credentials.get`. Of a login by passkey alone it names none: it is the same for all people. */
+  /** Returns options for `navigator.credentials.get`. A login by passkey alone names no credentials: the options suit all users. */
   requestOptions(challenge: string, credentials?: readonly CredentialDescriptor[]) {
     return {
       challenge,
@@ -83,7 +83,7 @@ export class Passkeys {
     };
   }
 
-  /** For `navigator.credentials.create`. @param title what the installation is called */
+  /** Returns options for `navigator.credentials.create`. @param title name of the installation */
   async creationOptions(owner: FactorOwner & { email: string }, challenge: string, title: string) {
     const known = await this.credentialsIn(await this.#needs.store.list(owner, signal));
     return {
@@ -99,7 +99,7 @@ export class Passkeys {
     };
   }
 
-  /** Those of a user's factors that count here. @throws StatusError 503 while there is no key */
+  /** Returns the credentials of the passkeys that are valid on this host. @throws StatusError 503 while there is no key */
   async credentialsIn(factors: readonly Factor[]): Promise<CredentialDescriptor[]> {
     const usable = factors.filter((factor) => this.#counts(factor));
     const known = await Promise.all(usable.map(async (factor) => ({ factor, kept: await this.#contentOf(factor) })));
@@ -108,14 +108,14 @@ export class Passkeys {
     );
   }
 
-  /** The one that is meant, whether or not it is right. @throws StatusError 503, 504 */
+  /** Finds the passkey that a response names, without verifying the response. @throws StatusError 503, 504 */
   async find({ assertion: field, challenge }: PasskeyProof): Promise<UsedPasskey | undefined> {
     const assertion = readAssertion(field);
     const factor = assertion && (await this.#needs.store.find(passkeyName(assertion.id), signal));
     return factor && { factor, assertion, challenge };
   }
 
-  /** Whether it is a passkey of that user, used just now and for this. Counts once. @throws StatusError 503, 504 */
+  /** Verifies a response: the passkey is the user's, and the challenge is fresh and used once. @throws StatusError 503, 504 */
   async judge(owner: FactorOwner, used: UsedPasskey, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
     const verified = await this.#verify(owner, used, strictness);
     if (verified === undefined) return false;
@@ -125,7 +125,9 @@ export class Passkeys {
   }
 
   /**
-   * @param mayAdd of one that takes the place of all others: asked once it is verified
+   * Sets up a passkey.
+   *
+   * @param mayAdd for a passkey that replaces all other factors: called once it is verified
    * @throws StatusError 503, 504
    */
   async add(owner: FactorOwner, proof: PasskeyProof, name: string, origin: AuditOrigin, mayAdd?: () => Promise<boolean>): Promise<SetUp> {
@@ -152,7 +154,7 @@ export class Passkeys {
     return 'added';
   }
 
-  /** Made for this host, and not one of which there may be a copy. */
+  /** Reports whether a passkey was created for this host and is not suspected to be cloned. */
   #counts({ type, passkey, status }: Factor): boolean {
     return type === 'Passkey' && passkey?.rpID === this.relyingParty?.id && status.suspectedTime === undefined;
   }
@@ -171,11 +173,11 @@ export class Passkeys {
     if (kept === undefined) return undefined;
     const expected = { challenge: challenge.text, relyingParty, log: this.#services.log };
     const verified = await verifyAssertion(assertion, { ...expected, publicKey: kept.publicKey, isUserVerified: isAlone });
-    // Whether it may be copied never changes (WebAuthn 6.1.3).
+    // The backup eligibility of a passkey never changes (WebAuthn 6.1.3).
     return verified?.isBackupEligible === (factor.passkey?.backupEligible ?? false) ? verified : undefined;
   }
 
-  /** Its counter goes up, or stays 0 for ever; otherwise there are two of it (WebAuthn 6.1.1). */
+  /** Records a use. The counter must increase, or always be 0; otherwise the passkey may have been cloned (WebAuthn 6.1.1). */
   async #note(owner: FactorOwner, factor: Factor, { signCount }: VerifiedAssertion, origin: AuditOrigin): Promise<boolean> {
     const { store } = this.#needs;
     let current: Factor | undefined = factor;
@@ -203,10 +205,10 @@ export class Passkeys {
   }
 }
 
-/** As long as the browser waits for its user; the challenge lives as long. */
+/** Timeout of the browser for the user's action; a challenge has the same lifetime. */
 const timeoutMs = 300_000;
 
-/** As browsers are told to find a credential. */
+/** Description by which browsers find a credential. */
 interface CredentialDescriptor {
   type: 'public-key';
   /** base64url */
@@ -214,5 +216,5 @@ interface CredentialDescriptor {
   transports: readonly string[];
 }
 
-/** What a passkey says of whose it is: nothing that tells a stranger who that is. */
+/** Returns the user handle of a user's passkeys, which does not identify the user to strangers. */
 const userHandle = ({ uid }: FactorOwner): string => Buffer.from(uid).toString('base64url');

@@ -1,4 +1,4 @@
-/** Codes on paper, for a person whose phone is lost: ten of 80 random bits, each for one login. */
+/** Recovery codes for users who have lost their phone: ten codes of 80 random bits, each valid for one login. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret } from 'otpauth';
 import { z } from 'zod';
@@ -6,17 +6,17 @@ import { z } from 'zod';
 export const recoveryCodeCount = 10;
 const codeBytes = 10;
 
-/** What is kept of them: the key is random, so that the same code has another HMAC for each user. */
+/** Stored form of the codes. The key is random, so the same code has a different HMAC for each user. */
 export const keptCodes = z.object({ key: z.base64url(), macs: z.array(z.base64url()) });
 export type KeptCodes = z.output<typeof keptCodes>;
 
-/** As people type them: in any case, with whatever stands between the groups. */
+/** Normalizes a typed code: ignores case and any separators between the groups. */
 const plain = (code: string): string => code.toUpperCase().replace(/[^A-Z2-7]/g, '');
 
 const macOf = (key: string, code: string): string =>
   createHmac('sha256', Buffer.from(key, 'base64url')).update(plain(code)).digest('base64url');
 
-/** @returns the codes, in groups of four signs, and what is kept of them */
+/** @returns the codes, in groups of four characters, and their stored form */
 export function newRecoveryCodes(): { codes: string[]; kept: KeptCodes } {
   const key = randomBytes(32).toString('base64url');
   const codes = Array.from({ length: recoveryCodeCount }, () => {
@@ -26,10 +26,10 @@ export function newRecoveryCodes(): { codes: string[]; kept: KeptCodes } {
   return { codes, kept: { key, macs: codes.map((code) => macOf(key, code)) } };
 }
 
-/** Whether that may be one, and no code of an app. */
+/** Reports whether the text has the form of a recovery code, unlike a code of an app. */
 export const isRecoveryCode = (text: string): boolean => plain(text).length === 16;
 
-/** Which of the codes it is; undefined if it is none of them. */
+/** Returns the index of the code; undefined if no code matches. */
 export function indexOfCode({ key, macs }: KeptCodes, code: string): number | undefined {
   const given = Buffer.from(macOf(key, code));
   const index = macs.findIndex((mac) => mac.length === given.length && timingSafeEqual(Buffer.from(mac), given));

@@ -19,7 +19,7 @@ const factorStatus = z.object({
 });
 export type FactorStatus = z.output<typeof factorStatus>;
 
-/** Beside the key: what browsers are told to find it by, and what never changes of it. */
+/** Unsealed properties of a passkey: hints by which browsers find it, and properties that never change. */
 const passkeyFacts = z.object({
   rpID: z.string(),
   aaguid: z.string().exactOptional(),
@@ -42,7 +42,7 @@ const factorObject = z.object({
   status: factorStatus.default({}),
 });
 
-/** A Factor object as it is used here. */
+/** Parsed Factor object. */
 export interface Factor {
   readonly id: string;
   readonly uid: string;
@@ -51,15 +51,15 @@ export interface Factor {
   readonly user: string;
   readonly userUID: string;
   readonly type: FactorType;
-  /** What its owner calls it; may be ''. */
+  /** Name that the owner chose; may be ''. */
   readonly name: string;
   readonly sealed: string;
-  /** Of a passkey. */
+  /** Present for a passkey only. */
   readonly passkey?: PasskeyFacts;
   readonly status: FactorStatus;
 }
 
-/** @throws ZodError for an object that no definition of ours lets in */
+/** @throws ZodError for an object that the CRD schema would reject */
 export function factorOf(object: KubernetesObject): Factor {
   const { metadata, spec, status } = factorObject.parse(object);
   const { name: id, uid, resourceVersion, creationTimestamp: created } = metadata;

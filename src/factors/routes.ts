@@ -1,4 +1,4 @@
-/** Second factors of users: seen, renamed and removed by their owner, reset by those who may. They are set up at the issuer's page. */
+/** Second factors: owners list, rename and remove them, administrators reset them. The page of the issuer sets them up. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { mergePatchTypes } from '../api/json-patch.ts';
@@ -16,7 +16,7 @@ const ofFactor = z.object({ name: userName, id: factorID });
 const notFresh = { description: 'No credential that counts, or a login that is not fresh: cause `StepUpRequired`.' };
 const notOwn = { description: 'Not one’s own, or a credential that tells of no login: cause `StepUpNotPossible`.' };
 
-/** The feature; what asks for factors is the embedded issuer. */
+/** Creates the feature. The embedded issuer asks for the factors. */
 export const createFactors = (services: Services, needs: FactorServiceNeeds) => ({
   operations: factorOperations(new FactorService(services, needs), services.audit),
 });

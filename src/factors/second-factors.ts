@@ -11,10 +11,10 @@ import type { Factor } from './resource.ts';
 import type { FactorOwner, FactorStore } from './store.ts';
 import { newTOTPSecret, stepOf } from './totp.ts';
 
-/** Wrong second factors in a row after which codes of an app count no longer: five in twenty minutes for ever would let a guesser in. */
+/** Consecutive failures that suspend app codes: the lockout alone (five in twenty minutes) would let an attacker guess one in time. */
 const missesBeforeSuspension = 20;
 
-/** How a login was done (RFC 8176), and what that is worth. */
+/** Authentication methods of a login (RFC 8176) and their assurance level. */
 export interface Means {
   readonly amr: readonly string[];
   readonly acr: string;
@@ -26,7 +26,7 @@ const [acr1, acr2] = acrValues;
 export const byPassword: Means = { amr: ['pwd'], acr: acr1 };
 const byCodeOfApp: Means = { amr: ['pwd', 'otp', 'mfa'], acr: acr2 };
 const byPasswordAndPasskey: Means = { amr: ['pwd', 'pop', 'user', 'mfa'], acr: acr2 };
-/** Gets in and sets up a new factor, but is worth no more than a password: it may have been read over a shoulder. */
+/** Allows a login and a new factor, but has the level of a password, because the code may have been read over a shoulder. */
 const byRecoveryCode: Means = { amr: ['pwd', 'mfa'], acr: acr1 };
 
 const totpContent = z.object({ secret: z.string() });
@@ -40,10 +40,10 @@ interface SecondFactorsNeeds {
   notices: Pick<Notices, 'add'>;
 }
 
-/** Each call has a deadline of its own: a client that hangs up must not get an attempt that is neither counted nor told of. */
+/** Never aborts: each call has its own timeout, and a client that disconnects must not leave an attempt uncounted or unaudited. */
 const signal = unending;
 
-/** Sets up second factors, and judges what is given as one. */
+/** Sets up and verifies second factors. */
 export class SecondFactors {
   readonly #services: Services;
   readonly #attempts: LoginAttempts;
@@ -65,9 +65,10 @@ export class SecondFactors {
   }
 
   /**
-   * Judges a code of an app, or of the ones on paper, or what came from a passkey. A wrong one counts as a wrong password, before it is looked at.
+   * Verifies a code of an app, a recovery code or a passkey. Every attempt is counted like a wrong password before it is verified, and
+   * reset by success.
    *
-   * @param known the user who has given the right password; `sessionsNotBefore` as it was then
+   * @param known user whose password was correct, with `sessionsNotBefore` of that moment
    * @throws StatusError 503, 504
    */
   async verify(
@@ -95,14 +96,17 @@ export class SecondFactors {
     return 'account' in proved ? { outcome: 'ok', account: proved.account, means } : this.#refuse(known, proved.refusal, origin);
   }
 
-  /** A new secret for an app: it counts once a code of it has come back. */
+  /** Returns a new secret for an app, which becomes a factor once the user has entered a code of it. */
   newSecret(): string {
     return newTOTPSecret();
   }
 
   /**
-   * @param mayAdd asked once the code is right
-   * @returns false for a code that is not of that secret; @throws StatusError 503, 504
+   * Sets up an app.
+   *
+   * @param mayAdd called once the code is verified
+   * @returns `refused` for a code that does not match the secret, `overtaken` if `mayAdd` returned false
+   * @throws StatusError 503, 504
    */
   async addTOTP(
     owner: FactorOwner,
@@ -114,14 +118,14 @@ export class SecondFactors {
     if (step === undefined) return 'refused';
     if (mayAdd !== undefined && !(await mayAdd())) return 'overtaken';
     const factor = await this.#store.put(owner, 'TOTP', { secret }, signal);
-    // The code that has shown it counts for no login.
+    // The code that confirmed the secret is not valid for a login.
     await this.#store.use(factor, { lastStep: step }, signal);
     this.#record('FactorAdded', owner, origin, { reason: 'TOTP' });
     await this.#notices.add(owner, 'TOTPAdded');
     return 'added';
   }
 
-  /** Ten new ones; those from before count no longer. @throws StatusError 503, 504 */
+  /** Creates ten recovery codes; previous codes are no longer valid. @throws StatusError 503, 504 */
   async addRecoveryCodes(owner: FactorOwner, origin: AuditOrigin): Promise<string[]> {
     const { codes, kept } = newRecoveryCodes();
     await this.#store.put(owner, 'RecoveryCodes', kept, signal);
@@ -130,7 +134,7 @@ export class SecondFactors {
     return codes;
   }
 
-  /** Takes factors from a user who has just set up another: those in the list, as they were then. @throws StatusError 503, 504 */
+  /** Removes the listed factors, by UID, from a user who has just set up another one. @throws StatusError 503, 504 */
   async remove(owner: FactorOwner, factors: readonly Factor[], origin: AuditOrigin): Promise<void> {
     const left = await this.#store.list(owner, signal);
     for (const factor of left.filter(({ uid }) => factors.some((one) => one.uid === uid))) {
@@ -149,7 +153,7 @@ export class SecondFactors {
 
   async #judgeCode(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
     const wanted = isRecoveryCode(code) ? 'RecoveryCodes' : 'TOTP';
-    // Two at the same moment read the same object: one of them writes it.
+    // Concurrent requests read the same version of the object: only one of them can write it.
     const factor = (await this.#store.list(account, signal)).find(({ type }) => type === wanted);
     if (factor === undefined) return undefined;
     const content = await this.#store.contentOf(factor);
@@ -192,11 +196,11 @@ export class SecondFactors {
   }
 }
 
-/** Written with the count of an attempt: it is a miss until it turns out right. */
+/** Returns the status to write with the count of an attempt, which is a failure until it succeeds. */
 function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>): { secondFactorFailures: number; isTOTPSuspended?: true } {
   const misses = (typeof secondFactorFailures === 'number' ? secondFactorFailures : 0) + 1;
   return { secondFactorFailures: misses, ...(misses >= missesBeforeSuspension && { isTOTPSuspended: true }) };
 }
 
-/** With a login that is complete. */
+/** Status after a complete login. */
 export const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };

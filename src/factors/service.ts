@@ -27,7 +27,7 @@ export interface FactorServiceNeeds {
   endAccess: EndUserAccess;
 }
 
-/** Shows factors, and takes them from users. None is set up here: that is for the issuer's own page alone. */
+/** Lists, renames and removes factors. Only the page of the issuer sets them up. */
 export class FactorService {
   readonly #services: Services;
   readonly #needs: FactorServiceNeeds;
@@ -37,7 +37,7 @@ export class FactorService {
     this.#needs = needs;
   }
 
-  /** Of the caller, or of a user whose factors they may get. @throws StatusError 403 whether or not there is such a user, 404, 503, 504 */
+  /** Lists the caller's factors, or another user's with RBAC. @throws StatusError 403 whether or not the user exists, 404, 503, 504 */
   async list(name: string, caller: Caller, signal: AbortSignal): Promise<ShownFactors> {
     const account = this.#find(name);
     if (!isSelf(account, caller)) await this.#require(caller, 'get', name, signal);
@@ -48,7 +48,7 @@ export class FactorService {
     return { rule, kinds, isChangeable: isChangeable(account, caller), isTOTPSuspended: account.isTOTPSuspended, items };
   }
 
-  /** One's own. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  /** Renames a factor of the caller. @throws StatusError 401, 403, 404, 409, 503, 504 */
   async rename(of: { user: string; id: string }, name: string, caller: Caller, signal: AbortSignal): Promise<ShownFactor> {
     const { factor } = await this.#own(of, caller, signal);
     const renamed = await this.#needs.store.rename(factor, name, signal);
@@ -56,7 +56,7 @@ export class FactorService {
     return shown(renamed);
   }
 
-  /** One's own; with the last one go the codes that were the way back from it. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  /** Removes a factor of the caller, and with the last one the recovery codes. @throws StatusError 401, 403, 404, 409, 503, 504 */
   async remove(of: { user: string; id: string }, caller: Caller, signal: AbortSignal): Promise<{ account: Account; factor: Factor }> {
     const { account, factor, others } = await this.#own(of, caller, signal);
     const isLast = factor.type !== 'RecoveryCodes' && others.every(({ type }) => type === 'RecoveryCodes');
@@ -68,7 +68,11 @@ export class FactorService {
     return { account, factor };
   }
 
-  /** All of another user, who then gets the time of grace again. Ends the sessions. @throws StatusError 401, 403, 404, 409, 503, 504 */
+  /**
+   * Removes all factors of another user, restarts the grace period and ends the sessions.
+   *
+   * @throws StatusError 401, 403, 404, 409, 503, 504
+   */
   async reset(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
     const { accounts, store, rights, endAccess, notices } = this.#needs;
     const account = this.#find(name);
@@ -87,7 +91,7 @@ export class FactorService {
 
   async #own({ user, id }: { user: string; id: string }, caller: Caller, signal: AbortSignal) {
     const account = this.#find(user);
-    // What is asked at the login that names the user is not for a login with a linked account to change.
+    // Factors belong to the login that names the user, so a login with a linked account must not change them.
     if (account === undefined || !isSelf(account, caller) || !isNamedByLogin(account, caller))
       throw forbidden({ ...userResource, subresource: 'factors', verb: 'update', name: user, user: caller.identity.name });
     this.#requireRecentLogin(caller);
@@ -111,7 +115,7 @@ export class FactorService {
   }
 }
 
-/** After the reset of a user's factors. */
+/** Status after a reset of the user's factors. */
 const noFactors = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
@@ -120,7 +124,7 @@ const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one
 const isChangeable = (account: Account, caller: Caller): boolean =>
   isSelf(account, caller) && isNamedByLogin(account, caller) && caller.subject === undefined && caller.accessToken === undefined;
 
-/** Without what is sealed. */
+/** Returns the factor without its sealed content. */
 const shown = ({ id, type, name, created, status }: Factor): ShownFactor => ({
   id,
   type,

@@ -16,7 +16,7 @@ export interface FactorOwner {
 }
 
 interface NewPasskey {
-  /** What its owner calls it. */
+  /** Name that the owner chose. */
   name: string;
   /** base64url */
   credentialID: string;
@@ -24,20 +24,20 @@ interface NewPasskey {
   passkey: PasskeyFacts;
 }
 
-/** What is sealed says whose it is: the text of one object is worth nothing in another. */
+/** Sealed content with its owner and type: the sealed text of one user is not valid in an object of another. */
 const sealedContent = z.object({ userUID: z.string(), type: z.string(), content: z.unknown() });
 
 const prefixes = { TOTP: 't', RecoveryCodes: 'r' } as const;
 
-/** A user has one of them at most: the name says whose, so that the API server lets one of two win. */
+/** Types of which a user has at most one. The object name is derived from the user, so the API server refuses a second one. */
 type SingleType = keyof typeof prefixes;
 
-/** Of a passkey the name says which credential it is: none belongs to two users. */
+/** Returns the object name of a passkey, derived from its credential id: no credential belongs to two users. */
 export const passkeyName = (credentialID: string): string => `p-${hash('sha256', Buffer.from(credentialID, 'base64url'))}`;
 
 /**
- * The Factor objects, read and written with the service's own account. Every read goes to the API server, never to a cache: a factor that
- * was set up at another replica a moment ago must be asked here.
+ * Reads and writes Factor objects with the service account. Every read goes to the API server, never to a cache: this replica must
+ * require a factor that was set up a moment ago on another replica.
  */
 export class FactorStore {
   readonly #factors: ServiceResource;
@@ -51,7 +51,7 @@ export class FactorStore {
     this.#seal = keyRing.sealFor('factors');
   }
 
-  /** All of a user, the oldest first; none where the resource is not installed. @throws StatusError 503, 504 */
+  /** Lists the factors of a user, oldest first; none if the resource is not installed. @throws StatusError 503, 504 */
   async list({ name, uid }: FactorOwner, signal: AbortSignal): Promise<Factor[]> {
     const found: Factor[] = [];
     try {
@@ -63,12 +63,12 @@ export class FactorStore {
     return found.filter(({ user }) => user === name).sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
   }
 
-  /** Whether a second factor is asked of the user. @throws StatusError 503, 504 */
+  /** Reports whether the user has a second factor, which a login then requires. @throws StatusError 503, 504 */
   async isAskedOf(user: FactorOwner, signal: AbortSignal): Promise<boolean> {
     return (await this.list(user, signal)).length > 0;
   }
 
-  /** Makes it, or puts it in the place of an older one. @throws StatusError 503, also if another request does so at that moment; 504 */
+  /** Creates the factor, or replaces the existing one. @throws StatusError 503, also if another request does so concurrently; 504 */
   async put(owner: FactorOwner, type: SingleType, content: object, signal: AbortSignal): Promise<Factor> {
     const name = `${prefixes[type]}-${hash('sha256', owner.uid)}`;
     const object = this.#objectOf(owner, { name, type, content });
@@ -81,7 +81,7 @@ export class FactorStore {
     return factorOf(created);
   }
 
-  /** @returns undefined if that credential is known already, of that user or another; @throws StatusError 503, 504 */
+  /** @returns undefined if the credential is already registered, for this user or another; @throws StatusError 503, 504 */
   async addPasskey(
     owner: FactorOwner,
     { name, credentialID, content, passkey }: NewPasskey,
@@ -92,7 +92,7 @@ export class FactorStore {
     return created === 'conflict' ? undefined : factorOf(created);
   }
 
-  /** By the name of the object; the account of the service may list, not get. @throws StatusError 503, 504 */
+  /** Finds a factor by its object name, in a list, because the service account may not `get`. @throws StatusError 503, 504 */
   async find(id: string, signal: AbortSignal): Promise<Factor | undefined> {
     try {
       for await (const object of this.#factors.list({ fieldSelector: `metadata.name=${id}` }, signal)) return factorOf(object);
@@ -116,7 +116,7 @@ export class FactorStore {
     };
   }
 
-  /** What verifies it; undefined for a text that was sealed for another. @throws StatusError 503 while there is no key */
+  /** Opens the content of a factor; undefined if it was sealed for another user or type. @throws StatusError 503 while there is no key */
   async contentOf({ sealed, userUID, type }: Factor): Promise<unknown> {
     const text = await this.#seal.open(sealed);
     if (text === undefined) return undefined;
@@ -124,7 +124,7 @@ export class FactorStore {
     return data?.userUID === userUID && data.type === type ? data.content : undefined;
   }
 
-  /** Notes a use, if no other request was faster. @returns whether it is noted; @throws StatusError 503, 504 */
+  /** Records a use, unless another request was faster. @returns whether it was recorded; @throws StatusError 503, 504 */
   async use({ id, uid, resourceVersion }: Factor, status: FactorStatus, signal: AbortSignal): Promise<boolean> {
     const lastUsedTime = timestamp(this.#services.now());
     const change = { metadata: { uid, resourceVersion }, status: { ...status, lastUsedTime } };
@@ -132,19 +132,19 @@ export class FactorStore {
     return written !== 'conflict' && written !== 'gone';
   }
 
-  /** It counts no longer. @throws StatusError 503, 504 */
+  /** Marks a passkey as possibly cloned: it is no longer valid. @throws StatusError 503, 504 */
   async suspect({ id, uid }: Factor, signal: AbortSignal): Promise<void> {
     const suspectedTime = timestamp(this.#services.now());
     await this.#factors.patchStatus(id, { metadata: { uid }, status: { suspectedTime } }, { signal });
   }
 
-  /** @returns the renamed one, undefined if another request changed or deleted it; @throws StatusError 503, 504 */
+  /** @returns the renamed factor, undefined if another request changed or deleted it; @throws StatusError 503, 504 */
   async rename({ id, uid, resourceVersion }: Factor, name: string, signal: AbortSignal): Promise<Factor | undefined> {
     const written = await this.#factors.patch(id, { metadata: { uid, resourceVersion }, spec: { name } }, { signal });
     return written === 'conflict' || written === 'gone' ? undefined : factorOf(written);
   }
 
-  /** @returns whether it was there; @throws StatusError 503, 504 */
+  /** @returns whether it existed; @throws StatusError 503, 504 */
   remove({ id, uid }: Factor, signal: AbortSignal): Promise<boolean> {
     return this.#factors.remove(id, { preconditions: { uid }, signal });
   }

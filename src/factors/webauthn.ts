@@ -1,17 +1,18 @@
 /**
- * What browsers send of a passkey (WebAuthn Level 3, 7.1 and 7.2). The library verifies it; ours is what it leaves to its caller: no
- * framing, no certificates of attestation (it would ask the hosts that they name), and the counter, which is judged where it is kept.
+ * Verifies what browsers send for a passkey (WebAuthn Level 3, 7.1 and 7.2). The library leaves three checks to its caller: pages must
+ * not be framed, attestation certificates are refused (the library would call the hosts that they name), and the counter must increase,
+ * which is checked where it is stored.
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { RelyingParty } from '../config/relying-party.ts';
 
-/** Of the form field, in characters. */
+/** Length of the form field, in characters. */
 const maxAssertion = 16 * 1024;
 
 const encoded = z.base64url().min(1);
 
-/** The same in both: who made it, and for what. */
+/** Members that assertions and attestations have in common. */
 const credential = { id: encoded, rawId: encoded, type: z.literal('public-key') };
 
 const assertionSchema = z.object({
@@ -45,10 +46,10 @@ const attestationSchema = z.object({
 });
 type Attestation = z.output<typeof attestationSchema>;
 
-/** What a page of ours says: it is never framed. */
+/** Client data of our own pages, which are never framed. */
 const clientData = z.object({ crossOrigin: z.literal(false).optional(), topOrigin: z.undefined().optional() });
 
-/** EdDSA, ES256, RS256 (RFC 9053): what authenticators have. */
+/** EdDSA, ES256 (RFC 9053) and RS256 (RFC 8812), which authenticators support. */
 export const algorithms = [-8, -7, -257];
 
 function parsed<T>(schema: z.ZodType<T>, field: string): T | undefined {
@@ -66,7 +67,7 @@ export const readAttestation = (field: string): Attestation | undefined => parse
 const isOfOwnPage = ({ response }: Assertion | Attestation): boolean =>
   parsed(clientData, Buffer.from(response.clientDataJSON, 'base64url').toString()) !== undefined;
 
-/** What is expected of both. */
+/** Expectations that assertions and attestations have in common. */
 interface Expected {
   challenge: string;
   relyingParty: RelyingParty;
@@ -76,7 +77,7 @@ interface Expected {
 interface ExpectedAssertion extends Expected {
   /** COSE, base64url. */
   publicKey: string;
-  /** By fingerprint, face or PIN. */
+  /** Requires that the authenticator verified the user by fingerprint, face or PIN. */
   isUserVerified: boolean;
 }
 
@@ -85,7 +86,7 @@ export interface VerifiedAssertion {
   readonly isBackupEligible: boolean;
 }
 
-/** Undefined for one that is not right: which check it was is in the log alone. */
+/** Verifies an assertion. Returns undefined if a check fails; only the log says which one. */
 export async function verifyAssertion(
   assertion: Assertion,
   { challenge, relyingParty, log, publicKey, isUserVerified }: ExpectedAssertion,
@@ -110,7 +111,7 @@ export async function verifyAssertion(
 }
 
 export interface VerifiedAttestation {
-  /** As the authenticator has signed it, base64url. */
+  /** Credential id that the authenticator signed, base64url. */
   readonly credentialID: string;
   /** COSE, base64url. */
   readonly publicKey: string;
@@ -119,7 +120,7 @@ export interface VerifiedAttestation {
   readonly isBackupEligible: boolean;
 }
 
-/** Undefined for one that is not right. */
+/** Verifies an attestation. Returns undefined if a check fails; only the log says which one. */
 export async function verifyAttestation(
   attestation: Attestation,
   { challenge, relyingParty, log }: Expected,
