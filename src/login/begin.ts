@@ -13,7 +13,7 @@ import type { FlowCookies } from './flow-cookie.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
 import { currentSubject, stepUpOf } from './step-up.ts';
 
-/** Begins a login (docs/contract/login.md): the browser gets the flow, the service keeps nothing. @throws StatusError 503 */
+/** Begins a login (docs/contract/login.md). The browser stores the flow, the service stores nothing. @throws StatusError 503 */
 export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
   const isOfCurrent = query.max_age !== undefined || query.acr_values !== undefined || query.factor !== undefined;
   const current = isOfCurrent ? await currentSubject(context, ctx) : undefined;
@@ -26,7 +26,7 @@ interface Beginning extends Pick<Flow, 'stepUp' | 'link'> {
   query: LoginQuery;
 }
 
-/** The same at that issuer, for what the login is to be. @throws StatusError 400, 503 */
+/** Begins a login at the given issuer, as a step-up or a link if given. @throws StatusError 400, 503 */
 export async function beginAt(
   { config, now }: SessionContext,
   flows: FlowCookies,
@@ -47,7 +47,7 @@ export async function beginAt(
   return { auth_url: authURL, state: flow.state, ...(logoutURL !== undefined && { logout_url: logoutURL }) };
 }
 
-/** @param defaults what the query need not name */
+/** @param defaults values, some of which the query may replace */
 const newFlow = (
   defaults: Pick<Flow, 'iss' | 'redirectURL' | 'tokenStorage' | 'startedAt' | 'stepUp' | 'link'>,
   query: LoginQuery,
@@ -60,7 +60,7 @@ const newFlow = (
   ...(query.token_storage !== undefined && { tokenStorage: query.token_storage }),
 });
 
-/** @throws StatusError 400 for one that the issuer must not send this login back to */
+/** @throws StatusError 400 for a redirect URL that this issuer may not use */
 function redirectURLFor(
   publicURL: string,
   settings: Pick<IssuerSettings, 'redirectURL'> & Parameters<typeof redirectURLsOf>[1],
@@ -72,11 +72,11 @@ function redirectURLFor(
   return asked ?? redirectURL;
 }
 
-/** OpenID Connect Core 3.1.2.1 and 3.2.2.1; PKCE with S256 wherever a code is asked for (RFC 7636 section 4.3). */
+/** Returns parameters of OpenID Connect Core 3.1.2.1 and 3.2.2.1, with PKCE S256 if a code is requested (RFC 7636 section 4.3). */
 function authorizationParameters(flow: Flow, query: LoginQuery, settings: IssuerSettings): Record<string, string> {
   const { scopes, responseMode, acr, id, isOneOfSeveral } = settings;
   const { prompt, login_hint, ui_locales, max_age, factor } = query;
-  // An id of ours says nothing to the issuer.
+  // The issuer does not know the ids of our configuration.
   const connector_id = isOneOfSeveral && query.connector_id === id ? undefined : query.connector_id;
   const acr_values = query.acr_values?.replaceAll(/[^ ]+/g, (value) => acr?.[value] ?? value);
   const passedOn = Object.entries({ connector_id, prompt, login_hint, ui_locales, max_age, acr_values, factor }).filter(

@@ -3,10 +3,10 @@ import { UnfitClaims } from '../issuer/claims.ts';
 import type { AccountPhase } from '../users/record/phase.ts';
 import { addressChanged, factorRequired, subjectDiffers } from '../users/record/refused-credential.ts';
 
-/** The codes of the authorization endpoint that mean that the user was refused; after all others no user was asked. */
+/** Error codes of the authorization endpoint that mean that the user was refused. All other codes concern the request. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];
 
-/** RFC 6749 4.1.2.1 and OpenID Connect Core 3.1.2.6; all else that is sent as a code is free text. */
+/** Other registered codes (RFC 6749 4.1.2.1, OpenID Connect Core 3.1.2.6). Any other value is free text. */
 const otherCodes = [
   'invalid_request',
   'unauthorized_client',
@@ -23,20 +23,20 @@ const otherCodes = [
 
 export const isRegisteredCode = (code: string): boolean => refusals.includes(code) || otherCodes.includes(code);
 
-/** 400 for a `state` that is unknown, old, of another browser or used: the answer does not tell which. */
+/** 400 for a `state` that is unknown, expired, of another browser or used. The answer does not say which. */
 export const invalidSession = () => {
   const message = 'invalid authentication session';
   return badRequest(message, [{ reason: 'FieldValueInvalid', message, field: 'state' }]);
 };
 
-/** The issuer sent the browser back without a code. */
+/** The issuer refused the authorization request. */
 export function authorizationRefused(code: string): StatusError {
   const message = 'the identity provider refused the authorization request';
   const causes: StatusCause[] = [{ ...(isRegisteredCode(code) && { reason: code }), message, field: 'error' }];
   return refusals.includes(code) ? unauthorized({ tokenGiven: false, message, causes }) : badRequest(message, causes);
 }
 
-/** A 401 about a token, as one about the ID token that came to the callback. */
+/** Converts a 401 about a token to one about the `id_token` of the callback; returns other errors unchanged. */
 export function idTokenRefused(error: unknown): unknown {
   if (!(error instanceof StatusError) || error.status.code !== 401) return error;
   const [cause] = error.status.details?.causes ?? [];
@@ -47,13 +47,13 @@ export function idTokenRefused(error: unknown): unknown {
   return refused;
 }
 
-/** The person is known, and may not log in. */
+/** The issuer authenticated a person who may not log in here. */
 export const noSuchUser = () => {
   const message = 'there is no user of this name who may log in';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'FieldValueInvalid', message, field: 'id_token' }] });
 };
 
-/** The user may not log in now; a lock says how long it lasts. */
+/** The user may not log in now. For a locked account the answer has a `Retry-After`. */
 export function phaseRefused({ phase, reason, lockedUntil }: AccountPhase, now: Date): StatusError {
   const cause = phaseCause(phase, reason);
   const refused = unauthorized({ tokenGiven: false, message: cause.message, causes: [cause] });
@@ -77,19 +77,19 @@ export const notAcceptedByCluster = () => {
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'NotAcceptedByCluster', message }] });
 };
 
-/** A login that verified and is refused for that reason. */
+/** Refuses a verified login for the given cause. */
 const refusedFor = (cause: StatusCause) => unauthorized({ tokenGiven: false, message: cause.message ?? 'Unauthorized', causes: [cause] });
 
 /** A login with a linked account has no second factor, and a rule requires it. */
 export const withoutFactor = () => refusedFor(factorRequired);
 
-/** The record belongs to another account of this issuer: the answer tells nothing of it. */
+/** The record belongs to another account of this issuer, which the answer does not reveal. */
 export const otherSubject = () => refusedFor(subjectDiffers);
 
-/** The account was known under another name, which has ended. */
+/** The account had another name before, and access under that name has ended. */
 export const otherAddress = () => refusedFor(addressChanged);
 
-/** What was to be linked has a user: the answer does not tell which. */
+/** The account to be linked belongs to another user, whom the answer does not reveal. */
 export const accountTaken = () => {
   const message = 'this account is that of another user here, so that it cannot be linked';
   return unauthorized({ tokenGiven: false, message, causes: [{ ...subjectDiffers, message }] });

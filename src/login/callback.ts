@@ -37,30 +37,30 @@ import type { CallbackQuery } from './schema.ts';
 import { checkStepUp } from './step-up.ts';
 import { displayNameOf } from './user-info.ts';
 
-/** What the issuer has given, verified. */
+/** Verified answer of the issuer. */
 export interface Proof {
   flow: Flow;
   tokens: TokenSet;
   login: VerifiedLogin;
 }
 
-/** A proof that the callback has accepted. */
+/** Proof of a user who may log in. */
 export interface LoggedIn extends Proof {
-  /** The user as Kubernetes sees them. */
+  /** Identity of the user in Kubernetes. */
   identity: Identity;
-  /** Name of the User record, whether or not there is one. */
+  /** Name of the User record, whether or not it exists. */
   user: string;
   account: Account | undefined;
 }
 
-/** States used here that the watch may not have told of yet. */
+/** Used states that the watch may not have reported yet. */
 const maxUsed = 10_000;
 
-/** Of groups in one line of the log. */
+/** Number of groups in one line of the log. */
 const maxTold = 10;
 const maxToldLength = 64;
 
-/** The end of a login (docs/contract/login.md): twelve checks in their order, of which each may be the last. */
+/** Completes a login (docs/contract/login.md): twelve checks in order, each of which may refuse it. */
 export class Callback {
   readonly #context: SessionContext;
   readonly #flows: FlowCookies;
@@ -73,7 +73,7 @@ export class Callback {
     this.#recorder = recorder;
   }
 
-  /** Steps 2 to 9: who logged in at the issuer. @throws StatusError 400, 401, 503 */
+  /** Steps 2 to 9: verifies the login at the issuer. @throws StatusError 400, 401, 503 */
   async prove(ctx: Context, query: CallbackQuery, signal: AbortSignal): Promise<Proof> {
     const flow = await this.#takeFlow(ctx, query.state);
     this.#checkError(query);
@@ -90,7 +90,7 @@ export class Callback {
     return { flow, tokens, login: new VerifiedLogin(issuer, tokens.claims) };
   }
 
-  /** The rest of the steps. @throws StatusError 400, 401, 503 */
+  /** Steps 10 to 12, and the update of the User record. @throws StatusError 400, 401, 503 */
   async logIn(proof: Proof, signal: AbortSignal): Promise<LoggedIn> {
     this.#requireUser(proof.login);
     const identity = await this.identityOf(proof, signal);
@@ -98,18 +98,18 @@ export class Callback {
     return { ...proof, identity, ...(await this.#record(proof, identity, signal)) };
   }
 
-  /** Steps 2 and 3: the flow that this browser began. Its cookie is gone from here on, whatever follows. */
+  /** Steps 2 and 3: returns the flow that this browser began. Its cookie is deleted, whatever the outcome. */
   async #takeFlow(ctx: Context, state: string): Promise<Flow> {
     const flow = await this.#flows.find(ctx, state);
     if (flow === undefined) throw invalidSession();
     this.#flows.expire(ctx, state);
     if (this.#used.has(state) || this.#context.revokedTokens.isUsed(state)) throw invalidSession();
-    // Before anything is asked of the issuer: another person may have the browser by now.
+    // This check precedes all calls to the issuer, because another person may use the browser by now.
     if (flow.link !== undefined) await sessionOfLink(this.#context, ctx, flow.link);
     return flow;
   }
 
-  /** Step 4. What the issuer says in words may come from anywhere: the address of this operation can be typed by hand. */
+  /** Step 4. The description of an error is not passed on, because any page can send a browser to this address. */
   #checkError({ error, error_description: description }: CallbackQuery): void {
     if (error === undefined) return;
     const code = isRegisteredCode(error) ? error : 'another';
@@ -117,7 +117,7 @@ export class Callback {
     throw authorizationRefused(error);
   }
 
-  /** Steps 6 to 9 in the time that the issuer has in all. @throws StatusError 503 when it is over */
+  /** Runs steps 6 to 9 within one timeout for the issuer. @throws StatusError 503 after the timeout */
   async #inTime<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
     return abortable(work(deadline), deadline).catch((error: unknown) => {
@@ -127,8 +127,8 @@ export class Callback {
 
   /**
    * Step 6 (RFC 9207). An ID token names its issuer itself, which step 7 verifies. A bare code is bound to the issuer by state, nonce and
-   * PKCE, and is redeemed nowhere else. Where there are several, one could still send the browser on to another, and would be given its
-   * code: then an issuer that sends no `iss` is known by the address that it sends browsers back to (RFC 9700 section 4.4.2).
+   * PKCE, and is redeemed nowhere else. With several issuers, a malicious one could still send the browser on to another, and would be
+   * given its code. An issuer that sends no `iss` is therefore recognized by its own redirect URL (RFC 9700 section 4.4.2).
    */
   async #checkIssuer({ iss, id_token: idToken, issuer: id }: CallbackQuery, { settings, client }: Issuer): Promise<void> {
     const { isOneOfSeveral } = settings;
@@ -141,7 +141,7 @@ export class Callback {
       throw badParameter('issuer', 'is required: pass on the `issuer` parameter of the redirect URL', 'FieldValueRequired');
   }
 
-  /** Step 7: an ID token that came through the browser. */
+  /** Step 7: verifies an ID token that came through the browser. */
   async #checkIdToken({ id_token: idToken }: CallbackQuery, code: string | undefined, flow: Flow, issuer: Issuer) {
     if (idToken === undefined) return undefined;
     try {
@@ -151,7 +151,7 @@ export class Callback {
     }
   }
 
-  /** Steps 8 and 9. */
+  /** Steps 8 and 9: redeems the code, or accepts the ID token of the browser. */
   async #tokens(
     { id_token: idToken }: CallbackQuery,
     { code, flow, frontChannel, issuer: { tokens } }: CheckedAnswer,
@@ -180,14 +180,14 @@ export class Callback {
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
   }
 
-  /** Step 11. @throws StatusError 401, 503 */
+  /** Step 11: returns the identity of the user in Kubernetes. @throws StatusError 401, 503 */
   async identityOf({ tokens: { bearer }, login }: Proof, signal: AbortSignal): Promise<Identity> {
     const { identify } = this.#context;
-    // The API server never gets to see the tokens, but acts on our word.
+    // The API server never receives these tokens, but trusts the impersonation headers of the service.
     if (!login.issuer.settings.isForwarded) return login.identity;
     try {
       const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
-      // A person is none of the cluster's own accounts, whatever a claim is called.
+      // Users never have names of Kubernetes' own accounts, whatever the claim says.
       if (identity.name.startsWith('system:')) throw noSuchUser();
       return identity;
     } catch (error) {
@@ -197,13 +197,13 @@ export class Callback {
     }
   }
 
-  /** Step 12: of all who come with this state, on whatever replica, one goes on. @throws StatusError 400, 503 */
+  /** Step 12: records the use of the state. Only one of concurrent callbacks succeeds, on any replica. @throws StatusError 400, 503 */
   async useState(flow: Flow, signal: AbortSignal): Promise<void> {
     this.#used.set(flow.state, true);
     if (!(await this.#context.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
   }
 
-  /** The user's record, made or updated. @throws StatusError 401 if they may not log in after all, 503 */
+  /** Creates or updates the User record. @throws StatusError 401 if the record shows that the user may not log in, 503 */
   async #record({ login, tokens }: Proof, identity: Identity, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
     const { claims, isEmbedded, name } = login;
@@ -234,7 +234,11 @@ export class Callback {
     return { user, account };
   }
 
-  /** The issuer says that the account has its old name no more: nothing that was opened under it goes on. @throws StatusError 409, 503, 504 */
+  /**
+   * Ends all access under the old name of an account to which the issuer has given another name.
+   *
+   * @throws StatusError 409, 503, 504
+   */
   async #endOldName(account: Account, login: string, signal: AbortSignal): Promise<void> {
     const { endAccess, log } = this.#context;
     log.warn({ user: account.name, from: account.email, to: login }, 'the issuer has given the account of a user another address');
@@ -251,7 +255,7 @@ export class Callback {
   }
 }
 
-/** An answer of the issuer after steps 5 to 7. */
+/** Answer of the issuer after steps 5 to 7. */
 interface CheckedAnswer {
   issuer: Issuer;
   flow: Flow;
@@ -260,7 +264,7 @@ interface CheckedAnswer {
   frontChannel: VerifiedClaims | undefined;
 }
 
-/** Step 5. Undefined in the pure ID token flow. */
+/** Step 5: returns the code; undefined in the pure ID token flow. */
 function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined {
   // An issuer that sends the ID token alone sends no code (OpenID Connect Core 3.2.2.5).
   if (code === undefined && idToken === undefined) throw badParameter('code', 'is required', 'FieldValueRequired');
@@ -268,7 +272,7 @@ function codeOf({ code, id_token: idToken }: CallbackQuery): string | undefined 
   return code === '' ? undefined : code;
 }
 
-/** Step 10: the names of the user in Kubernetes and of the record. @throws StatusError 401 */
+/** Step 10: returns the names of the user in Kubernetes and of the record. @throws StatusError 401 */
 function namesOf(login: VerifiedLogin): { subjectName: string; name: string } {
   try {
     return { subjectName: login.identity.name, name: login.name };

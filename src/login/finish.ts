@@ -12,7 +12,11 @@ import { finishLink, type LinkNeeds } from './link-callback.ts';
 import type { CallbackQuery } from './schema.ts';
 import type { Person } from './user-info.ts';
 
-/** Ends a login: a user who has passed the callback gets the tokens, or a session that keeps them. @throws StatusError 400, 401, 503 */
+/**
+ * Completes a login or a link: after the callback the browser receives the tokens, or a session that stores them.
+ *
+ * @throws StatusError 400, 401, 503; for a link also 403, 409
+ */
 export async function finishLogin(
   context: SessionContext,
   { callback, knownBrowsers, linking }: { callback: Callback; knownBrowsers: KnownBrowsers; linking: LinkNeeds },
@@ -45,7 +49,7 @@ async function handOver(context: SessionContext, ctx: Context, loggedIn: LoggedI
   const known = { user, userUID: account?.uid, subjectName: identity.name };
   const login = newLogin(verified, known, { now: now(), absoluteMs: config.login.session.absolute });
   if (tokenStorage === 'local') {
-    // Refresh and logout go by the cookie: an older session of this browser would take the new tokens' place.
+    // Refresh and logout prefer the cookie: an older session of this browser would shadow the new tokens.
     await sessions.leave(ctx, signal);
     return { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) };
   }
@@ -54,7 +58,7 @@ async function handOver(context: SessionContext, ctx: Context, loggedIn: LoggedI
   return { ...person, token: sessionPayload(session.secrets) };
 }
 
-/** What the API server has against the object is no fault of the person who logs in. */
+/** Reports a refusal of the Session object by the API server as 503, because it is not the caller's fault. */
 function unwritten(error: unknown): never {
   throw error instanceof StatusError && error.status.code < 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
 }

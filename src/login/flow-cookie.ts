@@ -7,7 +7,7 @@ import { type Flow, flowSeconds, isCurrent, readFlow, writeFlow } from './flow.t
 
 const maxBytes = 6 * 1024;
 
-/** The cookies that hold the flows of one browser: one for each, named by its state. */
+/** Flow cookies of a browser: one for each flow, named by its state. */
 export class FlowCookies {
   readonly #cookies: CookieFamily;
   readonly #seal: Seal;
@@ -24,7 +24,7 @@ export class FlowCookies {
     this.#cookies.set(ctx, memberOf(flow.state), this.#seal.seal(writeFlow(flow)), flowSeconds);
   }
 
-  /** The flow of that state, if this browser began it and it may still end. @throws StatusError 503 while there is no key */
+  /** Returns the flow of the state, if this browser began it and it has not expired. @throws StatusError 503 while there is no key */
   async find(ctx: Context, state: string): Promise<Flow | undefined> {
     const sealed = this.#cookies.find(ctx, memberOf(state));
     const text = sealed && (await this.#seal.open(sealed));
@@ -39,6 +39,6 @@ export class FlowCookies {
 
 const memberOf = (state: string) => state.slice(0, 8);
 
-/** States are 43 characters, but what was sealed may be of another version. */
+/** Compares states in constant time. Lengths can differ, because another version may have sealed the flow. */
 const isEqual = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));

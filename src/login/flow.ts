@@ -4,35 +4,35 @@ const stepUpSchema = z.object({
   /** Seconds. */
   maxAge: z.number().exactOptional(),
   acrValues: z.array(z.string()).exactOptional(),
-  /** Who was logged in when it was asked for, and where. */
+  /** Issuer and subject of the login that asked for the step-up. */
   iss: z.string().exactOptional(),
   sub: z.string().exactOptional(),
 });
 export type StepUp = Readonly<z.output<typeof stepUpSchema>>;
 
-/** What a login is to be linked to, when it is a proof of a further account. */
+/** Target of a link, in a flow that proves a further account. */
 const flowLinkSchema = z.object({
-  /** Name of the Session that it was begun in. */
+  /** Name of the Session in which the link was begun. */
   session: z.string(),
   user: z.string(),
   userUID: z.string(),
 });
 export type FlowLink = Readonly<z.output<typeof flowLinkSchema>>;
 
-/** Between the login request and the callback; nothing of it is stored here, it travels in a cookie (docs/contract/login.md). */
+/** State between the login request and the callback. A cookie holds it; the service stores nothing (docs/contract/login.md). */
 export interface Flow {
-  /** The issuer that it began at. */
+  /** Issuer at which the flow began. */
   readonly iss: string;
-  /** Each of the three holds 256 random bits. */
+  /** 256 random bits, like `nonce` and `verifier`. */
   readonly state: string;
   readonly nonce: string;
   /** PKCE (RFC 7636) */
   readonly verifier: string;
   readonly redirectURL: string;
-  /** A path of the front-end. */
+  /** Path of the front-end. */
   readonly returnTo?: string;
   readonly tokenStorage: 'cookie' | 'local';
-  /** What the login that comes back has to be. */
+  /** Requirements that the callback verifies. */
   readonly stepUp?: StepUp;
   readonly link?: FlowLink;
   /** Unix seconds. */
@@ -40,7 +40,7 @@ export interface Flow {
 }
 
 export const flowSeconds = 600;
-/** Replicas may disagree so much about the time. */
+/** Tolerates the clock skew of replicas. */
 const leewaySeconds = 60;
 
 const sealedFlow = z.object({
@@ -59,17 +59,17 @@ const sealedFlow = z.object({
 export const writeFlow = (flow: Flow): string => JSON.stringify(flow);
 
 /**
- * Only a replica can have sealed the text.
+ * Parses a flow. The text is valid JSON, because only a replica can have sealed it.
  *
- * @returns undefined for what another release has written otherwise: the login begins again
+ * @returns undefined for a format of another release: the login must begin again
  */
 export const readFlow = (text: string): Flow | undefined => sealedFlow.safeParse(JSON.parse(text)).data;
 
-/** Whether it may still end; one from the future was begun by a wrong clock. */
+/** Reports whether the flow has not expired. A flow from the future was begun with a wrong clock. */
 export function isCurrent({ startedAt }: Flow, now: Date): boolean {
   const age = now.getTime() / 1000 - startedAt;
   return age >= -leewaySeconds && age <= flowSeconds;
 }
 
-/** When the last replica takes it for over. */
+/** Returns the time from which every replica considers the flow expired. */
 export const endOfFlow = ({ startedAt }: Flow): Date => new Date((startedAt + flowSeconds + 2 * leewaySeconds) * 1000);

@@ -10,14 +10,14 @@ import type { Person } from './user-info.ts';
 
 const maxKept = 10_000;
 
-/** Who a caller is (docs/contract/login.md). */
+/** Identifies callers (docs/contract/login.md). */
 export class Info {
   readonly #identifyBearer: Authenticator['identify'];
   readonly #login: SessionContext | undefined;
-  /** By the token's hash: the login with claims of the userinfo endpoint. */
+  /** Logins with the claims of the userinfo endpoint, by hash of the token. */
   readonly #completed = new LRUCache<string, VerifiedLogin>(atMost(maxKept));
 
-  /** @param login undefined without a login: then there are only tokens of others */
+  /** @param login undefined if no login is configured: then all tokens are verified by the API server alone */
   constructor(identify: Authenticator['identify'], login: SessionContext | undefined) {
     this.#identifyBearer = identify;
     this.#login = login;
@@ -43,7 +43,7 @@ export class Info {
     return { login, tokenStorage: 'local', expiresAt: login.claims.exp };
   }
 
-  /** What an access token does not say is asked once at the userinfo endpoint; while that is out of reach it is left out. */
+  /** Adds claims that an access token lacks, from the userinfo endpoint, once. Omits them while the endpoint cannot be reached. */
   async #complete({ token, hash }: Bearer, login: VerifiedLogin, signal: AbortSignal): Promise<VerifiedLogin> {
     const { claims, issuer } = login;
     if (!isIncomplete(claims, issuer.settings)) return login;
@@ -56,7 +56,7 @@ export class Info {
     return whole;
   }
 
-  /** The API server's word; the claims' while it is out of reach. */
+  /** Returns the identity from the API server; from the claims while the API server cannot be reached. */
   async #identify(bearer: Bearer, login: VerifiedLogin | undefined, signal: AbortSignal): Promise<Identity> {
     try {
       return (await this.#identifyBearer(bearer, signal)).identity;

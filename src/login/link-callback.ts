@@ -1,4 +1,4 @@
-/** The end of linking: a second account is proved, in the session that asked for it. Nothing is merged. */
+/** Completes a link: the user proves a further account in the session that began the link. User records are not merged. */
 import type { Context } from 'koa';
 import { conflict, type StatusError, serviceUnavailable } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
@@ -28,15 +28,15 @@ import { requireLinkable, sessionOfLink } from './linking.ts';
 import { requireNewLogin } from './step-up.ts';
 import type { Person } from './user-info.ts';
 
-/** As the definition has it. */
+/** Limit in the CustomResourceDefinition. */
 const maxSubjects = 16;
 
-/** Longer than a callback takes. */
+/** Exceeds the duration of a callback. */
 const holdMs = 60_000;
 
 export interface LinkNeeds {
   notices: Pick<Notices, 'add'>;
-  /** Gives the session a successor when all have ended. */
+  /** Replaces the session, after all sessions of the user have ended. */
   keepSession(ctx: Context, of: { session: string }, signal: AbortSignal): Promise<Session | undefined>;
 }
 
@@ -69,12 +69,12 @@ export async function finishLink(context: SessionContext, parts: LinkParts, ctx:
       await release().catch((error: unknown) => log.warn({ err: error }, 'an account cannot be linked for some minutes'));
     }
   } finally {
-    // The login there was a proof, and nothing else.
+    // The login there was only a proof, so its tokens are not needed.
     if (tokens.refreshToken !== undefined) await issuer.discard(tokens.refreshToken);
   }
 }
 
-/** While no other request links that account. */
+/** Links the account, while a claim keeps other requests from linking it. */
 async function linkHeld(
   context: SessionContext,
   { notices, keepSession }: LinkParts,
@@ -96,7 +96,7 @@ async function linkHeld(
   };
   const { metadata } = await endAccess({ user: target, change }, 'AccountLinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
-  // A replica that was behind could not tell before: what it sees of its own write has all earlier ones.
+  // The cache may have lagged before. Now that it has seen its own write, it has seen all earlier ones.
   const subject = { issuer: claims.iss, sub: claims.sub };
   const isOfAnother = accounts.ofIssuerSubject(subject).some(({ name }) => name !== link.user);
   if (isOfAnother) await endAccess({ user: target, change: (object) => withoutSubject(object, subject) }, 'AccountUnlinked');
@@ -121,8 +121,10 @@ function entryOf({ now }: SessionContext, { login: { claims, issuer } }: Proof, 
 }
 
 /**
- * An account that is a user already stays that one: by its subject, by its name in Kubernetes, or by the login string that it would have a
- * record by. The last is read, since it may have been made a moment ago.
+ * Refuses an account that has a user already: by its subject, by its name in Kubernetes, or by the login string from which its record
+ * would be named. The last record is read from the API server, because it may have been created a moment ago.
+ *
+ * @throws StatusError 401, 503
  */
 async function requireNoRecord(
   { accounts, client }: SessionContext,

@@ -1,4 +1,4 @@
-/** Which accounts of issuers are one's own: shown, and taken away again. */
+/** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
@@ -20,10 +20,15 @@ import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
 
 const deletionsAtOnce = 10;
 
-/** Names a link in an address: the issuer and the subject there are no parts of one. */
+/** Returns the id of a link for URLs, in which the issuer and the subject must not appear. */
 const linkID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
 
-/** The caller's own accounts, the one that names them first, and where further ones may be; none without a record. @throws StatusError 503 */
+/**
+ * Lists the caller's accounts, first the one that names the user, and the issuers of which an account can be linked; both are empty
+ * without a record.
+ *
+ * @throws StatusError 503
+ */
 export function listLinked({ config, accounts }: SessionContext, caller: Caller): LinkedAccountList {
   requireAccounts(accounts);
   const account = ownAccount(accounts, caller);
@@ -57,7 +62,7 @@ function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAcco
 }
 
 /**
- * Takes a linked account from its user; what it has opened ends first, so that a second try completes what was interrupted.
+ * Unlinks an account from its user. Access by that account is revoked first, so that a retry completes an interrupted request.
  *
  * @throws StatusError 401, 403, 404, 409, 503, 504
  */
@@ -79,7 +84,7 @@ export async function unlink(
     throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
   if (account === undefined || link === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
-  // Sessions, refresh tokens and bearer tokens of that name. Once the record has forgotten the account, nothing else says that they ended.
+  // Sessions, refresh tokens and bearer tokens of that name are revoked before the record, which identifies them, loses the account.
   if (link.subjectName !== '' && !isNamedOtherwise)
     await endAccess({ subject: { subjectName: link.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
   const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, link));
@@ -89,7 +94,7 @@ export async function unlink(
   return account;
 }
 
-/** They count no longer; what they hold of the issuer goes, too. */
+/** Deletes the sessions of the account, which are revoked already, and revokes their tokens at the issuer. */
 async function endSessions(
   context: SessionContext,
   ctx: Context,

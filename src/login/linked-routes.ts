@@ -1,4 +1,4 @@
-/** One's own accounts at issuers. Not to be confused with one-time links (`links/routes.ts`). */
+/** Operations on the caller's accounts at issuers, not to be confused with one-time links (`links/routes.ts`). */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../http/audit.ts';
@@ -8,7 +8,7 @@ import type { Account } from '../users/record/account.ts';
 import { type LinkedAccountList, type LinkRequest, linkedAccountList, linkIDText, linkRequest } from './linked-schema.ts';
 import { type LoginInfo, loginInfo } from './schema.ts';
 
-/** What the operations do. @throws StatusError */
+/** Handlers of the operations. @throws StatusError */
 export interface LinkHandlers {
   list(caller: Caller): LinkedAccountList | Promise<never>;
   begin(ctx: Context, request: LinkRequest, caller: Caller): Promise<LoginInfo>;

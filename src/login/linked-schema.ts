@@ -53,7 +53,7 @@ export const linkRequest = z
 
 export type LinkRequest = z.output<typeof linkRequest>;
 
-/** As `linkID` makes it. */
+/** Id of a link, in the format of `linkID`. */
 export const linkIDText = z
   .string()
   .regex(/^[0-9a-f]{32}$/)

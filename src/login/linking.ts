@@ -1,4 +1,4 @@
-/** Linking a further account: begun by a user in a session, with a fresh login there; ended by the callback in the same session. */
+/** Links a further account: a user with a recent login begins in a session, and the callback ends it in the same session. */
 import type { Context } from 'koa';
 import { notSupported } from '../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../api/status.ts';
@@ -35,13 +35,18 @@ export async function beginLink(
   const issuer = furtherIssuer(context, account, id);
   if (account.subjects?.some((one) => one.issuer === issuer.settings.issuer))
     throw conflict(userResource, account.name, 'there is an account of this issuer already');
-  // The account that is logged in at that issuer may be another person's: it is proved once more.
+  // The issuer may have a session of another person, so the user must log in there again.
   const query = { prompt: 'login', token_storage: 'cookie' as const, ...(return_to !== undefined && { return_to }) };
   const link = { session, user: account.name, userUID: account.uid };
   return beginAt(context, flows, ctx, { issuer, query, link });
 }
 
-/** Who links: with a session, in which the callback comes back, by the account that names the user. @throws StatusError 403 */
+/**
+ * Returns the user record and the session, to which the callback returns. The caller must be logged in with the account that names the
+ * user.
+ *
+ * @throws StatusError 403
+ */
 function linkingUser(account: Account | undefined, caller: Caller): { account: Account; session: string } {
   if (account === undefined) throw mayNotLink(caller, 'NoUserRecord', 'there is no User record that an account could be linked to');
   if (caller.session === undefined) throw mayNotLink(caller, 'SessionRequired', 'log in with a session (token_storage=cookie)');
@@ -49,7 +54,7 @@ function linkingUser(account: Account | undefined, caller: Caller): { account: A
   return { account, session: caller.session };
 }
 
-/** Asked again when the account is linked. @throws StatusError 403 */
+/** Refuses administrators and logins with a linked account. Runs again when the account is linked. @throws StatusError 403 */
 export function requireLinkable(account: Account, userName: string): void {
   const caller = { identity: { name: userName } };
   if (account.isAdmin) throw mayNotLink(caller, 'AdministratorIsLocal', 'an administrator logs in at the embedded issuer alone');
@@ -63,7 +68,7 @@ function mayNotLink({ identity }: { identity: { name: string } }, reason: string
   });
 }
 
-/** Users of the embedded issuer have records of their own, which are not merged. @throws StatusError 422 */
+/** Returns the issuer. Refuses the embedded one, whose users have records of their own, which are not merged. @throws StatusError 422 */
 function furtherIssuer({ issuers }: SessionContext, { name }: Account, id: string): Issuer {
   const issuer = issuers.named(id);
   if (issuer !== undefined && !issuer.settings.isEmbedded) return issuer;
@@ -71,7 +76,7 @@ function furtherIssuer({ issuers }: SessionContext, { name }: Account, id: strin
   throw invalid({ group: userResource.group, kind: 'User', name }, [notSupported('issuer', id, supported)]);
 }
 
-/** The session that the link was begun in, if this browser still has it. @throws StatusError 400, 503 */
+/** Returns the session in which the link was begun, if this browser still has it. @throws StatusError 400, 503 */
 export async function sessionOfLink({ cookie, sessions, accountState }: SessionContext, ctx: Context, link: FlowLink): Promise<Session> {
   const { source, signal } = stateOf(ctx);
   await accountState.whenKnown(signal);

@@ -20,16 +20,16 @@ import { type LoginHandlers, loginOperations } from './routes.ts';
 import { type Person, userInfoOf } from './user-info.ts';
 
 interface LoginNeeds {
-  /** Without a context where no login is configured: then the API server verifies all tokens. */
+  /** Has no context if no login is configured: then the API server verifies all tokens. */
   sessions: Pick<SessionsFeature, 'context' | 'keepSession'>;
-  /** Asks the API server whose a token is. */
+  /** Asks the API server for the user of a bearer token. */
   identify: Authenticator['identify'];
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
   notices: Notices;
 }
 
-/** The feature: login at the issuer, and who a caller is. */
+/** Creates the feature: login at the issuer, linked accounts and UserInfo. */
 export function createLogin(
   services: Services,
   { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,

@@ -1,7 +1,7 @@
 /**
- * Logging people in: the relying party of an OpenID provider, embedded or not (docs/contract/login.md). It owns the flow, the sessions and what counts
- * as a credential. Who a user is to Kubernetes, the API server says where it sees the token; what they may do, it says always. Passwords
- * are the issuer's business.
+ * Login: the relying party of an OpenID provider, embedded or external (docs/contract/login.md). This service owns the flow, the sessions
+ * and the validity of credentials. The API server identifies the user if it receives the token, and always authorizes. Passwords are the
+ * issuer's concern.
  */
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
@@ -24,7 +24,7 @@ import {
   userInfo,
 } from './schema.ts';
 
-/** What the operations do. @throws StatusError */
+/** Handlers of the operations. @throws StatusError */
 export interface LoginHandlers {
   begin(ctx: Context, query: LoginQuery): Promise<LoginInfo>;
   finish(ctx: Context, query: CallbackQuery): Promise<UserInfo>;
@@ -73,7 +73,7 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
   ];
 }
 
-/** @param externalURL `login.externalURL`: where the browser goes instead of the issuer */
+/** @param externalURL `login.externalURL`: address to which browsers are redirected instead of the issuer */
 function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchema, externalURL: string | undefined): Operation {
   return operation({
     id: 'HandleRedirect',
@@ -122,7 +122,7 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
     },
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
       const info = await finish(ctx, query);
-      // A person whose browser was sent here itself is not left with JSON.
+      // A browser that navigated here must not show JSON, so it is redirected.
       const isLeft = isNavigation(ctx) && info.ext.token_storage === 'cookie';
       if (isLeft) ctx.set('Refresh', `0; url=${info.ext.return_to ?? `${basePath}/`}`);
       ctx.body = info;
@@ -154,7 +154,7 @@ function infoOperations(info: LoginHandlers['info']): Operation[] {
   ];
 }
 
-/** What a page needs for one button each. */
+/** Lists the issuers, for a page with one button for each. */
 function issuersOperation(issuers: readonly IssuerConfig[]): Operation {
   const items = issuers.map(({ id, name = id }) => ({ id, name }));
   return operation({
@@ -173,7 +173,7 @@ function issuersOperation(issuers: readonly IssuerConfig[]): Operation {
   });
 }
 
-/** Whether a browser shows the answer to a person (Fetch Metadata); old browsers are known by what they want to show. */
+/** Reports whether a browser displays the answer (Fetch Metadata). Old browsers are recognized by `Accept`. */
 function isNavigation(ctx: Context): boolean {
   const mode = ctx.get('Sec-Fetch-Mode');
   return mode === '' ? ctx.get('Accept').includes('text/html') : mode === 'navigate';

@@ -65,12 +65,12 @@ export const userInfo = z
   })
   .meta({ id: 'UserInfo', examples: [jane] });
 
-/** As the callback answers it. */
+/** UserInfo in the answer of the callback. */
 export const loggedIn = userInfo.meta({
   examples: [{ ...jane, ext: { ...jane.ext, return_to: '/clusters', token: renewPayload.meta()?.examples?.[0] } }],
 });
 
-/** What a login page offers. */
+/** Issuers that a login page offers. */
 export const issuerList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string() })) }).meta({
   id: 'LoginIssuers',
   examples: [
@@ -87,13 +87,13 @@ export type IssuerList = z.output<typeof issuerList>;
 
 export type UserInfo = z.output<typeof userInfo>;
 
-/** Passed on to the issuer as they are. */
+/** Hint that is passed on to the issuer unchanged. */
 const hint = () => z.string().max(256).optional();
 
-/** One leading slash, no other beside it, no backslash, no control character; of visible ASCII. */
+/** Reports whether a path has one leading slash, no empty segment, no backslash, and visible ASCII only. */
 const isPlainPath = (text: string): boolean => /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/.test(text);
 
-/** A path of this origin for every reader, also for one who decodes it first. */
+/** Reports whether every client resolves the path to this origin, even a client that decodes it first. */
 function isOwnPath(text: string): boolean {
   if (!isPlainPath(text)) return false;
   const [path = ''] = text.split(/[?#]/, 1);
@@ -109,7 +109,7 @@ export const returnPath = z
   .max(2048)
   .refine(isOwnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');
 
-/** The inputs of login and redirect. Clients of OpenID Connect send others, which are not read: they are for the configuration to say. */
+/** Query of login and redirect. Other parameters of OpenID Connect are ignored, because the configuration determines them. */
 export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>) =>
   z.object({
     redirect_uri: z
@@ -144,7 +144,7 @@ export type LoginQuery = z.output<ReturnType<typeof loginQuery>>;
 
 const text = () => z.string().optional();
 
-/** What the issuer sends back. Which of it must be there depends on the rest, so the steps of the callback say so. */
+/** Parameters that the issuer sends back. The steps of the callback decide which are required, since they depend on each other. */
 export const callbackQuery = z.object({
   state: z
     .string()
@@ -159,7 +159,7 @@ export const callbackQuery = z.object({
   session_state: text().describe('Of the session at the issuer; not used.'),
 });
 
-/** As clients are to send it: `code` is always there. The callback itself says so, in the order of its checks. */
+/** Query in the OpenAPI document, where clients always send `code`. The callback enforces that in the order of its checks. */
 export const describedCallbackQuery = callbackQuery.extend({
   code: z.string().describe('From the issuer. May be empty or missing beside `id_token`.'),
 });

@@ -1,4 +1,4 @@
-/** A fresh or stronger login that was asked for (RFC 9470), held against the one that comes back: issuers may ignore what they are asked. */
+/** Step-up logins (RFC 9470): issuers may ignore `max_age` and `acr_values`, so the callback verifies the login against them. */
 import type { Context } from 'koa';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { readBearer } from '../http/bearer.ts';
@@ -11,10 +11,10 @@ import { otherSubject } from './callback-errors.ts';
 import type { Flow, StepUp } from './flow.ts';
 import type { LoginQuery } from './schema.ts';
 
-/** Clocks of issuers differ. */
+/** Tolerates the clock skew of issuers. */
 const leewaySeconds = 60;
 
-/** Undefined for a login that is no step-up. @param current who is logged in */
+/** Returns the requirements of a step-up; undefined for any other login. @param current account that is logged in */
 export function stepUpOf(
   { max_age, acr_values }: Pick<LoginQuery, 'max_age' | 'acr_values'>,
   current: Subject | undefined,
@@ -27,7 +27,7 @@ export function stepUpOf(
   };
 }
 
-/** @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
+/** Verifies that a login meets the requirements of its step-up. @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
 export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, iss, sub }: VerifiedClaims, now: Date): void {
   if (stepUp === undefined) return;
   const { maxAge, acrValues = [] } = stepUp;
@@ -38,7 +38,7 @@ export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, 
   if (isTooOld || isAhead || isTooWeak) throw notMet();
 }
 
-/** For what a login proves a second time: one that tells that it is older proves nothing new. @throws StatusError 401 `StepUpNotMet` */
+/** Refuses a login that is older than its flow, according to its `auth_time`. @throws StatusError 401 `StepUpNotMet` */
 export function requireNewLogin({ startedAt }: Flow, { auth_time: authTime }: VerifiedClaims): void {
   if (typeof authTime === 'number' && authTime < startedAt - leewaySeconds) throw notMet();
 }
@@ -48,13 +48,13 @@ function notMet() {
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });
 }
 
-/** A caller whose token has ended begins a login like any other. */
+/** Ignores a 401: a caller with an expired token begins a login like any other. */
 function unlessRefused(error: unknown): undefined {
   if (error instanceof StatusError && error.status.code === 401) return undefined;
   throw error;
 }
 
-/** Of the session or token that comes with the request, if it counts. @throws StatusError 503 */
+/** Returns the subject of the request's session or token; undefined if it is not valid. @throws StatusError 503 */
 export async function currentSubject({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<Subject | undefined> {
   const { source, signal } = stateOf(ctx);
   const bearer = readBearer(ctx.req);

@@ -10,21 +10,21 @@ import { recordName } from '../users/record/name.ts';
 import { phaseOf } from '../users/record/phase.ts';
 import type { UserInfo } from './schema.ts';
 
-/** Who a user is, from all that is known of them. */
+/** User with all sources of their UserInfo. */
 export interface Person {
   identity: Identity;
-  /** Undefined for a token that the API server alone verifies. */
+  /** Undefined for a token that only the API server verifies. */
   login?: VerifiedLogin | undefined;
   account?: Account | undefined;
   tokenStorage?: 'cookie' | 'local' | undefined;
   /** Unix seconds. */
   expiresAt?: number | undefined;
-  /** In the callback. */
+  /** Set in the callback only, like `token`. */
   returnTo?: string | undefined;
   token?: RenewPayload | undefined;
 }
 
-/** UserInfo (docs/contract/login.md). What is not known is left out. */
+/** Returns the UserInfo (docs/contract/login.md). Unknown members are omitted. */
 export function userInfoOf(person: Person, { config, now }: Pick<Services, 'config' | 'now'>): UserInfo {
   const { identity, login, account, tokenStorage, expiresAt, returnTo, token } = person;
   const claims = login?.claims;
@@ -70,7 +70,7 @@ const accountInfo = (account: Account, now: Date, idleDays: number): UserInfo['e
   must_change_password: account.mustChangePassword,
 });
 
-/** Of a user who has no record, or none with a name yet. */
+/** Returns the display name in the claims, for a user without a record, or without a name in it. */
 export function displayNameOf({ name, preferred_username: preferred }: VerifiedClaims): string | undefined {
   const told = [name, preferred].filter((value) => typeof value === 'string').map(cleaned);
   return told.find((value) => value !== '');
