@@ -65,10 +65,10 @@ export async function listBindableRoles(
 }
 
 /**
- * Checks that the service may bind the role of a UserBinding. It tries the binding in a dry run: the API server also lets an account bind
- * a role whose rules it holds itself, which no access review tells.
+ * Checks that the service may bind the role of a UserBinding. A dry run tries the binding, because the API server also lets an account
+ * bind a role whose rules it holds itself, which no access review reports.
  *
- * @returns the error with the roles that work; undefined if it may
+ * @returns the error with the roles that the service may bind; undefined if it may bind this one
  * @throws StatusError 503, 504
  */
 export async function roleError(
@@ -76,7 +76,7 @@ export async function roleError(
   { roleRef, scope, constraint = [] }: NewBinding['spec'],
   signal: AbortSignal,
 ): Promise<FieldError | undefined> {
-  // The namespaces of a project are known to the leader alone. Rights of the chart hold in all of them.
+  // Only the leader knows the namespaces of a project. Rights of the chart hold in all of them.
   const namespace = scope === 'namespace' ? (constraint[0]?.namespace ?? '') : '';
   const bindings = new ServiceResource(services.client, managedKind(namespace));
   try {
@@ -104,7 +104,7 @@ function listed(names: readonly string[]): string {
 /** @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */
 const readReview = reader(z.object({ status: z.object({ resourceRules: z.array(z.unknown()) }) }));
 
-/** Names of ClusterRoles that exist, in order. */
+/** Returns the names of existing ClusterRoles that the service may bind, sorted. */
 async function bindableRoles({ client, namespace, rbac }: Services, signal: AbortSignal): Promise<string[]> {
   const answer = await client.request({
     call: 'create selfsubjectrulesreviews',

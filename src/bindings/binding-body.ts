@@ -1,4 +1,4 @@
-/** The body that makes a UserBinding. A field that is named here and may not be set is refused, one that is not is unknown. */
+/** The body of a request that creates a UserBinding. Known fields that may not be set are forbidden; other fields are unknown. */
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
 import { partsOf, reader } from '../api/reader.ts';
@@ -35,11 +35,11 @@ const place = z.strictObject({
   namespace: dnsLabel.optional(),
 });
 
-/** As the custom resource definition takes it. */
+/** Format of times in the custom resource definition. */
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 const time = z.string().refine((text) => timeForm.test(text) && !Number.isNaN(Date.parse(text)), notTime);
 
-/** A UserBinding to be made. */
+/** A UserBinding to create. */
 export const newBindingBody = z
   .strictObject({
     apiVersion: z.literal(userBindingApiVersion).optional(),
@@ -106,10 +106,10 @@ export const newBindingBody = z
 
 export type NewBinding = z.output<typeof newBindingBody>;
 
-/** Of a list, as it was sent. */
+/** Reads an item of a list unchanged. */
 const readItem = reader(z.object({ item: z.looseObject({}) }));
 
-/** What no schema of one member can say: the rules of the custom resource definition. */
+/** Checks the rules of the custom resource definition that span several members. */
 export function bindingErrors(body: unknown): FieldError[] {
   const { spec = {} } = partsOf(body);
   return [...subjectErrors(spec.subjects), ...constraintErrors(spec), ...timeErrors(spec)];

@@ -1,6 +1,6 @@
 /**
- * UserBindings: a ClusterRole for users and groups, on the whole platform, in projects or in namespaces. Their operations, and the
- * controller that makes them RBAC.
+ * UserBindings: a ClusterRole for users and groups, on the whole platform, in projects or in namespaces. Operations manage them, and a
+ * controller creates their RBAC.
  */
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Check } from '../http/health.ts';
@@ -13,11 +13,11 @@ import { userBindingResource } from './resource.ts';
 import { bindingOperations } from './routes.ts';
 import { type UserBindingRow, userBindingRow } from './row.ts';
 
-/** All UserBindings, followed once. To be made before the collection is started. */
+/** Watch of all UserBindings. Create it before the collection is started. */
 interface WatchedUserBindings {
   collection: Collection<UserBindingRow>;
   references: ReferenceIndex;
-  /** Whether one names that record or Group. @throws StatusError 503 while they are not known, or may be old */
+  /** Reports whether a UserBinding names that record or Group. @throws StatusError 503 while the UserBindings are unknown or outdated */
   names(kind: 'User' | 'Group', name: string): boolean;
 }
 
@@ -36,7 +36,7 @@ export function watchUserBindings(services: Services): WatchedUserBindings {
   };
 }
 
-/** The feature: its operations, and what it watches. */
+/** The feature: its operations, checks and watches. */
 interface Bindings {
   operations: Operation[];
   checks: Check[];

@@ -15,28 +15,28 @@ import type { UserBindingRow } from './row.ts';
 import { stateOf } from './subjects.ts';
 import { type NamespaceRow, namespaceResource, namespaceRow, targetNamespaces } from './target-namespaces.ts';
 
-/** UserBindings worked on at one time. */
+/** UserBindings reconciled concurrently. */
 const workers = 4;
 
-/** What UserBindings depend on. */
+/** The watched objects that UserBindings depend on. */
 export interface BindingSources {
   readonly bindings: WatchCache<UserBindingRow>;
   readonly references: ReferenceIndex;
   readonly accounts: AccountLookup;
   readonly localGroups: LocalGroupLookup;
-  /** Undefined where groups are turned off. */
+  /** Undefined where groups are disabled. */
   readonly groups: WatchCache<GroupRow> | undefined;
 }
 
 /**
- * Makes UserBindings RBAC, and keeps it so whatever changes: the UserBinding, its users, groups and role, namespaces and their labels, or the
- * bindings that were made. One replica does it at a time, and only that one follows namespaces and managed bindings. Reconciling is cheap
- * where nothing has changed.
+ * Creates the RBAC of UserBindings, and reconciles it when the UserBinding, its users, groups and role, namespaces and their labels, or
+ * the managed bindings change. Only the leader does so, and only the leader watches namespaces and managed bindings. Reconciling is cheap
+ * if nothing has changed.
  */
 export const bindingsController = (services: Services, sources: BindingSources): Controller =>
   new Controller(services, { name: 'atrium-user-bindings', workers, begin: () => new BindingsTerm(services, sources) });
 
-/** What is followed while this replica is the leader. */
+/** Watches and state of the replica while it is the leader. */
 class BindingsTerm implements Term, Source {
   readonly sources = [this];
   readonly #services: Services;
@@ -45,15 +45,15 @@ class BindingsTerm implements Term, Source {
   readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #projects = new Map<string, Map<string, NamespaceRow>>();
   readonly #context: ReconcileContext;
-  /** The last known state of each user that a UserBinding names: a login that changes none of it does not matter here. */
+  /** The last known state of each user that a UserBinding names. Logins that change none of it cause no reconciliation. */
   readonly #users = new Map<string, string>();
-  /** Names of UserBindings, by the name of their managed bindings. */
+  /** Names of UserBindings by the name of their managed bindings. */
   readonly #owners = new Map<string, string>();
   #enqueue: (name: string) => void = () => undefined;
 
   constructor(services: Services, sources: BindingSources) {
     const { bindings, accounts, groups } = sources;
-    // A group by its bare name is one of the first issuer; others are named with their prefix.
+    // A bare group name belongs to the first issuer; groups of other issuers are named with their prefix.
     const { groupsPrefix } = (issuersOf(services.config)[0] ?? services.config.login).claims;
     this.#services = services;
     this.#sources = sources;
@@ -121,7 +121,7 @@ class BindingsTerm implements Term, Source {
     if (old !== undefined && old.uid !== current?.uid) this.#owners.delete(managedName(old));
     if (current === undefined) return;
     this.#owners.set(managedName(current), current.name);
-    // Its status is our own doing.
+    // The controller writes the status itself.
     const isHeld = current.finalizers.includes(bindingFinalizer);
     if (old?.uid !== current.uid || old.generation !== current.generation || old.isDeleted !== current.isDeleted || !isHeld)
       this.#enqueue(current.name);

@@ -20,12 +20,12 @@ interface CreateRequest {
   fieldValidation: FieldValidation;
 }
 
-/** Whether the ClusterRole exists, as far as that is known. */
+/** Reports whether the ClusterRole exists. Returns true while the roles are unknown. */
 export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rbac.isSynced || rbac.hasClusterRole(name);
 
 /**
- * A UserBinding becomes RBAC by the hand of the service, where the API server cannot see who wanted it; so a caller who makes one must be
- * allowed to bind its role. Where the API server has the chart's admission policy, it asks for the same.
+ * Creates a UserBinding. The service writes its RBAC, and the API server cannot see the caller in those writes, so the caller must be
+ * allowed to bind the role. The chart's admission policy, where installed, requires the same.
  *
  * @returns the UserBinding, and the texts of warnings; @throws StatusError 400, 401, 403, 409, 422, 503, 504
  */
@@ -45,25 +45,25 @@ export async function createUserBinding(
   const { object, warnings } = readObject(newBindingBody, body, { ...kind, fieldValidation, alsoWrong: bindingErrors(body) });
   const { roleRef, notBefore, expiresAt } = object.spec;
   await access.require(caller, { ...clusterRoles, verb: 'bind', name: roleRef }, signal);
-  // Only a caller who may bind it learns whether it exists.
+  // Only callers who may bind a role learn whether it exists.
   if (!(await isClusterRole(services, roleRef, signal))) throw invalid(kind, [notFoundValue('spec.roleRef', roleRef)]);
   requireRecentLogin('bindings', caller, config.login.stepUp, now());
-  // Without its watch no replica would make it RBAC.
+  // Without the watch of UserBindings no replica would create the RBAC.
   if (cache.isRefused) throw cache.unavailable();
   const unbindable = await roleError(services, object.spec, signal);
   if (unbindable !== undefined) throw invalid(kind, [unbindable]);
   const bindings = new CallerResource(apiServer.asCaller(caller), userBindingKind);
-  // A definition that is older than the times would leave them out, and the role would be given for ever.
+  // A definition without these fields would drop them, and the role would never expire.
   const isStrict = (notBefore ?? expiresAt) !== undefined;
   const binding = await bindings.create(manifestOf(object, caller), { isDryRun, isStrict, signal });
   if (!isDryRun) await cache.waitFor(binding.metadata.resourceVersion, seenWithinMs, signal);
   return { binding, warnings };
 }
 
-/** One that has only just been made may not have been seen yet. The service may list roles, but get none by name. */
+/** Lists the role if the watch does not know it, as it may be new. The service may list roles, but not get them by name. */
 async function isClusterRole(services: Services, name: string, signal: AbortSignal): Promise<boolean> {
   if (hasClusterRole(services, name)) return true;
-  // No name of an object, and nothing that could be asked for.
+  // The name cannot belong to an object, and cannot be part of a field selector.
   if (!/^[^=,!\\]+$/.test(name)) return false;
   const roles = new ServiceResource(services.client, { type: clusterRoles, kind: 'ClusterRole' });
   for await (const _role of roles.list({ fieldSelector: `metadata.name=${name}` }, signal)) return true;

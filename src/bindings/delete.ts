@@ -6,12 +6,12 @@ import type { Services } from '../services.ts';
 import { userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 
-/** The controller removes the RBAC first. */
+/** Milliseconds that a deletion waits for the controller, which removes the RBAC first. */
 const goneWithinMs = 3_000;
 
 /**
- * Deletes a UserBinding. Who may is asked of the API server; taking rights away takes no right to bind. Waits for a moment until it is
- * gone, with what was made for it.
+ * Deletes a UserBinding. The API server decides who may delete it; revoking a role needs no right to bind it. Waits for a moment until
+ * the UserBinding and its managed bindings are removed.
  *
  * @throws StatusError 403, 404, 409, 503, 504
  */

@@ -3,7 +3,7 @@ import type { UserBindingRow } from './row.ts';
 
 const lower = (texts: readonly string[]): string[] => texts.map((text) => text.toLowerCase());
 
-/** By what UserBindings are selected, filtered and sorted. Selectable also on API servers that do not know of selectable fields yet. */
+/** Properties that select, filter and sort UserBindings. Selection also works on API servers without selectable fields. */
 export const bindingProperties: ListProperties<UserBindingRow> = {
   searched: new Map<string, (row: UserBindingRow) => string | readonly string[]>([
     ['name', (row) => row.name],

@@ -1,4 +1,4 @@
-/** The RBAC bindings that are made for a UserBinding. */
+/** The managed bindings: the RBAC bindings that the controller creates for a UserBinding. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Reading, reader } from '../api/reader.ts';
@@ -15,7 +15,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** For which UserBinding. */
+/** The UserBinding that owns a managed binding. */
 export interface Owner {
   readonly name: string;
   readonly uid: string;
@@ -25,13 +25,13 @@ export interface Owner {
 export const roleBindings: ResourceType = { group, version: 'v1', resource: 'rolebindings' };
 export const clusterRoleBindings: ResourceType = { group, version: 'v1', resource: 'clusterrolebindings' };
 
-/** The same in every namespace. Of the uid: one that was made again under the name has nothing to do with what is left of the old one. */
+/** Returns the name that all bindings of a UserBinding have. The uid separates it from an earlier UserBinding of the same name. */
 export const managedName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
 
 const ownerReference = z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string(), controller: z.boolean() });
 const anySubject = z.object({ kind: z.string(), namespace: z.string(), name: z.string() });
 
-/** What the service answers for on a binding; the rest is free. */
+/** Members of a binding that the service controls. Other members are left alone. */
 export interface ManagedMembers {
   metadata: {
     labels: Record<string, string>;
@@ -65,7 +65,7 @@ export function managedManifest(owner: Owner, namespace: string, { metadata, sub
   };
 }
 
-/** A binding of that role to no subject, under no name yet. */
+/** Returns a manifest that binds the role to no subject, with a generated name. */
 export const emptyManifest = (roleRef: string, namespace: string) => ({
   apiVersion,
   kind: managedKind(namespace).kind,
@@ -73,7 +73,7 @@ export const emptyManifest = (roleRef: string, namespace: string) => ({
   roleRef: { apiGroup: group, kind: 'ClusterRole', name: roleRef },
 });
 
-/** What is kept of a binding that was made: few and short texts, however many subjects it has. */
+/** The cached part of a managed binding: a few short texts, independent of the number of subjects. */
 export interface ManagedRow {
   readonly name: string;
   /** '' for a ClusterRoleBinding. */
@@ -87,7 +87,7 @@ export interface ManagedRow {
   readonly digest: string;
 }
 
-/** What is read of a binding, whatever another program has made of it. */
+/** Reads a binding, also one that other programs have changed. */
 const readBinding = reader(
   z.object({
     metadata: z.object({ ownerReferences: z.array(ownerReference) }),
@@ -113,13 +113,13 @@ export function managedRow(object: KubernetesObject): ManagedRow {
   };
 }
 
-/** Whether it was made for that UserBinding. Both marks have to be taken off for it not to be ours. */
+/** Reports whether the binding was created for that UserBinding. Either of the two marks is enough. */
 export const isManagedFor = ({ name, label, ownerUIDs }: Pick<ManagedRow, 'name' | 'label' | 'ownerUIDs'>, owner: Owner): boolean =>
   name === managedName(owner) && (ownerUIDs.includes(owner.uid) || label === bindingLabelValue(owner.name));
 
 export const hasRole = ({ role }: Pick<ManagedRow, 'role'>, { roleRef }: Owner): boolean => role === `ClusterRole ${roleRef}`;
 
-/** Equal for bindings that have equal members of ours. */
+/** Returns a digest that is equal for bindings with equal controlled members. */
 export const wantedDigest = ({ metadata, subjects }: ManagedMembers): string =>
   digestOf({
     label: metadata.labels[bindingLabel] ?? '',
@@ -143,10 +143,10 @@ function digestOf({ label, annotation, owners, subjects }: DigestParts): string 
   return hash('sha256', JSON.stringify([label, annotation, owned, bound]), 'base64url');
 }
 
-/** Also of subjects that others have put in. */
+/** Returns the key of a subject, also of subjects that others have added. */
 const subjectKey = ({ kind = '', namespace = '', name = '' }: AnySubject): string => `${kind} ${namespace} ${name}`;
 
-/** Whom a binding names that must not be named. */
+/** Reports whether a binding has subjects beyond the wanted ones. */
 export const hasMore = (object: KubernetesObject, members: ManagedMembers): boolean => {
   const wanted = new Set(members.subjects.map(subjectKey));
   return (readBinding(object).subjects ?? []).some((subject) => !wanted.has(subjectKey(subject)));

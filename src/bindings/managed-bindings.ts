@@ -26,16 +26,16 @@ import { bindingLabel } from './resource.ts';
 
 export type Outcome =
   | 'ensured'
-  /** There is one of that name which was not made for this UserBinding. */
+  /** A binding of that name exists and was not created for this UserBinding. */
   | 'taken'
-  /** The service may not bind the role. Who must no longer be bound is not bound any more. */
+  /** The service may not bind the role. Subjects that are no longer wanted are unbound all the same. */
   | 'not-allowed'
   | 'no-namespace'
-  /** The API server will not have it. */
+  /** The API server refuses the binding. */
   | { refused: string };
 
 /**
- * The RBAC bindings that were made for UserBindings, followed and written with the service's own account. One replica does so at a time.
+ * Watches and writes the RBAC bindings of UserBindings with the service's own account. Only the leader does so.
  */
 export class ManagedBindings {
   readonly #client: ServiceClient;
@@ -70,7 +70,7 @@ export class ManagedBindings {
     await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
   }
 
-  /** Calls with the name of every binding that comes, changes or goes. */
+  /** Calls the listener with the name of every binding that is added, changed or deleted. */
   onChange(listener: (managedName: string) => void): void {
     for (const cache of this.#caches())
       cache.onChange(({ old, new: current }) => {
@@ -79,7 +79,7 @@ export class ManagedBindings {
       });
   }
 
-  /** Where there is a binding that was made for it; '' for the cluster. */
+  /** Returns the namespaces with a binding of that UserBinding; '' for the cluster. */
   namespacesOf(owner: Owner): string[] {
     const name = managedName(owner);
     return [...(this.#namespaces.get(name) ?? [])].filter((namespace) => {
@@ -89,7 +89,7 @@ export class ManagedBindings {
   }
 
   /**
-   * Makes sure that the binding exists with these subjects.
+   * Ensures that the binding exists with these subjects.
    *
    * @param namespace '' for the cluster
    * @throws StatusError 503, 504
@@ -106,7 +106,7 @@ export class ManagedBindings {
     return this.#patch(row, owner, members, signal);
   }
 
-  /** Removes what was made for it there. @throws StatusError 503, 504 */
+  /** Removes the binding of that UserBinding from the namespace. @throws StatusError 503, 504 */
   async remove(owner: Owner, namespace: string, signal: AbortSignal): Promise<void> {
     const row = this.#get(namespace, managedName(owner));
     if (row !== undefined && isManagedFor(row, owner)) await this.#delete(row, signal);
@@ -123,10 +123,10 @@ export class ManagedBindings {
     }
   }
 
-  /** There is one which the watch does not tell of: its label was taken off, or it has only just been made. */
+  /** Updates a binding that exists and is missing in the watch: its label was removed, or it is new. */
   async #adopt(owner: Owner, namespace: string, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
     const found = await this.#find(owner, namespace, signal);
-    // Gone again: whatever removed it, the next look makes it.
+    // The binding was deleted meanwhile. The next reconciliation creates it.
     if (found === undefined) throw new Error('a binding of that name was there and is gone');
     const row = managedRow(found);
     if (!isManagedFor(row, owner)) return 'taken';
@@ -145,7 +145,7 @@ export class ManagedBindings {
       return 'ensured';
     } catch (error) {
       const outcome = outcomeOf(error, owner.roleRef);
-      // Changing who has a role needs the right to bind it, but deleting the binding ends it for all without.
+      // A change of subjects needs the right to bind the role. Deleting the binding needs none, and revokes the role of all subjects.
       if (outcome === 'not-allowed') await this.#endForMore(row, owner, members, signal);
       return outcome;
     }
@@ -160,14 +160,14 @@ export class ManagedBindings {
     await this.#resource(namespace).remove(name, { preconditions: { uid }, signal });
   }
 
-  /** The service may list bindings, but get none by name. */
+  /** Finds the binding by a list: the service may list bindings, but not get them by name. */
   async #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const selectors = { fieldSelector: `metadata.name=${managedName(owner)}` };
     for await (const found of this.#resource(namespace).list(selectors, signal)) return found;
     return undefined;
   }
 
-  /** What is not seen yet could be forgotten when it has to be removed. */
+  /** Waits until the watch has seen the write. Otherwise a later removal could miss the binding. */
   async #whenSeen({ metadata: { resourceVersion } }: KubernetesObject, namespace: string, signal: AbortSignal): Promise<void> {
     await this.#cache(namespace).waitFor(resourceVersion, seenWithinMs, signal);
   }
@@ -201,13 +201,13 @@ export class ManagedBindings {
   }
 }
 
-/** @throws what says nothing about this very binding */
+/** @throws the error itself, unless it is a refusal of this binding */
 export function outcomeOf(error: unknown, roleRef: string): Outcome {
   const { code = 0, reason, message = '', details } = refusalBehind(error)?.status ?? {};
   const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
   if (isEnding) return 'no-namespace';
   if (code === 403) return 'not-allowed';
-  // To see whether it may be bound all the same, the API server looks at the role. If that is missing, it names it, as if it were a binding.
+  // The API server reads the role to decide whether it may be bound. If the role is missing, its 404 names the role, not the binding.
   if (code === 404 && /role/.test(details?.kind ?? '') && details?.name === roleRef) return 'not-allowed';
   if (code === 404 && details?.kind === 'namespaces') return 'no-namespace';
   if (code === 422 || code === 400 || code === 413) return { refused: `${reason ?? code}: ${message}` };

@@ -15,10 +15,10 @@ import { boundBefore, type Result, statusOf, type TermState } from './status.ts'
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
 
-/** Writes under way for one UserBinding. */
+/** Concurrent writes for one UserBinding. */
 const atOnce = 4;
 
-/** What a UserBinding is reconciled with. */
+/** Dependencies of a reconciliation. */
 export interface ReconcileContext {
   readonly services: Services;
   readonly bindings: WatchCache<UserBindingRow>;
@@ -28,15 +28,15 @@ export interface ReconcileContext {
 }
 
 /**
- * Brings the RBAC of a UserBinding into line with it, and writes its status. Writes nothing where nothing differs.
+ * Reconciles the RBAC of a UserBinding, and writes its status. Writes nothing if nothing differs.
  *
- * @returns 'again' for what no watch tells of, and when a time of it comes
- * @throws StatusError 503, 504; Error for what has changed under way
+ * @returns 'again' for changes that no watch reports, or the time of the next change
+ * @throws StatusError 503, 504; Error for a conflict
  */
 export async function reconcile(context: ReconcileContext, name: string, signal: AbortSignal): Promise<WorkOutcome> {
   const row = context.bindings.get(name);
   const object = storedBinding(row);
-  // What was made for one that is gone the API server removes itself, as it was its owner.
+  // The API server's garbage collection removes bindings whose owner is gone.
   if (row === undefined || object === undefined) return 'done';
   if (row.isDeleted) return finish(context, row, object, signal);
   const held = row.finalizers.includes(bindingFinalizer)
@@ -64,7 +64,7 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
     term: row.notBefore === undefined && row.expiresAt === undefined ? undefined : term.state,
   };
   await writeStatus(context, object, result, signal);
-  // What is said of the role rests on nothing as long as the roles are not known.
+  // The status of the role is preliminary until the roles are synced.
   const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && services.rbac.isSynced && gone.length === 0);
   if (term.changesAt === undefined) return isSettled ? 'done' : 'again';
   return { requeueAt: term.changesAt, isRetried: !isSettled };
@@ -99,7 +99,7 @@ async function ensureEach(
   return { ensured, gone, problem };
 }
 
-/** The RBAC first, so that no role comes from a UserBinding that is gone. */
+/** Removes the RBAC before the finalizer, so that no role outlives its UserBinding. */
 async function finish(context: ReconcileContext, row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<'done'> {
   if (!row.finalizers.includes(bindingFinalizer)) return 'done';
   const { managed } = context;
@@ -115,11 +115,11 @@ async function writeStatus(context: ReconcileContext, object: KubernetesObject, 
   const status = changedStatus(object.status, statusOf(object, result, context.services.now()));
   if (status === undefined) return;
   const written = unchanged(await patch(context, object, { status }, signal));
-  // So that the next reconciliation does not go by the old status.
+  // Otherwise the next reconciliation would read the old status.
   await context.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
 }
 
-/** Only if it was not changed since it was read. */
+/** Patches the UserBinding, unless it was changed since it was read. */
 function patch(
   { services }: ReconcileContext,
   { metadata: { name, resourceVersion } }: KubernetesObject,
@@ -131,7 +131,7 @@ function patch(
   return parts.status ? resource.patchStatus(name, change, { signal }) : resource.patch(name, change, { signal });
 }
 
-/** @throws Error for what has changed under way */
+/** @throws Error for a conflict */
 function unchanged(written: KubernetesObject | 'conflict' | 'gone'): KubernetesObject {
   if (written === 'conflict' || written === 'gone') throw new Error('the UserBinding was changed meanwhile');
   return written;

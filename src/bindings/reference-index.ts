@@ -1,16 +1,16 @@
 import type { Change } from '../kubernetes/watch-cache.ts';
 import type { UserBindingRow } from './row.ts';
 
-/** What a UserBinding depends on. */
+/** Kinds of objects that a UserBinding depends on. */
 export type Reference = 'User' | 'Group' | 'ClusterRole' | 'namespace' | 'project';
 
 const keyOf = (kind: Reference, name: string) => `${kind} ${name}`;
 
-/** UserBindings by what they depend on. Kept by change, so that it costs nothing to find out that none depends on something. */
+/** Index of UserBindings by their dependencies. Changes update it, so that a lookup without a result costs nothing. */
 export class ReferenceIndex {
   readonly #names = new Map<string, Set<string>>();
 
-  /** To be told of every change of the watched UserBindings. */
+  /** Records a change. The caller passes every change of the watched UserBindings. */
   record({ old, new: current }: Change<UserBindingRow>): void {
     for (const key of old ? keysOf(old) : []) {
       const names = this.#names.get(key);
@@ -24,7 +24,7 @@ export class ReferenceIndex {
     }
   }
 
-  /** Names of the UserBindings that depend on it. */
+  /** Returns the names of the UserBindings that depend on the object. */
   of(kind: Reference, name: string): ReadonlySet<string> {
     return this.#names.get(keyOf(kind, name)) ?? none;
   }

@@ -12,13 +12,13 @@ export const userBindingKind: ResourceKind = { type: userBindingResource, kind: 
 
 export const userBindingApiVersion = `${userBindingResource.group}/${userBindingResource.version}`;
 
-/** Keeps a UserBinding until the RBAC that was made for it is gone. */
+/** Finalizer that keeps a UserBinding until its managed bindings are deleted. */
 export const bindingFinalizer = 'auth.platform.io/userbinding';
 
-/** Of RBAC that is made: as annotation the UserBinding's name, as label its name or what stands for it. */
+/** Key on managed bindings: the annotation holds the UserBinding's name, the label the name or its hash. */
 export const bindingLabel = 'auth.platform.io/userbinding';
 
-/** A label holds 63 characters, a name may have 253. */
+/** Returns the label value for a name: labels hold 63 characters, names up to 253. */
 export const bindingLabelValue = (name: string): string => (name.length <= 63 ? name : hash('sha256', name).slice(0, 40));
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
@@ -55,10 +55,10 @@ const status = z.object({
   bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
 });
 
-/** What is read of a UserBinding, whatever was written into it with kubectl. */
+/** Reads a UserBinding, also an invalid one that was written with kubectl. */
 export const readUserBinding = reader(z.object({ spec, status: status.pick({ phase: true, subjects: true }) }));
 
-/** A UserBinding as it is answered: what the custom resource definition has. */
+/** A UserBinding in answers, with the members of the custom resource definition. */
 export const userBindingSchema = z
   .object({
     apiVersion: z.literal(userBindingApiVersion),

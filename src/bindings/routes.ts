@@ -1,7 +1,6 @@
 /**
- * UserBindings: who is given which ClusterRole where. They are listed and shown out of a watch cache, after the API server has said that
- * the caller may see them, and written with the caller's identity; kubectl edits them. What follows from them in RBAC, the controller
- * makes.
+ * Operations on UserBindings, which grant ClusterRoles to users and groups. Reads come from a watch cache once the API server allows them;
+ * writes use the caller's identity. UserBindings can be edited with kubectl. The controller creates the resulting RBAC.
  */
 import type { Context } from 'koa';
 import { z } from 'zod';

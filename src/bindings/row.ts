@@ -3,7 +3,7 @@ import type { ListRow } from '../collection/properties.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding, userBindingApiVersion } from './resource.ts';
 
-/** Whom a UserBinding names: a record or Group of the service, or a name as Kubernetes sees it. */
+/** Subject of a UserBinding: a User record or Group of the service, or a name in Kubernetes. */
 export interface BindingSubject {
   readonly kind: 'User' | 'Group';
   readonly name: string;
@@ -11,7 +11,7 @@ export interface BindingSubject {
 
 type Scope = 'platform' | 'project' | 'namespace';
 
-/** What is kept of a UserBinding: what lists select, filter and sort by, what has to be followed for it, and the JSON text that is served. */
+/** The cached part of a UserBinding: properties for lists, its dependencies, and the JSON text for answers. */
 export interface UserBindingRow extends ListRow {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -21,18 +21,18 @@ export interface UserBindingRow extends ListRow {
   readonly roleRef: string;
   readonly scope: Scope;
   readonly subjects: readonly BindingSubject[];
-  /** Of `constraint`; of namespaces those for the scope `namespace`, of projects those for `project`. */
+  /** Values of `constraint`: namespaces for the scope `namespace`, projects for the scope `project`. */
   readonly namespaces: readonly string[];
   readonly projects: readonly string[];
   readonly phase: string;
-  /** From when on, and until when it gives its role, in milliseconds since 1970; undefined for no bound. */
+  /** Start and end of the role, in milliseconds since 1970; undefined if unbounded. */
   readonly notBefore: number | undefined;
   readonly expiresAt: number | undefined;
   /** Unix time. */
   readonly creationSeconds: number | undefined;
 }
 
-/** Without what no answer holds. */
+/** Returns the JSON text for answers, without `metadata.managedFields`. */
 function servedText(object: KubernetesObject): string {
   const { managedFields: _managedFields, ...served } = object.metadata;
   const { status } = partsOf(object);
@@ -45,7 +45,7 @@ function servedText(object: KubernetesObject): string {
   });
 }
 
-/** Called once per change of a UserBinding. */
+/** Returns the row of a UserBinding. Called once for each change. */
 export function userBindingRow(object: KubernetesObject): UserBindingRow {
   const { metadata } = object;
   const { spec = {}, status = {} } = readUserBinding(object);
@@ -68,7 +68,7 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
     namespaces: places('namespace'),
     projects: places('project'),
     phase: status.phase ?? '',
-    // What no clock understands gives no role: it has not begun, and is over.
+    // An invalid time grants no role: such a binding has not started and has expired.
     notBefore: timeOf(spec.notBefore, Number.POSITIVE_INFINITY),
     expiresAt: timeOf(spec.expiresAt, 0),
     creationSeconds: Number.isNaN(seconds) ? undefined : Math.floor(seconds),
@@ -81,10 +81,10 @@ function timeOf(text: string | undefined, otherwise: number): number | undefined
   return Number.isNaN(time) ? otherwise : time;
 }
 
-/** What the schema does not let in gets the narrowest: no place at all. */
+/** Returns the scope; an invalid one becomes the narrowest, without any namespace. */
 const scopeOf = (value: string | undefined): Scope => (value === 'platform' || value === 'project' ? value : 'namespace');
 
-/** The object that the row was made of, but for its managed fields. */
+/** Returns the object of a row, without its managed fields. */
 export function storedBinding(row: UserBindingRow | undefined): KubernetesObject | undefined {
   const object: unknown = row && JSON.parse(row.text);
   return isKubernetesObject(object) ? object : undefined;

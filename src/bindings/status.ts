@@ -1,32 +1,32 @@
-/** What the status of a UserBinding says. */
+/** Status of a UserBinding. */
 import { type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
 
-/** Whether the role is given at this time. */
+/** State of the binding's period at this time. */
 export type TermState = 'NotYetValid' | 'InEffect' | 'Expired';
 
-/** What became of a UserBinding. */
+/** Result of a reconciliation. */
 export interface Result {
   subjects: BoundSubjects;
-  /** Whether the ClusterRole exists; what is bound to one that does not takes effect once it does. */
+  /** True if the ClusterRole exists. A binding to a missing role takes effect once the role exists. */
   hasRole: boolean;
-  /** Namespaces that the binding names and that are not there. */
+  /** Namespaces that the binding names and that do not exist. */
   missing: readonly string[];
-  /** How many target namespaces exist. */
+  /** Number of existing target namespaces. */
   targets: number;
   ensured: { clusterRoleBindings: number; roleBindings: number };
-  /** Of one with a beginning or an end. */
+  /** State of a period; undefined without start and end. */
   term: TermState | undefined;
   problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
 }
 
 interface Finding {
   type: string;
-  /** Undefined: as it is to be. */
+  /** Undefined if everything is as intended. */
   trouble?: { reason: string; message: string; isFailure?: boolean } | undefined;
-  /** While there is no trouble. */
+  /** Message of the condition if there is no trouble. */
   message?: string;
 }
 
@@ -109,7 +109,7 @@ function observedOf({ type, trouble, message = '' }: Finding, observedGeneration
   return { type, status, ...told, observedGeneration };
 }
 
-/** What subjects were found to be before. */
+/** Returns the subjects that the status recorded earlier. */
 export const boundBefore = (object: KubernetesObject): BoundSubject[] =>
   (readUserBinding(object).status?.subjects ?? []).flatMap(({ kind, name, uid }) =>
     (kind === 'User' || kind === 'Group') && name !== undefined && uid !== undefined ? [{ kind, name, uid }] : [],

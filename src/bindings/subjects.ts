@@ -1,4 +1,4 @@
-/** Whom a UserBinding binds, as Kubernetes sees them. */
+/** Subjects of a UserBinding as Kubernetes sees them. */
 import type { Account } from '../users/record/account.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -6,10 +6,10 @@ import { subjectNamesOf } from '../users/record/subject-name.ts';
 import type { Subject } from './managed-binding.ts';
 import type { BindingSubject } from './row.ts';
 
-/** Of the object with its bindings the API server takes 1.5 MiB. */
+/** Bound of the subjects in a binding. The API server accepts objects of up to 1.5 MiB. */
 const maxBytes = 1024 * 1024;
 
-/** What is known of a Group. */
+/** The facts about a Group that bindings need. */
 interface KnownGroup {
   readonly uid: string;
   readonly isLocal: boolean;
@@ -18,39 +18,39 @@ interface KnownGroup {
 
 export interface Known {
   accounts: Pick<AccountLookup, 'get'>;
-  /** By name; none where groups are turned off. */
+  /** Looks up a Group by name; undefined where groups are disabled. */
   group: (name: string) => KnownGroup | undefined;
   /** `login.claims.groupsPrefix` */
   groupsPrefix: string;
-  /** Told of every record that was asked for, and what it came to. */
+  /** Receives every record that was looked up, and its state. */
   onUser?: (name: string, subjectName: string) => void;
 }
 
 /**
- * What a subject was found to be when it was first bound: the uid of the record or Group, '' for a name as Kubernetes sees it. Another
- * object of that name gets nothing: who deletes a user or group and makes one under the name must not hand out what the old one had.
+ * Record of a subject when it was first bound: the uid of the User record or Group, '' for a name in Kubernetes. Another object of that
+ * name is not bound: a user or group that is deleted and created again must not inherit the roles of the old one.
  */
 export interface BoundSubject extends BindingSubject {
   readonly uid: string;
 }
 
 export interface BoundSubjects {
-  /** In order, each once. */
+  /** Sorted, without duplicates. */
   subjects: readonly Subject[];
   bound: readonly BoundSubject[];
-  /** Users who have not logged in yet, so that their name in Kubernetes is not known. */
+  /** Users who have not logged in yet, so that their name in Kubernetes is unknown. */
   waiting: readonly string[];
-  /** Whom the binding meant, and who is gone. */
+  /** Subjects whose record or Group was deleted. */
   gone: readonly BindingSubject[];
-  /** Every subject as people read it, with its kind: a user who has a record by the e-mail address of it. */
+  /** Every subject for display, with its kind: users with a record by their e-mail address. */
   shown: readonly string[];
-  /** Names that are neither of a record nor of a Group. */
+  /** Names without a User record or Group. */
   native: readonly string[];
-  /** Whether the members of local groups had to be left out, as there are too many: they are bound by the name of the group alone. */
+  /** True if the members of local groups are too many, and are bound by the name of their group alone. */
   isCut: boolean;
 }
 
-/** @param before what was found before */
+/** @param before subjects that the status recorded earlier */
 export function boundSubjects(named: readonly BindingSubject[], before: readonly BoundSubject[], known: Known): BoundSubjects {
   const finding = new Finding(before, known);
   for (const subject of named) finding.add(subject);
@@ -108,7 +108,7 @@ class Finding {
   #addGroup(subject: BindingSubject): void {
     const { groupsPrefix } = this.#known;
     const found = this.#known.group(subject.name);
-    // A Group of the issuer says nothing but its name, so a caller who may make one could move a binding to another issuer's group by it.
+    // A Group of the issuer is only a name, so a caller who may create one could redirect a binding to another issuer's group.
     const group = found && !found.isLocal && groupsPrefix !== '' && this.#before.get(keyOf(subject)) === '' ? undefined : found;
     if (!this.#isSame(subject, group?.uid)) return;
     if (group === undefined) this.#bindNative(subject);
@@ -116,7 +116,7 @@ class Finding {
     else this.#bind({ kind: 'Group', name: groupsPrefix + subject.name });
   }
 
-  /** Tokens of the embedded issuer name the group; those of others do not, so that the members are bound themselves as well. */
+  /** Binds the group, which tokens of the embedded issuer name, and its members, as tokens of other issuers do not name the group. */
   #bindLocal(name: string, { members }: KnownGroup): void {
     this.#bind({ kind: 'Group', name: localGroupName(name) });
     for (const member of members) {
@@ -142,7 +142,7 @@ class Finding {
     if (isBindable(subject)) this.#subjects.set(keyOf(subject), subject);
   }
 
-  /** Of a record under another name than the rule's the name proves nothing: a caller who may make users could have chosen it. */
+  /** Returns the record. A record whose name does not follow the rule is ignored: callers who may create users can choose its name. */
   #record(name: string): BoundRecord | undefined {
     const account = this.#known.accounts.get(name);
     const record = account?.isCanonical === true ? account : undefined;
@@ -159,7 +159,7 @@ class Finding {
   }
 }
 
-/** Changes exactly when what a record binds does. */
+/** Returns a text that changes exactly when the bound names of a record change. */
 export const stateOf = (record: BoundRecord | undefined): string =>
   record === undefined ? '' : [record.uid, record.subjectName, ...subjectNamesOf(record)].join(' ');
 
@@ -171,5 +171,5 @@ const keyOf = ({ kind, name }: BindingSubject) => `${kind} ${name}`;
 
 const byKey = (left: Subject, right: Subject) => (keyOf(left) < keyOf(right) ? -1 : 1);
 
-/** As JSON, with what stands around the names. */
+/** Returns the length of the subjects as JSON, with 70 bytes for the members around each name. */
 const bytesOf = (subjects: readonly Subject[]) => subjects.reduce((sum, { name }) => sum + Buffer.byteLength(name) + 70, 0);

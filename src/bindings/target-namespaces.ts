@@ -8,9 +8,9 @@ const projectLabel = 'console.platform.io/project';
 
 export interface NamespaceRow {
   readonly name: string;
-  /** '' for none. */
+  /** '' without a project. */
   readonly project: string;
-  /** One that is being deleted takes nothing new. */
+  /** True while the namespace is deleted, and so accepts no new objects. */
   readonly isEnding: boolean;
 }
 
@@ -21,9 +21,9 @@ export const namespaceRow = ({ metadata: { name, labels, deletionTimestamp } }: 
 });
 
 export interface TargetNamespaces {
-  /** That exist; '' for the cluster. */
+  /** Existing target namespaces; '' for the cluster. */
   targets: readonly string[];
-  /** Namespaces that the binding names and that are not there. */
+  /** Namespaces that the binding names and that do not exist. */
   missing: readonly string[];
 }
 
