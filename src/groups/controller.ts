@@ -12,14 +12,14 @@ import type { GroupsContext } from './rights.ts';
 import type { GroupRow } from './row.ts';
 
 const workers = 4;
-/** Users often come and go together. */
+/** Delay that batches changes: users are often added and removed together. */
 const delayMs = 100;
-/** Members whose record the API server is asked for at one time; the others wait for the next. */
+/** Members whose record is read from the API server in one reconciliation; the next one continues. */
 const maxAsked = 100;
 
 /**
- * Keeps the status of Groups, and takes out members whose user is gone, so that no later user of the name is in their groups. One replica
- * does it at a time. Deleting a user by the API does the latter at once; this is for what was deleted with kubectl.
+ * Writes the status of Groups, and removes members whose user was deleted, so that a later user of the name is not in their groups. Only
+ * the leader does so. The API removes a deleted user's memberships at once; the controller covers deletions with kubectl.
  */
 export const groupsController = (context: GroupsContext, localGroups: LocalGroups): Controller =>
   new Controller(context.services, {
@@ -35,7 +35,7 @@ class GroupReconciler implements Term, Source {
   readonly #localGroups: LocalGroups;
   readonly #records: UserRecords;
   readonly #resource: ServiceResource;
-  /** Users that were seen to be deleted while in a group. */
+  /** Users who were deleted while in a group. */
   readonly #gone = new Set<string>();
   #enqueue: (name: string) => void = () => undefined;
 
@@ -68,7 +68,7 @@ class GroupReconciler implements Term, Source {
     for (const { name } of this.#context.groups.cache.values()) yield name;
   }
 
-  /** Its own writes come back by the watch, and are reconciled again. */
+  /** Reconciles a group. The watch returns its own writes, which are reconciled again. */
   async reconcile(name: string, signal: AbortSignal): Promise<'done' | 'again'> {
     const { groups, accounts, services } = this.#context;
     const row = groups.cache.get(name);
@@ -99,7 +99,7 @@ class GroupReconciler implements Term, Source {
       if (this.#gone.has(user) && this.#localGroups.namesOf(user).length === 0) this.#gone.delete(user);
   }
 
-  /** A login changes nothing that groups show of a user. */
+  /** Enqueues the groups of a user whose uid or e-mail address changed. Logins change neither. */
   #onUser(user: string, { old, new: current }: AccountChange): void {
     if (old?.uid === current?.uid && old?.email === current?.email) return;
     const groups = this.#localGroups.namesOf(user);
@@ -107,14 +107,14 @@ class GroupReconciler implements Term, Source {
     for (const group of groups) this.#enqueue(group);
   }
 
-  /** Who was seen to be deleted, and who was a user when they became a member and is none any more. */
+  /** Returns members to remove: users whose deletion was seen, and users who had a record when they were added but have none now. */
   async #leaving(members: readonly Member[], signal: AbortSignal): Promise<ReadonlySet<string>> {
     const { accounts } = this.#context;
     const leaving = new Set(members.flatMap(({ name }) => (this.#gone.has(name) ? [name] : [])));
     const missing = members.filter(
       ({ name, importTime }) => importTime !== undefined && !leaving.has(name) && accounts.get(name) === undefined,
     );
-    // A user who was made a moment ago may not have been seen yet.
+    // The watch may not have seen a new user yet.
     for (const { name } of missing.slice(0, maxAsked)) {
       if (leaving.size >= maxLeaving) break;
       if ((await this.#records.read(name, signal)) === undefined) leaving.add(name);
@@ -122,7 +122,7 @@ class GroupReconciler implements Term, Source {
     return new Set([...leaving].slice(0, maxLeaving));
   }
 
-  /** @returns whether it was still that version */
+  /** @returns false if the group was changed or deleted meanwhile */
   async #patch({ metadata: { name, resourceVersion } }: KubernetesObject, patch: { spec?: object; status?: object }, signal: AbortSignal) {
     const change = { metadata: { resourceVersion }, ...patch };
     const written = await (patch.status

@@ -5,13 +5,13 @@ import { readGroup } from './schema.ts';
 
 export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 
-/** One of `spec.users`. */
+/** An item of `spec.users`. */
 export interface Member {
   name: string;
   importTime?: string;
 }
 
-/** Of a local group, each once. */
+/** Returns the members of a local group, without duplicates. */
 export function membersOf(object: KubernetesObject): Member[] {
   const members = new Map<string, Member>();
   for (const { name, ...rest } of readGroup(object).spec?.users ?? []) {
@@ -20,5 +20,5 @@ export function membersOf(object: KubernetesObject): Member[] {
   return [...members.values()];
 }
 
-/** Whether the members are kept here, and not by an issuer. */
+/** Reports whether the service stores the members, rather than an issuer. */
 export const isLocalGroup = (object: KubernetesObject): boolean => readGroup(object).spec?.refConnector === undefined;

@@ -1,23 +1,23 @@
 import { type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
-/** As many as a message names. */
+/** Names in a message at most. */
 const maxNamed = 20;
 
 /** Bound of the custom resource definition. */
 const maxShown = 500;
 
-/** A member as people read it. */
+/** A member for display. */
 interface ShownMember {
   name: string;
-  /** '' while there is no such record. */
+  /** '' without a User record. */
   email: string;
 }
 
 /**
- * What is observed of a group, as its status tells it; null removes a member.
+ * Returns the observed state of a group for its status. Null deletes a field.
  *
- * @param members of a local group; undefined where the issuer knows them
+ * @param members members of a local group; undefined if the issuer manages them
  */
 export function groupStatus({ metadata, status }: KubernetesObject, members: readonly ShownMember[] | undefined, now: Date) {
   return {

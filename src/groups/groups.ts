@@ -1,6 +1,6 @@
 /**
- * Groups of users that are kept here: their operations, their members, and their status. What a group may do, the bindings of the cluster
- * say: a local group is the group `local:NAME` there.
+ * Groups of users that the service stores: operations, members and status. RBAC bindings grant their rights: a local group is the group
+ * `local:NAME` in Kubernetes.
  */
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Check } from '../http/health.ts';
@@ -13,7 +13,7 @@ import { groupProperties } from './list-properties.ts';
 import { groupOperations } from './routes.ts';
 import { type GroupRow, groupRow } from './row.ts';
 
-/** All Groups, followed once. To be made before the collection is started. */
+/** Watch of all Groups. Create it before the collection is started. */
 interface WatchedGroups {
   collection: Collection<GroupRow>;
   localGroups: LocalGroups;
@@ -24,7 +24,7 @@ export function watchGroups(services: Services): WatchedGroups {
   return { collection: groups, localGroups: new LocalGroups(groups.cache) };
 }
 
-/** The feature: its operations, and what it watches. */
+/** The feature: its operations, checks and watches. */
 interface Groups {
   operations: Operation[];
   checks: Check[];

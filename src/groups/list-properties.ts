@@ -1,7 +1,7 @@
 import type { ListProperties } from '../collection/properties.ts';
 import type { GroupRow } from './row.ts';
 
-/** By what groups are selected, filtered and sorted. */
+/** Properties that select, filter and sort groups. */
 export const groupProperties: ListProperties<GroupRow> = {
   searched: new Map<string, (row: GroupRow) => string | readonly string[]>([
     ['name', (row) => row.name],

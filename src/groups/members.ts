@@ -23,20 +23,20 @@ interface MemberRequest {
 }
 
 interface MembersChanged {
-  /** Of the group. */
+  /** Uid of the group. */
   uid: string;
-  /** One for each name, in the order asked. */
+  /** Results for each name, in the order of the request. */
   items: MemberItem[];
-  /** Who was not a member before, or was. */
+  /** Names that were added or removed. */
   changed: readonly string[];
-  /** Of what was written; undefined if nothing was. */
+  /** Resource version of the written group; undefined if nothing was written. */
   resourceVersion?: string;
 }
 
-/** Adds users to local groups and takes them out, with the caller's rights. */
+/** Adds users to local groups and removes them, with the caller's rights. */
 export class GroupMembers {
   readonly #context: GroupsContext;
-  /** By group: what one replica does at the same time, it does one after the other, so that only replicas can be in each other's way. */
+  /** The last change of each group. Changes within a replica run in sequence, so that only replicas conflict. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(context: GroupsContext) {
@@ -44,7 +44,7 @@ export class GroupMembers {
   }
 
   /**
-   * The change is made to the members as they are then: it is read, changed and written again until no other writer was faster.
+   * Changes the current members. Reads, changes and writes the group again after each conflict.
    *
    * @throws StatusError 400, 401, 403, 404, 409, 422, 503, 504
    */
@@ -63,7 +63,7 @@ export class GroupMembers {
     return changed;
   }
 
-  /** Undefined if another writer was faster. */
+  /** Returns undefined after a conflict. */
   async #attempt(
     { group: name, names, action, isDryRun }: MemberRequest,
     caller: Caller,

@@ -5,7 +5,7 @@ import { groupResource, localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { GroupRow } from './row.ts';
 
-/** What the operations on Groups share. */
+/** Dependencies of the operations on Groups. */
 export interface GroupsContext {
   readonly services: Services;
   readonly groups: Collection<GroupRow>;
@@ -22,8 +22,8 @@ export const requireGroupRight = (
 ) => services.access.require(caller, { ...groupResource, verb, ...(name !== undefined && { name }) }, signal);
 
 /**
- * Members get what is granted to the group, so a caller who changes them must be allowed to act as it. Where the API server has the chart's
- * admission policy, it asks for the same.
+ * Requires the right to impersonate the group, because members get what is granted to it. The chart's admission policy, where installed,
+ * requires the same.
  *
  * @throws StatusError 403, 503
  */

@@ -1,4 +1,4 @@
-/** The operations on Groups. Who may see and change them, the API server decides; changes are made with the caller's rights. */
+/** Operations on Groups. The API server decides who may see and change them; changes are made with the caller's rights. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
@@ -248,7 +248,7 @@ interface MembersRequest {
   isDryRun: boolean;
 }
 
-/** As many as a line of the audit trail names. */
+/** Names in an audit event at most. */
 const maxAudited = 100;
 
 async function changeMembers({ services }: GroupsContext, members: GroupMembers, { ctx, caller, signal, ...request }: MembersRequest) {

@@ -4,7 +4,7 @@ import { groupApiVersion } from '../users/record/local-groups.ts';
 import { membersOf } from './group-records.ts';
 import { readGroup } from './schema.ts';
 
-/** What is kept of a Group: what lists select, filter and sort by, who is in it, and the JSON text that is served. */
+/** The cached part of a Group: properties for lists, its members, and the JSON text for answers. */
 export interface GroupRow {
   readonly name: string;
   readonly uid: string;
@@ -17,24 +17,24 @@ export interface GroupRow {
   readonly lowerDescription: string;
   /** Id of the connector that a group of an issuer comes from; '' for a local one. */
   readonly source: string;
-  /** Whether the members are kept here. */
+  /** True if the service stores the members, false if an issuer manages them. */
   readonly isLocal: boolean;
-  /** Names of the User records in a local group, in the order of the object; none where the issuer knows them. */
+  /** Names of the User records in a local group, in the order of the object; empty if the issuer manages the members. */
   readonly members: readonly string[];
-  /** `status.memberCount`, whether or not it is right. */
+  /** `status.memberCount`, which may be wrong. */
   readonly memberCount: number | undefined;
   /** Unix time. */
   readonly creationSeconds: number;
 }
 
-/** The object as it is answered: without `metadata.managedFields`. */
+/** Returns the object for answers, without `metadata.managedFields`. */
 export function servedGroup(object: KubernetesObject) {
   const { managedFields: _managedFields, ...served } = object.metadata;
   const { status } = partsOf(object);
   return { apiVersion: groupApiVersion, kind: 'Group', metadata: served, spec: object.spec ?? {}, ...(status && { status }) };
 }
 
-/** Called once per change of a Group. */
+/** Returns the row of a Group. Called once for each change. */
 export function groupRow(object: KubernetesObject): GroupRow {
   const { metadata } = object;
   const { spec = {}, status = {} } = readGroup(object);

@@ -1,4 +1,4 @@
-/** The bodies that make and change a Group, and what is answered. A field that is named here and may not be set is refused. */
+/** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
 import { z } from 'zod';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
@@ -44,7 +44,7 @@ const member = z.strictObject({
 
 const connectorText = z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters');
 
-/** A group to be made. */
+/** A group to create. */
 export const newGroupBody = z
   .strictObject({
     apiVersion: z.literal(groupApiVersion).optional(),
@@ -86,7 +86,7 @@ export const newGroupBody = z
 
 export type NewGroup = z.output<typeof newGroupBody>;
 
-/** Null takes a member away. */
+/** A change of a group. Null deletes a field. */
 export const groupPatchBody = z.strictObject({
   apiVersion: z.literal(groupApiVersion).optional(),
   kind: z.literal('Group').optional(),
@@ -114,7 +114,7 @@ export const groupPatchBody = z.strictObject({
 
 export type GroupPatch = z.output<typeof groupPatchBody>;
 
-/** A Group as it is answered. */
+/** A Group in answers. */
 export const groupSchema = z
   .object({
     apiVersion: z.literal(groupApiVersion),
@@ -160,10 +160,10 @@ export const groupSchema = z
     ],
   });
 
-/** What is read of a Group, whatever was written into it with kubectl; its conditions `setConditions` reads. */
+/** Reads a Group, also an invalid one that was written with kubectl. `setConditions` reads its conditions. */
 export const readGroup = reader(groupSchema.pick({ spec: true }).extend({ status: z.object({ memberCount: z.int() }) }));
 
-/** Whose membership changes. How many and how often, the handler checks. */
+/** Members to add or remove. The handler checks their number and duplicates. */
 export const memberNames = z.array(z.string()).describe(`Names of User records, 1-${maxMembers}, each once.`);
 
 const memberItem = z.object({

@@ -1,4 +1,4 @@
-/** Makes, changes and deletes Groups with the caller's rights; members.ts changes who is in one. */
+/** Creates, changes and deletes Groups with the caller's rights; members.ts changes their members. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
@@ -31,7 +31,7 @@ interface WriteRequest {
 interface PatchRequest extends WriteRequest {
   name: string;
   isJsonPatch: boolean;
-  /** As in the header; undefined without one. */
+  /** Value of the header; undefined without one. */
   ifMatch: string | undefined;
 }
 
@@ -44,7 +44,7 @@ interface DeleteRequest {
 export interface Written {
   group: KubernetesObject;
   warnings: readonly string[];
-  /** Whether anything was written. */
+  /** True if something was written. */
   isChanged: boolean;
 }
 
@@ -82,7 +82,7 @@ export async function patchGroup(context: GroupsContext, request: PatchRequest, 
   return written;
 }
 
-/** Undefined if the controller, or another writer, was faster: what the caller tests may hold all the same. */
+/** Returns undefined after a conflict with the controller or another writer, as the caller's tests may still hold. */
 async function attemptPatch(
   { services }: GroupsContext,
   request: PatchRequest,
@@ -113,7 +113,7 @@ async function attemptPatch(
   }
 }
 
-/** @returns the uid of what was deleted; @throws StatusError 403, 404, 409, 503, 504 */
+/** @returns the uid of the deleted group; @throws StatusError 403, 404, 409, 503, 504 */
 export async function deleteGroup(
   context: GroupsContext,
   { name, preconditions, isDryRun }: DeleteRequest,
@@ -123,12 +123,12 @@ export async function deleteGroup(
   const { services, groups } = context;
   await requireGroupRight(context, caller, 'delete', name, signal);
   const uid = await new CallerResource(services.apiServer.asCaller(caller), groupKind).delete(name, { preconditions, isDryRun, signal });
-  // So that the next list here does not show the group.
+  // Otherwise the next list of this replica would still show the group.
   if (!isDryRun) await groups.cache.until(() => groups.cache.get(name)?.uid !== uid, seenWithinMs, signal);
   return uid;
 }
 
-/** Making a group with members needs what changing them takes. */
+/** Requires the same for a new group with members as for a change of its members. */
 async function requireMembers(context: GroupsContext, { metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
   const { accounts, services } = context;
   const { users = [] } = spec;
@@ -146,7 +146,7 @@ async function requireMembers(context: GroupsContext, { metadata, spec }: NewGro
 const modified = (name: string) =>
   conflict(groupResource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 
-/** What no schema of one member can say. */
+/** Checks the rules that span several members. */
 function memberErrors(body: unknown): FieldError[] {
   const { spec = {} } = partsOf(body);
   const users: readonly unknown[] = Array.isArray(spec.users) ? spec.users : [];
@@ -173,7 +173,7 @@ function manifestOf({ metadata, spec }: NewGroup, now: Date) {
   };
 }
 
-/** What of the patch is not so already; undefined if all is. */
+/** Returns the changes of the patch that differ from the object; undefined if there are none. */
 function changesOf(object: KubernetesObject, patch: GroupPatch) {
   const { metadata } = object;
   const { labels, annotations } = patch.metadata ?? {};
