@@ -1,14 +1,14 @@
-/** How an installation is called and looks. Used by the login pages and, built into them, by the pages of the console. */
+/** Name and appearance of an installation, for the login pages and, built into them, the pages of the console. */
 
 export interface Brand {
   title?: string;
-  /** Path of a picture on this service, without the base path. */
+  /** Path of an image on this service, without the base path. */
   logo?: string;
-  /** `#rrggbb`; each only if it can be read as text on every surface of its theme. */
+  /** `#rrggbb`; present only if it is readable on every surface of its theme. */
   accent: { light?: string; dark?: string };
 }
 
-/** Surfaces that text stands on, as in web/src/ui/base.css. */
+/** Surfaces behind text, as in web/src/ui/base.css. */
 const surfaces = {
   light: ['#ffffff', '#f5f7fa', '#edf0f4', '#e8f0fd'],
   dark: ['#0f1318', '#171d25', '#1f2731', '#18263d'],

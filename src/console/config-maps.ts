@@ -14,32 +14,32 @@ const firstListMs = 1000;
 const labels = { public: 'console.platform.io/public', plugin: 'console.platform.io/plugin' };
 const annotations = { path: 'console.platform.io/path', order: 'console.platform.io/order' };
 
-/** Maps and not objects: `__proto__` is a legal key of a ConfigMap. */
+/** Maps instead of objects, because `__proto__` is a legal key of a ConfigMap. */
 export interface ConfigMapContents {
   readonly data: ReadonlyMap<string, string>;
   /** Base64. */
   readonly binaryData: ReadonlyMap<string, string>;
 }
 
-/** What is kept of a ConfigMap. The same object for as long as its resource version is the same. */
+/** The cached part of a ConfigMap: the same object until its resource version changes. */
 export interface ConfigMap {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Every caller may see it. */
+  /** True if every caller may see it. */
   readonly isPublic: boolean;
-  /** The plugin that it holds files of; its annotations as they were written. */
+  /** The plugin whose files it holds, with its unparsed annotations. */
   readonly plugin?: { readonly name: string; readonly path: string | undefined; readonly order: string | undefined };
-  /** Kept of public, plugin and environment maps only; the others are read when a caller who may asks for them. */
+  /** Contents of public, plugin and environment maps. Other maps are read with the caller's rights. */
   readonly contents?: ConfigMapContents;
 }
 
 export type MapWithContents = ConfigMap & { readonly contents: ConfigMapContents };
 
-/** The ConfigMaps of the namespaces that the console looks into, watched by the service's account. */
+/** Watches of the ConfigMaps in the namespaces of the console, with the service's account. */
 export class ConfigMaps {
-  /** Where plugins and the environment are. */
+  /** Namespace of plugins and the environment. */
   readonly home: string;
   readonly imageNamespaces: readonly string[];
   readonly #apiServer: KubernetesClient;
@@ -73,26 +73,26 @@ export class ConfigMaps {
     await Promise.all([...this.#caches.values()].map((cache) => cache.stop()));
   }
 
-  /** Undefined, or the namespaces whose ConfigMaps may be out of date. */
+  /** Returns the namespaces whose ConfigMaps may be outdated; undefined if there are none. */
   failure(): string | undefined {
     const stale = [...this.#caches].filter(([, cache]) => cache.isStale()).map(([namespace]) => namespace);
     return stale.length === 0 ? undefined : `out of date in: ${stale.join(', ')}`;
   }
 
   /**
-   * Whether what is known of a namespace may be out of date.
+   * Reports whether the known ConfigMaps of a namespace may be outdated.
    *
-   * @throws StatusError 503 for who came with a credential while the API server is out of reach: what he may see is not known then
+   * @throws StatusError 503 if the caller is authenticated and the API server cannot be reached, because permissions are unknown
    */
   isStale(namespace: string, caller: Caller | undefined): boolean {
     const cache = this.#cache(namespace);
-    // Before its first list a watch counts as stale; that is news only when it has failed.
+    // Before its first list a watch is stale, which is reported only after a failure.
     if (cache.isSynced ? !cache.isStale() : cache.failure() === undefined) return false;
     if (caller !== undefined && this.#apiServer.failure() !== undefined) throw serviceUnavailable('kubernetes');
     return true;
   }
 
-  /** Waits, for a moment, for a first list that is under way: who asks right after the start need not try again. */
+  /** Waits for a moment for the first list, so that callers need not retry right after the start. */
   async firstList(namespace: string, signal: AbortSignal): Promise<void> {
     const cache = this.#cache(namespace);
     if (cache.isSynced || cache.failure() !== undefined) return;
@@ -105,12 +105,12 @@ export class ConfigMaps {
     return this.#synced(namespace).get(name);
   }
 
-  /** Whether the ConfigMaps of the namespace have been read. */
+  /** Reports whether the ConfigMaps of the namespace have been read. */
   isKnown(namespace: string): boolean {
     return this.#cache(namespace).isSynced;
   }
 
-  /** As far as it is known, however old. */
+  /** Returns the last known ConfigMap, however old. */
   known(namespace: string, name: string): ConfigMap | undefined {
     return this.#cache(namespace).get(name);
   }
@@ -120,7 +120,7 @@ export class ConfigMaps {
     return this.#synced(namespace).values();
   }
 
-  /** Calls back when a ConfigMap of the home namespace for which `concerns` holds has come, changed or, without a map, gone. */
+  /** Calls the listener after a change of a ConfigMap in the home namespace that `concerns` selects; without a map after its deletion. */
   onChange(concerns: (map: ConfigMap) => boolean, listener: (map: ConfigMap | undefined) => void): void {
     this.#cache(this.home).onChange((change) => {
       if ([change.old, change.new].some((map) => map !== undefined && concerns(map))) listener(change.new);
@@ -133,9 +133,9 @@ export class ConfigMaps {
   }
 
   /**
-   * The whole map, read now from the API server with the caller's own rights.
+   * Reads the whole map from the API server with the caller's own rights.
    *
-   * @throws StatusError what the API server refuses with: 401, 403 whether or not the map exists, 404; 503, 504
+   * @throws StatusError of the API server: 401, 403 independent of the map's existence, 404; 503, 504
    */
   async readAs(bearer: Bearer, { namespace, name }: { namespace: string; name: string }, signal: AbortSignal): Promise<MapWithContents> {
     const maps = new CallerResource(this.#apiServer.asCaller(bearer), { type: configMapType, kind: 'ConfigMap', namespace });

@@ -16,30 +16,30 @@ import { consoleOperations, type Prepared } from './routes.ts';
 import { staticPathsIn } from './static-directory.ts';
 import { StaticFiles, type Timer } from './static-files.ts';
 
-/** What the console needs of the wiring beside the services. */
+/** Dependencies of the console beside the services. */
 interface ConsoleNeeds {
   consolePlugins: ConsolePlugins;
-  /** Process variables, of which `console.envsFilter` lets some through. */
+  /** Process variables, which `console.envsFilter` selects. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Of the looks at the static directory. Default: that of the system. */
+  /** Timer for the checks of the static directory. Default: the system's. */
   timer?: Timer | undefined;
 }
 
 interface Console {
-  /** What the installation is called and looks like, as far as every visitor may know. */
+  /** Name and appearance of the installation, as far as they are public. */
   brand(): Brand;
   operations: Operation[];
   checks: Check[];
-  /** Files of plugins that stand in ConfigMaps, to be served one by one. */
+  /** Plugin files in ConfigMaps, for single requests. */
   pluginFiles: PluginFiles;
-  /** The paths of the files in the static directory; none if it cannot be read. */
+  /** Paths of the files in the static directory; empty if it cannot be read. */
   staticPaths(): Promise<readonly string[]>;
   /** Reads the static files and starts the watches; does not wait for the API server. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The feature `console` with all that it holds. */
+/** Creates the feature `console`. */
 export function createConsole(services: Services, { consolePlugins, environment, timer }: ConsoleNeeds): Console {
   const { config, basePath, log } = services;
   const configMaps = new ConfigMaps(services);
@@ -91,17 +91,17 @@ export function createConsole(services: Services, { consolePlugins, environment,
   };
 }
 
-/** The answer that is made of what a caller sees. */
+/** Returns the answer for the variables that a caller sees. */
 function prepared(visible: Visible | Promise<Visible>, textOf: (variables: Variables) => JsonText): Prepared | Promise<Prepared> {
   if (visible instanceof Promise) return visible.then((seen) => prepared(seen, textOf));
   return { answer: textOf(visible.variables), isStale: visible.isStale };
 }
 
-/** Written by hand: an object would put names that look like numbers first, whatever their byte order. */
+/** Writes the object by hand, because a JavaScript object would put numeric names first. */
 const environmentJson = (variables: Variables): JsonText =>
   preparedJson(`{${variables.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`);
 
-/** The answer that belongs to a value, made the first time and kept as long as the value is. */
+/** Caches the answer for a value as long as the value exists. */
 function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => JsonText {
   const made = new WeakMap<T, JsonText>();
   return (value) => {
@@ -111,7 +111,7 @@ function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => 
   };
 }
 
-/** What belongs to the present static files, made the first time and kept as long as they are the same. */
+/** Caches a value until the static files change. */
 function perBuild<T>(files: Pick<StaticFiles, 'build'>, make: (build: string) => T): () => T {
   let made: { build: string; value: T } | undefined;
   return () => {
@@ -121,7 +121,7 @@ function perBuild<T>(files: Pick<StaticFiles, 'build'>, make: (build: string) =>
   };
 }
 
-/** The Content-Security-Policy of pages, rebuilt when a ConsolePlugin changes. */
+/** Returns the Content-Security-Policy of pages, which is rebuilt when a ConsolePlugin changes. */
 function policyOf(policy: string, consolePlugins: ConsolePlugins, log: Logger): () => string {
   let made = { revision: consolePlugins.revision, text: policy };
   return () => {

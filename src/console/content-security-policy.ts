@@ -9,19 +9,19 @@ const directiveNames: ReadonlyMap<string, string> = new Map([
   ['ConnectSrc', 'connect-src'],
 ]);
 
-/** Servers between us and a browser commonly take 8 KiB of headers. */
+/** Bound of the policy: proxies commonly accept 8 KiB of headers. */
 const maxLength = 6 * 1024;
 
 interface MergedPolicy {
   text: string;
-  /** Additions for which there was no room. */
+  /** Number of additions that exceed the bound. */
   leftOut: number;
 }
 
 /**
- * The policy with the additions merged in. Each source is taken as it stands: what a plugin may not ask for is not among them.
+ * Merges the additions into the policy. Sources are used unchanged, because the caller has already removed refused ones.
  *
- * A directive that is not there yet begins with the sources of `default-src`, which it would otherwise no longer have (CSP 3, 6.8.3).
+ * A new directive starts with the sources of `default-src`, which would otherwise no longer apply (CSP 3, 6.8.3).
  */
 export function mergePolicy(policy: string, additions: readonly PolicyAddition[]): MergedPolicy {
   if (additions.length === 0) return { text: policy, leftOut: 0 };
@@ -32,7 +32,7 @@ export function mergePolicy(policy: string, additions: readonly PolicyAddition[]
     const [name, ...sources] = part.trim().split(/\s+/);
     if (name && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), sources);
   }
-  // What is taken over from `default-src` is all of it.
+  // Additions to `default-src` come first, so that new directives start with all of its sources.
   for (const { directive, values: sources } of [...additions.filter(isDefault), ...additions.filter((addition) => !isDefault(addition))]) {
     const name = directiveNames.get(directive);
     if (name === undefined || sources.length === 0) continue;

@@ -2,13 +2,13 @@ import type { Caller } from '../http/operation.ts';
 import { type Brand, brandOf } from './brand.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
 
-/** Names and values in the byte order of the names. The same array for as long as it says the same. */
+/** Names and values, sorted by the bytes of the names. Unchanged variables are the same array. */
 export type Variables = readonly (readonly [name: string, value: string])[];
 
-/** Process variables that are never shown, whatever the filter says: a filter is written once, variables are added later. */
+/** Process variables that are never public, even if the filter selects them: variables are often added after the filter was written. */
 const looksSecret = /SECRET|TOKEN|PASSW|PRIVATE|CREDENTIAL|KUBE|KEY$|^ATRIUM_/i;
 
-/** The process variables that the filter lets through. */
+/** Returns the process variables that the filter selects. */
 export function publicVariables(environment: Readonly<Record<string, string | undefined>>, filter: string): Variables {
   const allowed = new RegExp(filter);
   return Object.entries(environment).filter(
@@ -16,20 +16,20 @@ export function publicVariables(environment: Readonly<Record<string, string | un
   );
 }
 
-/** Later ones win. */
+/** Merges variables. Later layers override earlier ones. */
 export function mergeVariables(...layers: readonly Iterable<readonly [string, string]>[]): Variables {
   const merged = new Map<string, string>();
   for (const layer of layers) for (const [name, value] of layer) merged.set(name, value);
   return [...merged].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
 }
 
-/** What a caller sees, and whether it may be out of date. */
+/** Variables that a caller may see; `isStale` if they may be outdated. */
 export interface Visible {
   readonly variables: Variables;
   readonly isStale: boolean;
 }
 
-/** The variables that the console is told. */
+/** Variables of the console. */
 export class Environment {
   readonly #configMaps: ConfigMaps;
   readonly #base: Variables;
@@ -43,7 +43,7 @@ export class Environment {
     this.#envsConfigMap = envsConfigMap;
   }
 
-  /** At once where nothing has to be asked. @throws StatusError 503 if the ConfigMap was never read, or if a caller's rights cannot be asked */
+  /** Returns a value, or a promise if a request is needed. @throws StatusError 503 if the ConfigMap or the caller's rights are unknown */
   visibleTo(caller: Caller | undefined, request: Readonly<{ signal: AbortSignal }>): Visible | Promise<Visible> {
     const { home } = this.#configMaps;
     if (this.#envsConfigMap === undefined) return { variables: this.#base, isStale: this.#configMaps.isStale(home, caller) };
@@ -60,7 +60,7 @@ export class Environment {
     return { variables: this.#merged.variables, isStale };
   }
 
-  /** What the login pages show of it: what every visitor may see. */
+  /** Returns the brand for the login pages, from public variables. */
   brand(): Brand {
     const { home } = this.#configMaps;
     const map = this.#envsConfigMap === undefined ? undefined : this.#configMaps.known(home, this.#envsConfigMap);

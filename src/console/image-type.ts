@@ -1,4 +1,4 @@
-/** Tells what image some bytes are, by the bytes alone: a name or a declared type is only a claim. */
+/** Detects the type of an image by its bytes alone, because names and declared types are only claims. */
 
 const begins = (bytes: Buffer, signature: string, at = 0): boolean => bytes.toString('latin1', at, at + signature.length) === signature;
 
@@ -12,7 +12,7 @@ function isAvif(bytes: Buffer): boolean {
   return false;
 }
 
-/** The two letters alone would let text through: the reserved field must be empty and the header one of the known sizes. */
+/** Checks more than the two letters, which text may begin with: the reserved field is empty and the header has a known size. */
 const isBmp = (bytes: Buffer): boolean =>
   bytes.length >= 26 &&
   begins(bytes, 'BM') &&
@@ -34,11 +34,11 @@ const kinds: readonly { type: string; matches: (bytes: Buffer) => boolean }[] = 
   { type: 'image/svg+xml', matches: isSvg },
 ];
 
-/** The media type, or undefined if this is none of the images that browsers show. */
+/** Returns the media type; undefined if browsers do not display it as an image. */
 export const imageType = (bytes: Buffer): string | undefined => kinds.find(({ matches }) => matches(bytes))?.type;
 
 function isSvg(bytes: Buffer): boolean {
-  // Nothing but a byte order mark, blanks and `<` may come first, so that large binaries are not decoded.
+  // Only a byte order mark, blanks and `<` may come first, so that large binaries are not decoded.
   if (!/^(?:\xef\xbb\xbf)?\s*</.test(bytes.toString('latin1', 0, 1024))) return false;
   try {
     return hasSvgRoot(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -47,7 +47,7 @@ function isSvg(bytes: Buffer): boolean {
   }
 }
 
-/** Whether the root element is `svg`: behind XML declaration, comments, processing instructions and document type (XML 1.0, 2.8). */
+/** Reports whether the root element is `svg`, after XML declaration, comments, processing instructions and document type (XML 1.0, 2.8). */
 function hasSvgRoot(text: string): boolean {
   for (let at = 0; at >= 0; ) {
     at = afterBlanks(text, at);
@@ -66,7 +66,7 @@ function afterBlanks(text: string, from: number): number {
   return blanks.lastIndex;
 }
 
-/** The place behind the next `end`; -1 if there is none. */
+/** Returns the position after the next `end`; -1 if it is missing. */
 function after(text: string, end: string, from: number): number {
   const at = text.indexOf(end, from);
   return at < 0 ? -1 : at + end.length;

@@ -26,18 +26,18 @@ export interface ImageQuestion {
   signal: AbortSignal;
 }
 
-/** Decoded images are kept up to this many bytes. */
+/** Bound of the decoded images in memory, in bytes. */
 const maxBytes = 64 * 1024 * 1024;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const legalKey = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
-/** One and the same for whatever is missing, so that nothing is learnt of maps that are not public. */
+/** The same error for every missing image, which reveals nothing about private maps. */
 const noImage = () => new StatusError(404, 'NotFound', 'the image was not found', { details: { kind: 'configmaps' } });
 
-/** Images that stand in ConfigMaps. */
+/** Images in ConfigMaps. */
 export class ConfigMapImages {
   readonly #configMaps: ConfigMaps;
-  /** By version of the ConfigMap. */
+  /** Images by version of the ConfigMap. */
   readonly #decoded = new LRUCache<string, ImageSet>({
     maxSize: maxBytes,
     sizeCalculation: (images) => [...images.values()].reduce((sum, { bytes }) => sum + bytes.length, 1024),
@@ -49,11 +49,11 @@ export class ConfigMapImages {
   }
 
   /**
-   * The image of that name and key, in the first namespace where the caller sees one. Public maps are answered from the watch cache;
-   * any other map is read from the API server with the caller's own rights, so that its audit log shows the reader.
+   * Returns the image of that name and key, from the first namespace where the caller may see one. Public maps come from the watch cache.
+   * Other maps are read from the API server with the caller's own rights, so that its audit log shows the reader.
    *
-   * @throws StatusError 404 with one body for all reasons; 403 if the caller may get the map in no namespace, whether it exists or not;
-   *   401, 503 and 504 of the API server
+   * @throws StatusError 404 with the same body for all reasons; 403 if the caller may get the map in no namespace, even if it does not
+   *   exist; 401, 503 and 504 of the API server
    */
   async find({ name, key, caller, signal }: ImageQuestion): Promise<FoundImage> {
     if (name.length > 253 || !subdomain.test(name) || !legalKey.test(key)) throw noImage();
@@ -75,7 +75,7 @@ export class ConfigMapImages {
     throw isSeen || refusal === undefined ? noImage() : refusal;
   }
 
-  /** The map as the caller sees it; undefined for the anonymous where it is not public; the API server's 403 or 404. */
+  /** Returns the map as the caller sees it; undefined for anonymous callers if it is not public; the API server's 403 or 404. */
   async #mapIn(
     namespace: string,
     name: string,
@@ -116,7 +116,7 @@ function decodeImages({ data, binaryData }: ConfigMapContents): Map<string, Imag
   return images;
 }
 
-/** Text that may be an image: a data URI, markup, or base64 from the first to the last character. */
+/** Returns the bytes of a text that may be an image: a data URI, markup, or only base64. */
 function bytesOf(text: string): Buffer | undefined {
   if (/^\ufeff?\s*</.test(text)) return Buffer.from(text);
   const base64 = text.replace(/^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/, '').replaceAll(/\s+/g, '');

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
 import type { Variables } from './environment.ts';
 
-/** Response of HandleModules: what the page needs to know of its backend. */
+/** Response of HandleModules: the page's configuration of its backend. */
 export interface ConsoleModules {
   apiAddress: string;
   assetsHostPath: string;
@@ -16,11 +16,11 @@ export interface ConsoleModules {
 
 export interface ModulesInput {
   config: Config;
-  /** `''`, or the path that everything is below, without a slash at its end. */
+  /** `''`, or the base path without a trailing slash. */
   basePath: string;
-  /** What HandleEnvVars tells this caller. */
+  /** Variables of HandleEnvVars for this caller. */
   variables: Variables;
-  /** Stands for the contents of the static files. */
+  /** Identifies the contents of the static files. */
   build: string;
 }
 

@@ -4,7 +4,7 @@ import { createEvent } from '../kubernetes/events.ts';
 import type { Services } from '../services.ts';
 import type { RefusedMap } from './plugin-map.ts';
 
-/** Tells who wrote a plugin's ConfigMap that it is not served: a log line, and an Event that `kubectl describe` shows. */
+/** Reports a refused ConfigMap to its author: a log line, and an Event that `kubectl describe` shows. */
 export class PluginEvents {
   readonly #services: Services;
   readonly #stopping = new AbortController();
@@ -13,14 +13,14 @@ export class PluginEvents {
     this.#services = services;
   }
 
-  /** Called once per version of a ConfigMap. Never throws: an Event that is lost fails nothing. */
+  /** Called once for each version of a ConfigMap. Never throws, because a lost Event is harmless. */
   refused({ configMap, refusal }: RefusedMap): void {
     const { namespace, name, resourceVersion } = configMap;
     const { log, config } = this.#services;
     log.warn({ namespace, configMap: name, resourceVersion, refusal }, 'a plugin ConfigMap is left out');
     if (!config.audit.kubernetesEvents) return;
     this.#create({ configMap, refusal }).catch((error: unknown) => {
-      // Another replica was first: the name says which version of which map is meant.
+      // Another replica has created the Event: its name contains a hash of the map's uid and version.
       if (error instanceof StatusError && error.status.code === 409) return;
       log.debug({ namespace, configMap: name, err: error }, 'an Event was lost');
     });

@@ -3,7 +3,7 @@ import { lookup } from 'mime-types';
 import { isRecord } from '../api/reader.ts';
 import type { ConfigMap } from './config-maps.ts';
 
-/** One file of a plugin, as HandleConsolePlugins answers it. */
+/** A plugin file in the answer of HandleConsolePlugins. */
 export interface PluginFile {
   plugin: string;
   /** `/plugins/<plugin>/<directory>/<key>` */
@@ -11,22 +11,22 @@ export interface PluginFile {
   contents: string;
   encoding: 'utf-8' | 'base64';
   contentType: string;
-  /** Of the decoded bytes, hex. */
+  /** SHA-256 of the decoded bytes, in hexadecimal digits. */
   sha256: string;
   configMap: string;
 }
 
-/** The files that one ConfigMap holds of a plugin. */
+/** Files of a plugin in a ConfigMap. */
 export interface PluginMap {
   readonly configMap: ConfigMap;
   readonly plugin: string;
   readonly order: number;
   readonly files: readonly PluginFile[];
-  /** Length of all contents, as they are sent. */
+  /** Length of all contents in the answer. */
   readonly bytes: number;
 }
 
-/** A ConfigMap whose files are not served, and why, for its author. */
+/** A ConfigMap whose files are not served, with the reason for its author. */
 export interface RefusedMap {
   readonly configMap: ConfigMap;
   readonly refusal: string;
@@ -37,7 +37,7 @@ export const manifestKey = 'plugin-manifest.json';
 const pluginName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const pathSegment = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
-/** What a ConfigMap with the plugin label holds. */
+/** Reads a ConfigMap with the plugin label. */
 export function readPluginMap(configMap: ConfigMap): PluginMap | RefusedMap {
   const { plugin, contents, name } = configMap;
   if (plugin === undefined || contents === undefined) return { configMap, refusal: 'it is no plugin ConfigMap' };
@@ -68,7 +68,7 @@ export function readPluginMap(configMap: ConfigMap): PluginMap | RefusedMap {
   return { configMap, plugin: plugin.name, order, files, bytes: files.reduce((sum, file) => sum + Buffer.byteLength(file.contents), 0) };
 }
 
-/** '' or a relative directory with one slash at its end; undefined for what might lead elsewhere. */
+/** Returns '' or a relative directory with a trailing slash; undefined for a path that may lead elsewhere. */
 function directoryOf(annotation: string | undefined): string | undefined {
   if (annotation === undefined || annotation === '') return '';
   const segments = annotation.replace(/\/$/, '').split('/');

@@ -11,34 +11,34 @@ import { manifestKey, type PluginFile, type PluginMap, type RefusedMap, readPlug
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;
-/** Maps that are not public and about which one request may ask the API server: enough to fill a list with what a caller may see. */
+/** Bound of the maps that one request reviews: enough to fill a list with private files that the caller may see. */
 const maxReviews = maxFiles;
 const reviewsAtOnce = 16;
-/** Prepared answers are kept up to this many characters. */
+/** Bound of the prepared answers in memory, in bytes. */
 const maxAnswerSize = 4 * maxBytes;
 
-/** A file, and of whom it may be told. */
+/** A file, and its visibility. */
 export interface FoundFile {
   readonly file: PluginFile;
-  /** Every caller may see it. */
+  /** True if every caller may see it. */
   readonly isPublic: boolean;
-  /** It may be out of date. */
+  /** True if the file may be outdated. */
   readonly isStale: boolean;
 }
 
-/** Maps in their order, and for each path the files that have it, in the order of their maps. */
+/** Maps in their order, and the files of each path in the order of their maps. */
 interface CurrentMaps {
   readonly revision: string;
   readonly maps: readonly PluginMap[];
   readonly byPath: ReadonlyMap<string, readonly { file: PluginFile; map: PluginMap }[]>;
 }
 
-/** The files of console plugins that stand in ConfigMaps of the home namespace. */
+/** Files of console plugins in ConfigMaps of the home namespace. */
 export class PluginFiles {
   readonly #configMaps: ConfigMaps;
   readonly #consolePlugins: ConsolePlugins;
   readonly #events: PluginEvents;
-  /** Read once per version of a ConfigMap. */
+  /** Parsed ConfigMaps. Each version is parsed once. */
   readonly #read = new WeakMap<ConfigMap, PluginMap | RefusedMap>();
   readonly #answers = new LRUCache<string, JsonText>({ maxSize: maxAnswerSize, sizeCalculation: ({ bytes }) => bytes.length + 1 });
   readonly #listeners = new Set<() => void>();
@@ -61,9 +61,9 @@ export class PluginFiles {
   }
 
   /**
-   * The files that the caller may see, as a prepared answer.
+   * Returns the files that the caller may see, as a prepared answer.
    *
-   * @throws StatusError 503 if the ConfigMaps were never read, or if a caller's rights cannot be asked
+   * @throws StatusError 503 if the ConfigMaps were never read, or the caller's rights are unknown
    */
   async list(caller: Caller | undefined, signal: AbortSignal): Promise<{ answer: JsonText; isStale: boolean }> {
     await this.#configMaps.firstList(this.#configMaps.home, signal);
@@ -81,10 +81,10 @@ export class PluginFiles {
   }
 
   /**
-   * The file at a path, out of the first map that the caller may see.
+   * Returns the file at a path, from the first map that the caller may see.
    *
-   * @param path as the list names it
-   * @throws StatusError as `list` does
+   * @param path a path of the list
+   * @throws StatusError like `list`
    */
   async find(path: string, caller: Caller | undefined, signal: AbortSignal): Promise<FoundFile | undefined> {
     const { home } = this.#configMaps;
@@ -98,26 +98,26 @@ export class PluginFiles {
     return undefined;
   }
 
-  /** The manifest of a plugin, whether or not the caller may see it; undefined if no ConfigMap has one. @throws StatusError 503 */
+  /** Returns the manifest of a plugin without a check of permissions; undefined if no ConfigMap has one. @throws StatusError 503 */
   manifestOf(plugin: string): string | undefined {
     const file = this.#current().byPath.get(`/plugins/${plugin}/${manifestKey}`)?.[0]?.file;
     return file && Buffer.from(file.contents, file.encoding).toString();
   }
 
-  /** Returns the public files `locales/<language>.json` in the order of their plugins; none before the ConfigMaps are known. */
+  /** Returns the public files `locales/<language>.json` in the order of their plugins; empty before the ConfigMaps are known. */
   localesOf(language: string): readonly PluginFile[] {
     if (!this.#configMaps.isKnown(this.#configMaps.home)) return [];
     const isLocale = ({ plugin, path }: PluginFile) => path === `/plugins/${plugin}/locales/${language}.json`;
     return this.#current().maps.flatMap(({ configMap, files }) => (configMap.isPublic ? files.filter(isLocale) : []));
   }
 
-  /** Tells of every change of a ConfigMap that has files of plugins. @returns a function that ends it */
+  /** Calls the listener after every change of a ConfigMap with plugin files. @returns a function that removes the listener */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The maps of plugins that are not disabled, in their order. */
+  /** Returns the maps of plugins that are not disabled, in their order. */
   #current(): CurrentMaps {
     const all = this.#configMaps.all(this.#configMaps.home);
     const revision = `${this.#revision}.${this.#consolePlugins.revision}`;
@@ -136,7 +136,7 @@ export class PluginFiles {
     return this.#sorted;
   }
 
-  /** A caller who may not see the manifest of a plugin is not told of it. Files of a Service are public. */
+  /** Returns the enabled plugins whose manifest the caller may see. Files of a Service are public. */
   #pluginsOf(visible: readonly PluginMap[]): EnabledPlugin[] {
     const paths = new Set(visible.flatMap(({ files }) => files.map(({ path }) => path)));
     return this.#consolePlugins.enabled().filter(({ source, manifest }) => source === 'Service' || paths.has(manifest));
@@ -151,7 +151,7 @@ export class PluginFiles {
     return read;
   }
 
-  /** Which of the maps that are not public the caller may get. */
+  /** Returns the private maps that the caller may get. */
   async #allowed(caller: Caller, maps: readonly PluginMap[], signal: AbortSignal): Promise<Set<PluginMap>> {
     const { home } = this.#configMaps;
     const asked = maps.filter(({ configMap }) => !configMap.isPublic).slice(0, maxReviews);
@@ -179,7 +179,7 @@ function filesByPath(maps: readonly PluginMap[]): CurrentMaps['byPath'] {
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** As many whole maps as fit; a map that does not fit leaves room for smaller ones behind it. */
+/** Lists whole maps up to the bounds. A map that is too large is skipped, and smaller ones after it may still fit. */
 function fileList(maps: readonly PluginMap[]) {
   const byPath = new Map<string, { order: number; file: PluginFile }>();
   let bytes = 0;

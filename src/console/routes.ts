@@ -1,6 +1,6 @@
 /**
- * The console operations (docs/contract/console.md): what the page needs before a login, and more of it after one. Which ConfigMaps a
- * caller may see, the API server decides; the static files are public.
+ * Operations of the console (docs/contract/console.md): its configuration before and after a login. The API server decides which ConfigMaps
+ * a caller may see; the static files are public.
  */
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -16,16 +16,16 @@ import { sendStaticFile } from './static-answer.ts';
 import type { StaticFiles } from './static-files.ts';
 import { staticPath } from './static-path.ts';
 
-/** An answer made beforehand, and whether it may be out of date. */
+/** A prepared answer; `isStale` if it may be outdated. */
 export interface Prepared {
   answer: JsonText;
   isStale: boolean;
 }
 
-/** A request as long as it lasts: its signal is made for who asks for it. */
+/** Lifetime of a request. Its signal is created on first use. */
 type Request = Readonly<{ signal: AbortSignal }>;
 
-/** What the operations are served by. */
+/** Dependencies of the operations. */
 export interface ConsoleService {
   images: ConfigMapImages;
   modules(caller: Caller | undefined, request: Request): Prepared | Promise<Prepared>;
@@ -42,7 +42,7 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema });
 const etag = { ETag: 'of this text' };
 const refused: Record<number, AnswerDescription> = { 401: { description: 'the token is not accepted' } };
 
-/** The static files, which take every path that is left, come last. */
+/** Operations of the console. The static files match all remaining paths, and so come last. */
 export const consoleOperations = (service: ConsoleService): Operation[] => [
   handleConfigMapImage(service),
   handleConsolePlugins(service),
@@ -77,7 +77,7 @@ const handleConfigMapImage = (service: ConsoleService): Operation =>
         ETag: found.etag,
         'Cache-Control': found.isPublic ? 'public, max-age=300' : 'private, no-cache',
         'Cross-Origin-Resource-Policy': 'same-origin',
-        // An SVG that is opened as a page can run and load nothing.
+        // An SVG that is opened as a page runs and loads nothing.
         'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       });
       ctx.set({ 'Content-Disposition': `inline; filename="${params.key}"`, 'Content-Type': found.type });
@@ -182,7 +182,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
 
 const maxKeptTarget = 256;
 
-/** Targets are asked for again and again, and a path takes long to be checked. What is refused is checked each time. */
+/** Caches checked paths, because targets repeat and the check is slow. Refused targets are checked each time. */
 function keptPaths(read: (target: string) => string): (target: string) => string {
   const paths = new LRUCache<string, string>(atMost(512));
   return (target) => {
@@ -194,10 +194,10 @@ function keptPaths(read: (target: string) => string): (target: string) => string
   };
 }
 
-/** By name and not by wildcard: a script or stylesheet that is missing must not get a page instead. */
+/** Requires the type itself and no wildcard: a missing script or stylesheet must not get a page instead. */
 const namesHtml = (ctx: Context): boolean => [ctx.accepts()].flat().includes('text/html');
 
-/** At once where nothing has to be awaited. */
+/** Sends a value synchronously, and a promise when it resolves. */
 function sendWhenPrepared(
   { ctx, caller }: { ctx: Context; caller: Caller | undefined },
   prepared: Prepared | Promise<Prepared>,
@@ -212,7 +212,7 @@ function sendPrepared(ctx: Context, caller: Caller | undefined, { answer, isStal
   sendJsonText(ctx, answer);
 }
 
-/** RFC 7234, 5.5.1: the header is obsolete in RFC 9111, and still the only word for it. */
+/** Marks the answer as stale (RFC 7234, 5.5.1). RFC 9111 declares the header obsolete without a replacement. */
 function markStale(ctx: Context, isStale: boolean): void {
   if (isStale) ctx.set('Warning', '110 - "Response is Stale"');
 }

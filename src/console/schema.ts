@@ -1,4 +1,4 @@
-/** What the console operations answer, for the OpenAPI document. */
+/** Answers of the console operations, for the OpenAPI document. */
 import { z } from 'zod';
 
 const keyValue = z.object({ key: z.string(), value: z.string() });

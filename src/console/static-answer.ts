@@ -7,19 +7,19 @@ import { isNotModified } from '../http/conditional.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
 
-/** First and last byte, both included. */
+/** First and last byte, inclusive. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Answers with a file, or the part of it that is asked for.
+ * Answers with a file, or the requested range of it.
  *
- * A part is always one of the file as it is, and only one: several ranges get the whole file (RFC 9110, 14.2 leaves that to the server;
- * an answer in many parts costs more than it saves and is a known way to keep a server busy).
+ * Ranges apply to the uncompressed file. Several ranges get the whole file, which RFC 9110, 14.2 permits: multipart answers cost more than
+ * they save and are a known way to overload servers.
  *
- * @throws StatusError 416; 404 if a file that is read from disk has changed since the start
+ * @throws StatusError 416; 404 if a file on disk has changed since it was read
  */
 export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPolicy: () => string): Promise<void> | void {
   const { res } = ctx;
@@ -51,7 +51,7 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
   return sendBytes(ctx, content, range ?? { start: 0, end: content.size - 1 });
 }
 
-/** At once, but for a file that is not held in memory. */
+/** Sends bytes synchronously, unless the file is not in memory. */
 function sendBytes(ctx: Context, content: StaticContent, { start, end }: ByteRange): Promise<void> | void {
   const { source, size } = content;
   if (Buffer.isBuffer(source)) {
@@ -69,7 +69,7 @@ function sendBytes(ctx: Context, content: StaticContent, { start, end }: ByteRan
 async function sendFromDisk(ctx: Context, path: string, { size, modified }: StaticContent, { start, end }: ByteRange): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   const stats = await handle?.stat();
-  // Other bytes than those that the ETag stands for must not go out under it.
+  // The ETag belongs to the bytes that were read; other bytes must not be sent with it.
   if (handle === undefined || stats?.size !== size || stats.mtime.getTime() !== modified.getTime()) {
     await handle?.close();
     throw unknownPath();
@@ -78,12 +78,12 @@ async function sendFromDisk(ctx: Context, path: string, { size, modified }: Stat
   ctx.length = end - start + 1;
 }
 
-/** If-Range (RFC 9110, 13.1.5): a part is of use only to who has the rest of this very file. */
+/** Checks If-Range (RFC 9110, 13.1.5): a range is useful only to callers with the rest of the same file. */
 const isRangeValid = (condition: string, { etag, lastModified }: StaticContent): boolean =>
   condition === '' || condition === etag || condition === lastModified;
 
 /**
- * One range of bytes (RFC 9110, 14.1.2); undefined for what is to be ignored: another unit, several ranges, no range at all.
+ * Parses a single range of bytes (RFC 9110, 14.1.2); undefined for a header to ignore: another unit, several ranges, an invalid range.
  *
  * @throws StatusError 416
  */
@@ -99,7 +99,7 @@ function singleRange(header: string, size: number): ByteRange | undefined {
   return { start, end };
 }
 
-/** The compression that the request likes best (RFC 9110, 12.5.3), the smaller of equals; undefined for the file as it is. */
+/** Returns the preferred compression (RFC 9110, 12.5.3), the smaller one of equals; undefined for the uncompressed file. */
 function preferredCompression({ content, compressed }: StaticFile, header: string): Compression | undefined {
   if (header === '') return undefined;
   const weights = new Map<string, number>();
@@ -109,7 +109,7 @@ function preferredCompression({ content, compressed }: StaticFile, header: strin
     weights.set(name, weight);
   }
   const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
-  // Identity is acceptable unless it is ruled out, but not preferred to anything that is named.
+  // Identity is acceptable unless it is excluded, and every named encoding is preferred to it.
   let best: { compression: Compression | undefined; weight: number; size: number } = {
     compression: undefined,
     weight: weights.get('identity') ?? 0,

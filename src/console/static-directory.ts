@@ -4,31 +4,31 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/** One file, as it was when the directory was read. */
+/** A file at the time when the directory was read. */
 export interface StaticContent {
   readonly size: number;
-  /** Strong, of the bytes. */
+  /** Strong ETag of the bytes. */
   readonly etag: string;
   readonly modified: Date;
-  /** The same as HTTP writes it. */
+  /** `modified` in the format of HTTP. */
   readonly lastModified: string;
-  /** The bytes, or where they are read from for each answer. */
+  /** Bytes, or the path of a file that is read for each answer. */
   readonly source: Buffer | { readonly path: string };
 }
 
 export interface StaticTree {
-  /** By path below the root, with `/` between, without one at the beginning. */
+  /** Files by their path below the root, separated by `/`, without a leading slash. */
   readonly files: ReadonlyMap<string, StaticContent>;
   /** `''` is the root. */
   readonly directories: ReadonlySet<string>;
-  /** What is there and could not be read. */
+  /** Entries that could not be read. */
   readonly unreadable: readonly string[];
 }
 
-/** A file that was found. */
+/** A file of the directory. */
 interface FoundFile {
   readonly name: string;
-  /** Where it is, links followed. */
+  /** Path after links are resolved. */
   readonly target: string;
   readonly stats: Stats;
 }
@@ -39,16 +39,16 @@ interface FoundTree extends Pick<StaticTree, 'directories'> {
 }
 
 export interface ReadOptions {
-  /** Bytes; files that no longer fit stay on disk. */
+  /** Bytes in memory; larger files stay on disk. */
   memoryLimit: number;
-  /** Which files may be changed as they are read. They are always held in memory. */
+  /** Selects files that `change` may replace while they are read. These are always in memory. */
   isChanged(name: string): boolean;
   change(bytes: Buffer, name: string): Buffer;
 }
 
 /**
- * Reads a directory with everything below it. Left out are dot files, links that lead out of the root, and what is neither file nor
- * directory. Links inside are followed: a mounted ConfigMap consists of them.
+ * Reads a directory recursively. Skips dot files, links out of the root, and entries that are neither file nor directory. Follows other
+ * links, because a mounted ConfigMap consists of them.
  *
  * @throws Error if the root cannot be read
  */
@@ -70,11 +70,11 @@ export async function readStaticDirectory(directory: string, { memoryLimit, isCh
   return { files, directories, unreadable };
 }
 
-/** The paths of all files, by which they are asked for. @throws Error if the root cannot be read */
+/** Returns the paths of all files. @throws Error if the root cannot be read */
 export const staticPathsIn = async (directory: string): Promise<string[]> => (await findFiles(directory)).files.map(({ name }) => name);
 
 /**
- * Differs whenever something below the directory has been written, replaced or linked elsewhere. Reads no file.
+ * Returns a text that changes when an entry below the directory is written, replaced or relinked. Reads no file.
  *
  * @throws Error if the root cannot be read
  */
@@ -100,7 +100,7 @@ async function findFiles(directory: string): Promise<FoundTree> {
   };
   const take = async (path: string, name: string, above: readonly string[]): Promise<void> => {
     const target = await realpath(path);
-    // A link to a directory that it stands in would never end.
+    // A link to one of its parent directories would never end.
     if (!target.startsWith(root.endsWith(sep) ? root : root + sep) || above.includes(target)) return;
     const stats = await stat(target);
     if (stats.isDirectory()) await enter(target, name, [...above, target]);

@@ -4,11 +4,11 @@ import type { Services } from '../services.ts';
 import { fingerprintOf } from './static-directory.ts';
 import { isPinned, noFiles, readStaticSet, type StaticFile, type StaticSet } from './static-set.ts';
 
-/** Time, for what looks again and again. Tests bring one of their own. */
+/** Clock and sleep for periodic checks. Tests bring their own. */
 export interface Timer {
-  /** Milliseconds that only ever grow. */
+  /** Returns milliseconds that never decrease. */
   now(): number;
-  /** @throws Error if the signal ends it */
+  /** @throws Error if the signal aborts */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -17,25 +17,25 @@ const systemTimer: Timer = {
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
 };
 
-/** Bytes of files that are held in memory; the others are read from disk for each answer. */
+/** Bound of the files in memory, in bytes. Other files are read from disk for each answer. */
 const memoryLimit = 64 * 1024 * 1024;
-/** Of all the sets that were replaced. */
+/** Bound of all replaced files in memory, in bytes. */
 const previousLimit = 256 * 1024 * 1024;
 const lookEveryMs = 20_000;
-/** A set is whole once two looks that far apart see the same. */
+/** Delay between two equal fingerprints after which a set is complete. */
 const settleMs = 2_000;
 
-/** The static files of the console, read again when the directory has changed: whole, or not at all. */
+/** The static files of the console. A change of the directory replaces the complete set or nothing. */
 export class StaticFiles {
   readonly #services: Services;
   readonly #timer: Timer;
   readonly #directory: string;
   readonly #stopping = new AbortController();
-  /** Open pages go on asking for the files of the set that they came with. Only what is held in memory can stay. */
+  /** Replaced files, which open pages continue to request. Only files in memory can be kept. */
   readonly #previous: LRUCache<string, StaticFile> | undefined;
   #running: Promise<void> | undefined;
   #set: StaticSet = noFiles;
-  /** Of the directory as the set was read from it; undefined if it could not be told. */
+  /** Fingerprint of the directory for this set; undefined if it changed while it was read. */
   #fingerprint: string | undefined;
   #failure: string | undefined = 'not read yet';
 
@@ -54,14 +54,14 @@ export class StaticFiles {
       });
   }
 
-  /** Never throws: without its files the service still answers everything else, and `/readyz` says what is missing. */
+  /** Loads the files. Never throws: without them other operations still work, and `/readyz` reports the failure. */
   async load(): Promise<void> {
     const { log } = this.#services;
     const directory = this.#directory;
     try {
       const fingerprint = await fingerprintOf(directory);
       this.#replace(await this.#read());
-      // What has changed meanwhile is another set.
+      // A directory that changed meanwhile has no fingerprint, so that the next check reads it again.
       if ((await fingerprintOf(directory)) === fingerprint) this.#fingerprint = fingerprint;
     } catch (error) {
       this.#failure = 'the directory cannot be read';
@@ -69,7 +69,7 @@ export class StaticFiles {
     }
   }
 
-  /** Begins to look for changes. */
+  /** Starts to check for changes. */
   start(): void {
     this.#running ??= this.#run(this.#stopping.signal);
   }
@@ -83,15 +83,15 @@ export class StaticFiles {
     return this.#failure;
   }
 
-  /** Changes with any of the files. */
+  /** Identifies the set. Changes with any of the files. */
   get build(): string {
     return this.#set.build;
   }
 
   /**
-   * The file of a path as `staticPath` gives it; for a page that is missing, where a page is wanted, the index that stands for it.
+   * Returns the file of a path from `staticPath`. For a missing page, if the caller wants a page, returns the index that replaces it.
    *
-   * @param wantsPage asked where there is no such file: whether the request names `text/html` among what it accepts
+   * @param wantsPage reports whether the request names `text/html` in `Accept`; called only if the file is missing
    */
   find(path: string, wantsPage: () => boolean): StaticFile | undefined {
     const file = this.#set.files.get(path) ?? this.#previous?.get(path);
@@ -107,7 +107,7 @@ export class StaticFiles {
     return undefined;
   }
 
-  /** Names of objects have dots as well: a file is missing only from a directory that is there. */
+  /** Reports whether the path names a file of an existing directory. Names of objects contain dots as well. */
   #isFileName(segments: readonly string[]): boolean {
     const [directory, name = ''] = [segments.slice(0, -1), segments.at(-1)];
     return name.includes('.') && (directory.length === 0 || this.#set.directories.has(directory.join('/')));
@@ -130,7 +130,7 @@ export class StaticFiles {
     }
   }
 
-  /** Reads the directory again if it has changed, once it no longer does. */
+  /** Reads the directory again after a change, once it is stable. */
   async #look(signal: AbortSignal): Promise<void> {
     const directory = this.#directory;
     let seen = await fingerprintOf(directory);
@@ -142,7 +142,7 @@ export class StaticFiles {
     }
   }
 
-  /** @returns whether what was read is what the fingerprint stands for */
+  /** @returns whether the set belongs to the fingerprint */
   async #take(fingerprint: string): Promise<boolean> {
     const read = await this.#read();
     if ((await fingerprintOf(this.#directory)) !== fingerprint) return false;

@@ -1,17 +1,18 @@
 import { badRequest, unknownPath } from '../api/status.ts';
 import { reservedPath } from '../http/router.ts';
 
-/** Segments that could still mean something else to a client that decodes once more: never a page. */
+/** Segments that another decoding would change: never a page. */
 const encodedTwice = /%[0-9a-f]{2}/i;
 
 const maxLength = 2048;
 
 /**
- * Which file a request target names: decoded once, without the base path and the first slash; `''` is the root, `a/` a directory.
+ * Returns the file that a request target names: decoded once, without the base path and the first slash. `''` is the root, `a/` is a
+ * directory.
  *
- * It works on the target as it came. Whatever parses URLs removes `..` and turns `\` into `/`, and would hide what is refused here.
+ * Reads the unparsed target, because URL parsers remove `..` and turn `\` into `/`, which would hide refused paths.
  *
- * @throws StatusError 400 for what only leads out of the root, 404 for what can be no file of ours
+ * @throws StatusError 400 for a path that may lead out of the root, 404 for a path that cannot be a static file
  */
 export function staticPath(target: string, basePath: string): string {
   const path = target.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
@@ -23,7 +24,7 @@ export function staticPath(target: string, basePath: string): string {
   }
   const hasEmptySegment = segments.slice(0, -1).includes('');
   const hasDotFile = segments.some((segment) => segment.startsWith('.'));
-  // Paths of operations, however they are spelled: an unknown one must never look like a page.
+  // Paths of operations in any spelling: an unknown operation must not return a page.
   const isUnfit = decoded.length > maxLength || encodedTwice.test(decoded) || reservedPath.test(`/${decoded}`);
   if (hasEmptySegment || hasDotFile || isUnfit) throw unknownPath();
   return decoded;

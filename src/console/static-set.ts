@@ -3,12 +3,12 @@ import { contentType } from 'mime-types';
 import { immutable, isHashedName } from '../http/hashed-name.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
 
-/** Encodings that a file may have been compressed in beforehand, as `app.js.br` and `app.js.gz`. */
+/** Encodings of precompressed files, such as `app.js.br` and `app.js.gz`. */
 const sidecars = { br: '.br', gzip: '.gz' } as const;
 
 export type Compression = keyof typeof sidecars;
 
-/** A file with everything that its answers need. */
+/** A file with the headers of its answers. */
 export interface StaticFile {
   readonly contentType: string;
   readonly isHtml: boolean;
@@ -17,24 +17,25 @@ export interface StaticFile {
   readonly compressed: Readonly<Partial<Record<Compression, StaticContent>>>;
 }
 
-/** The files of a console build, as they were found together. */
+/** The files of a console build that were read together. */
 export interface StaticSet {
   readonly files: ReadonlyMap<string, StaticFile>;
   readonly directories: ReadonlySet<string>;
-  /** Changes with any of the files. */
+  /** Identifies the set. Changes with any of the files. */
   readonly build: string;
   readonly unreadable: readonly string[];
 }
 
 export const noFiles: StaticSet = { files: new Map(), directories: new Set(), build: '', unreadable: [] };
 
-/** What HTML files hold where the base path belongs. */
+/** Placeholder for the base path in HTML files. */
 const placeholder = '%BASE%';
 
 /**
- * Reads a directory. In HTML files `%BASE%` becomes the base path: deep links break relative addresses, and the policy forbids `<base>`.
+ * Reads a directory. Replaces `%BASE%` in HTML files by the base path, because deep links break relative addresses and the policy forbids
+ * `<base>`.
  *
- * @param basePath '' or without its last slash
+ * @param basePath '' or without its trailing slash
  * @throws Error if the root cannot be read
  */
 export async function readStaticSet(directory: string, basePath: string, memoryLimit: number): Promise<StaticSet> {
@@ -44,7 +45,7 @@ export async function readStaticSet(directory: string, basePath: string, memoryL
     memoryLimit,
     isChanged: (name) => isHtml(typeOf(name)),
     change(bytes, name) {
-      // One character for each byte, whatever the encoding is.
+      // Latin-1 maps each byte to a character, in every encoding.
       const text = bytes.toString('latin1');
       if (!text.includes(placeholder)) return bytes;
       changed.add(name);
@@ -62,7 +63,7 @@ export async function readStaticSet(directory: string, basePath: string, memoryL
   };
 }
 
-/** @param tree where its compressed neighbours are; undefined if they hold other bytes */
+/** @param tree the tree with its precompressed files; undefined if these hold other bytes */
 function staticFile(path: string, content: StaticContent, tree: StaticTree | undefined): StaticFile {
   const type = typeOf(path);
   const [br, gzip] = [tree?.files.get(path + sidecars.br), tree?.files.get(path + sidecars.gzip)];
@@ -75,7 +76,7 @@ function staticFile(path: string, content: StaticContent, tree: StaticTree | und
   };
 }
 
-/** Whether the contents of a path never change. */
+/** Reports whether the contents of a path never change. */
 export const isPinned = (path: string): boolean => isHashedName(nameOf(path)) && !isHtml(typeOf(path));
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
@@ -87,5 +88,5 @@ function typeOf(path: string): string {
 
 const isHtml = (type: string): boolean => /^(text\/html|application\/xhtml\+xml)\b/.test(type);
 
-/** For attributes and text of HTML: an address may hold these. */
+/** Escapes an address for attributes and text of HTML. */
 const escaped = (address: string): string => address.replaceAll('&', '&amp;').replaceAll("'", '&#39;').replaceAll('"', '&quot;');
