@@ -9,23 +9,23 @@ import type { Services } from '../services.ts';
 import type { NamespaceRow } from './namespace-row.ts';
 import { type Question, questionKey, type RbacEstimate, RbacEstimates } from './rbac-estimates.ts';
 
-/** So many are reviewed at once, so that `total` counts what the API server allows and not what the roles seem to. */
+/** Bound of the namespaces that are always reviewed, so that `total` counts decisions of the API server instead of estimates. */
 const maxReviewedAtOnce = 100;
-/** Each asks about every namespace of the cluster; of one caller one at a time, so that there is room for others. */
+/** Bound of reviews of the whole cluster. Callers run them in sequence, which leaves room for others. */
 const maxWholeReviews = 4;
 const wholeReviewsOfCaller = { atOnce: 1, maxWaiting: 8, what: 'lists of namespaces of this caller are waiting' };
-/** Names of namespaces in all kept reviews together: about 4 MiB. */
+/** Names of namespaces in all cached reviews together: about 4 MiB. */
 const maxNames = 100_000;
 
 /**
- * In which namespaces a caller may do something. The watched roles say which ones to ask about; that it is allowed in one, the API server
- * has said for this caller, this question and this namespace.
+ * Namespaces in which a caller may do something. The watched roles select the namespaces to review; the API server decides for this
+ * caller, this question and each namespace.
  */
 export class AllowedNamespaces {
   readonly #services: Services;
   readonly #namespaces: WatchCache<NamespaceRow>;
   readonly #forecasts: RbacEstimates;
-  /** Where reviews, and nothing but reviews, have said yes. */
+  /** Namespaces that reviews alone have allowed. */
   readonly #reviewed: AnswerCache<ReadonlySet<string>>;
   #known: { revision: number; names: readonly string[] } = { revision: -1, names: [] };
   readonly #turns = new KeyedSemaphore(wholeReviewsOfCaller);
@@ -45,19 +45,19 @@ export class AllowedNamespaces {
     });
   }
 
-  /** All of them, each by a review. @throws StatusError 429, 503, 504, and what the API server refuses a review with */
+  /** Reviews all estimated namespaces. @throws StatusError 429, 503, 504, and refusals of a review by the API server */
   async of(question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
     this.#services.rbac.requireSynced();
     const forecast = await this.forecast(question, caller, signal);
     return (await this.reviewedIfFew(forecast, question, caller, signal)) ?? this.review(forecast, question, caller, signal);
   }
 
-  /** What the roles say. @throws StatusError 503, 504 */
+  /** Estimates the namespaces from the roles. @throws StatusError 503, 504 */
   forecast(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
     return this.#forecasts.of(question, caller, signal);
   }
 
-  /** Those that reviews have allowed; undefined if it is left to the roles, and only what is shown to reviews. */
+  /** Returns the namespaces that reviews allow; undefined if the roles decide and only the shown namespaces are reviewed. */
   async reviewedIfFew(
     forecast: RbacEstimate,
     question: Question,
@@ -70,14 +70,14 @@ export class AllowedNamespaces {
     return forecast.doubt === undefined ? undefined : this.review(forecast, question, caller, signal);
   }
 
-  /** Whether reviews allow all of these. Where they do not, the roles say too much: from now on reviews alone count. */
+  /** Reports whether reviews allow all of these. Otherwise the roles overestimate, and only reviews decide from then on. */
   async confirm(names: readonly string[], question: Question, caller: Caller, signal: AbortSignal): Promise<boolean> {
     const isConfirmed = (await this.#allowedOf(names, question, caller, signal)).size === names.length;
     if (!isConfirmed) this.#forecasts.doubt('saysTooMuch', question, caller);
     return isConfirmed;
   }
 
-  /** By a review for each namespace that may be one of them, of many at a time. */
+  /** Reviews each estimated namespace, several concurrently. */
   review({ allowed, doubt }: RbacEstimate, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const key = `${doubt} ${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const review = async (shared: AbortSignal) => {
@@ -105,13 +105,13 @@ export class AllowedNamespaces {
     return new Set(names.filter((_name, index) => answers[index]));
   }
 
-  /** Those that are there of the ones that a forecast allows. */
+  /** Returns the existing namespaces that an estimate allows. */
   #namesIn(allowed: NamespaceForecast): readonly string[] {
     if (allowed === 'all') return this.#names();
     return [...allowed].filter((name) => this.#namespaces.get(name) !== undefined);
   }
 
-  /** Read out once per change, since there may be many. */
+  /** Returns all names, which are collected once for each change. */
   #names(): readonly string[] {
     const { revision } = this.#namespaces;
     if (this.#known.revision !== revision) this.#known = { revision, names: Array.from(this.#namespaces.values(), ({ name }) => name) };
@@ -119,5 +119,5 @@ export class AllowedNamespaces {
   }
 }
 
-/** Equal sets have equal keys, so that lists are found again for each caller. */
+/** Returns a key that is equal for equal sets, so that callers with equal sets share lists. */
 export const namesKey = (names: ReadonlySet<string>): string => hash('sha256', [...names].sort().join('/'), 'base64url');

@@ -6,22 +6,22 @@ import type { AccessQuestion, PolicyRule } from '../rbac/rules.ts';
 import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
-/** Whether the caller may know of a role is asked for each of so many, the narrowest first. */
+/** Bound of the roles whose visibility is reviewed, the narrowest first. */
 const maxRoles = 20;
 
 const unknown: Explanation = { source: 'unknown' };
 
 export interface ExplainedReview {
   spec: ReviewSpec;
-  /** What the API server answered. */
+  /** Answer of the API server. */
   status: AccessStatus;
   caller: Caller;
   signal: AbortSignal;
 }
 
 /**
- * Says why a review was answered as it was, where the roles and bindings of the cluster are the reason: by what the caller was given, or,
- * if they may not, by the roles that would give it, as far as the caller may get those. It changes no answer.
+ * Explains a review that RBAC decided: by the grant that allows it, or by the roles that would allow it, if the caller may get those.
+ * Explanations do not change the answer.
  */
 export class Explainer {
   readonly #access: AccessReviews;
@@ -38,7 +38,7 @@ export class Explainer {
     if (question === undefined || !this.#rbac.isSynced) return unknown;
     const grant = grantOf(this.#rbac, caller.identity, question);
     if (status.allowed) return grant === undefined ? unknown : { source: 'rbac', ...explained(grant) };
-    // Where the roles allow it, or another authorizer has the last word against it, no further role would help.
+    // If the roles allow it, or another authorizer denies it, further roles would not help.
     if (status.denied === true || grant !== undefined || isMaster(caller.identity)) return unknown;
     try {
       return { source: 'rbac', roles: await this.#rolesToTell(question, caller, signal) };
@@ -55,7 +55,7 @@ export class Explainer {
   }
 }
 
-/** Undefined for a spec that asks nothing, or two things: the API server refuses it. */
+/** Returns the question; undefined for a spec without one or with two, which the API server refuses. */
 function questionOf(spec: ReviewSpec): AccessQuestion | undefined {
   const { resourceAttributes: resource, nonResourceAttributes: path } = spec ?? {};
   if (resource) {
@@ -87,7 +87,7 @@ function subjectOf({ kind, name }: BoundSubject) {
   return { kind, name: account, namespace };
 }
 
-/** As it stands in the role: what is not given is left out. */
+/** Returns the rule of the role without empty members. */
 const given = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) => ({
   verbs: [...verbs],
   ...(apiGroups.length > 0 && { apiGroups: [...apiGroups] }),
@@ -104,7 +104,7 @@ const gettingOf = ({ kind, name, namespace }: NamedRole): ResourceAccess => ({
   ...(namespace !== '' && { namespace }),
 });
 
-/** Roles of the namespace, then those for people, then those of Kubernetes' own parts; of these what allows least. */
+/** Sorts roles of the namespace first, then other roles, then those of Kubernetes; within each the narrowest first. */
 function byWidth(left: NamedRole, right: NamedRole): number {
   const [a, b] = [widthOf(left), widthOf(right)];
   const at = a.findIndex((width, index) => width !== b[index]);

@@ -1,13 +1,13 @@
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
-/** What is kept of a namespace: what lists select and sort by, and the JSON text that is served. */
+/** The cached part of a namespace: properties for lists, and the JSON text for answers. */
 export interface NamespaceRow extends ListRow {
   /** Unix time. */
   readonly creationSeconds: number;
 }
 
-/** Called once per change of a namespace. No more of it is shown than its users have to know: no annotations, no uid. */
+/** Returns the row of a namespace. Called once for each change. Omits the uid and annotations, which its users need not know. */
 export function namespaceRow({ metadata }: KubernetesObject): NamespaceRow {
   const { name, labels = {}, creationTimestamp, deletionTimestamp } = metadata;
   const served = { name, labels, creationTimestamp, ...(deletionTimestamp !== undefined && { deletionTimestamp }) };

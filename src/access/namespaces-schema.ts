@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listQuery, listSchema } from '../collection/schema.ts';
 import { namespaceProperties } from './namespace-row.ts';
 
-/** As in the rules of roles; `*` asks for the right to all. */
+/** Word of an RBAC rule; `*` asks for the right to all. */
 const word = (what: string, example: string) =>
   z
     .string()

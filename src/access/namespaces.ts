@@ -1,6 +1,6 @@
 /**
- * In which namespaces a caller may do something: for people who may not list namespaces, and for every page that offers a choice of them.
- * Whether they may, the API server says; the roles and namespaces that the service watches only spare asking about each.
+ * Namespaces in which a caller may do something, for users who may not list namespaces, and for pages that offer a choice of them. The
+ * API server decides; the watched roles and namespaces only reduce the number of reviews.
  */
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
@@ -16,9 +16,9 @@ import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespac
 import { type NamespacesQuery, namespaceList, namespacesQuery } from './namespaces-schema.ts';
 import { isIn } from './rbac-estimates.ts';
 
-/** The feature: its one operation, and what it watches. */
+/** The feature: its operation, checks and watches. */
 export interface Namespaces {
-  /** For what is shown by namespaces. @throws StatusError 429, 503, 504, and what the API server refuses a review with */
+  /** Allowed namespaces for other features. @throws StatusError 429, 503, 504, and refusals of a review by the API server */
   allowed: Pick<AllowedNamespaces, 'of'>;
   operations: Operation[];
   checks: Check[];
@@ -26,7 +26,7 @@ export interface Namespaces {
   stop(): Promise<void>;
 }
 
-/** Whether it is known in which namespaces a caller may do something. */
+/** Reports whether a feature needs the namespaces in which a caller may do something. */
 export const followsNamespaces = ({ features, lists }: Services['config']): boolean => features.namespaces || lists.resources.length > 0;
 
 export function createNamespaces(services: Services): Namespaces {
@@ -84,9 +84,9 @@ interface NamespacesContext {
 }
 
 /**
- * A NamespaceList of those in which the caller may do something; no other is told of.
+ * Returns a NamespaceList of the namespaces in which the caller may do something, and reveals no others.
  *
- * @throws StatusError 400, 410, 429, 503, 504, and what the API server refuses a review with
+ * @throws StatusError 400, 410, 429, 503, 504, and refusals of a review by the API server
  */
 async function pageOf(
   { services: { rbac }, lister, allowed }: NamespacesContext,
@@ -106,7 +106,7 @@ async function pageOf(
     key: forecast.allowed === 'all' ? 'all' : namesKey(forecast.allowed),
     fits: ({ name }) => isIn(forecast.allowed, name),
   });
-  // So many are not asked about one by one and kept, but all at once.
+  // A page of many namespaces gets a whole review, because a cached review of each would be too many.
   if (!first.isHeld) return page(scopeOf(await allowed.review(forecast, question, caller, signal)));
   if (await allowed.confirm(first.names, question, caller, signal)) return first;
   return page(scopeOf(await allowed.review({ ...forecast, doubt: 'saysTooMuch' }, question, caller, signal)));

@@ -7,32 +7,32 @@ import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/
 import type { ResourceQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 
-/** A request, in whichever namespace it is allowed. */
+/** A request, without its namespace. */
 export type Question = Omit<ResourceQuestion, 'namespace' | 'name'>;
 
-/** Of namespaces that the roles speak for, and as many of those that they do not. */
+/** Sampled namespaces that the roles allow, and as many that they do not allow. */
 const sampleSize = 8;
-/** Names of namespaces in all forecasts together: about 4 MiB. */
+/** Names of namespaces in all cached estimates together: about 4 MiB. */
 const maxNames = 100_000;
 
-/** Of so many questions it is remembered for so long that the roles do not tell: a list must not change with the page that is looked at. */
+/** Bound and lifetime of mismatches between roles and reviews. They are remembered, so that lists do not change from page to page. */
 const maxDoubts = 10_000;
 const doubtMs = 60_000;
-/** While the API server may not have seen a change of the roles that we have. */
+/** Lifetime while the API server may not have seen a change of the watched roles. */
 const unsettledDoubtMs = 1_000;
 
-/** What is wrong with a forecast: the API server says no in a namespace where the roles say yes, or yes where they say nothing. */
+/** Mismatch of an estimate: the API server denies a namespace that the roles allow, or allows one that they do not. */
 type Doubt = 'saysTooMuch' | 'saysTooLittle';
 
-/** Where a caller may do something, as the watched roles have it. */
+/** Namespaces in which a caller may do something according to the watched roles. */
 export interface RbacEstimate {
   readonly allowed: NamespaceForecast;
   readonly doubt: Doubt | undefined;
 }
 
 /**
- * Says in which namespaces a caller may do something, from the watched roles, and holds it against a few real reviews: RBAC need not be
- * the only authorizer of a cluster. Kept for as long as access decisions are, and until a role or binding changes.
+ * Estimates the namespaces in which a caller may do something from the watched roles, and verifies a sample by reviews, because a cluster
+ * may have further authorizers. Estimates are cached as long as access decisions, and until a role or binding changes.
  */
 export class RbacEstimates {
   readonly #services: Services;
@@ -54,14 +54,14 @@ export class RbacEstimates {
     });
   }
 
-  /** @throws StatusError 503, 504 if the API server cannot be asked, or what it refuses to be asked with */
+  /** @throws StatusError 503, 504 if the API server cannot be reached, and refusals of a review by the API server */
   async of(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
     const key = `${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const allowed = await this.#kept.get(key, signal, (shared) => this.#make(question, caller, shared));
     return { allowed, doubt: this.#doubts.get(questionKey(question, caller)) };
   }
 
-  /** From now on the question is answered by reviews alone. */
+  /** Records a mismatch, after which only reviews answer the question. */
   doubt(doubt: Doubt, question: Question, caller: Caller): void {
     const key = questionKey(question, caller);
     const ttl = this.#services.access.isSettled ? doubtMs : unsettledDoubtMs;
@@ -96,13 +96,13 @@ function doubtOf(isForecast: boolean, isAllowed: boolean): Doubt | undefined {
   return isForecast ? 'saysTooMuch' : 'saysTooLittle';
 }
 
-/** Nothing that was found out for one caller and question is answered to another. */
+/** Returns the key of a question, which includes the caller, so that callers share no answers. */
 export const questionKey = ({ verb, group, resource, subresource }: Question, { hash }: Pick<Caller, 'hash'>): string =>
   JSON.stringify([hash, verb, group, resource, subresource]);
 
 export const isIn = (allowed: NamespaceForecast, name: string): boolean => allowed === 'all' || allowed.has(name);
 
-/** Any of them, each at most once; which ones cannot be foretold. */
+/** Returns a random sample without duplicates. */
 function sampleOf(names: readonly string[]): string[] {
   const chosen = new Set<string>();
   const count = Math.min(sampleSize, names.length);

@@ -1,6 +1,6 @@
 /**
- * Access reviews: may I do this? The question goes to the API server with the caller's own identity, and its answer comes back. Nothing
- * is decided here, and no caller can ask about another user. Any authenticated caller may ask, unless the cluster says otherwise.
+ * Access reviews, which pass the question and the caller's own identity to the API server, and return its answer. The service decides
+ * nothing, and callers cannot ask about other users. Every authenticated caller may ask, unless the cluster forbids it.
  */
 import type { Context } from 'koa';
 import type { z } from 'zod';
@@ -19,7 +19,7 @@ import {
 } from './schema.ts';
 import { AccessService, type Asking } from './service.ts';
 
-/** The feature: its operations. It watches nothing itself. */
+/** The feature: its operations. The feature has no watches of its own. */
 export function createAccess(services: Services): { operations: Operation[] } {
   const service = new AccessService(services);
   const query = services.config.features.explain ? explainQuery : reviewQuery;
@@ -54,7 +54,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     id,
     method: 'POST',
     paths: [path],
-    // A console asks for an explanation whether or not the feature is on.
+    // The console requests explanations whether or not the feature is enabled.
     ignoredQuery: path.startsWith('/apis/') ? 'all' : ['explain'],
     tag,
     summary: 'Asks whether the caller may do something, or each of up to 100 things',

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { maxSelectorLength } from '../api/selectors.ts';
 import { shownAsBoolean } from '../http/parameters.ts';
 
-/** Both are one and the same to the API server; the answer carries the one that was asked with. */
+/** API versions, which are equal for the API server. The answer has the version of the request. */
 const apiVersions = ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1'] as const;
 
 const apiVersion = z.enum(apiVersions).default(apiVersions[0]);
 
-/** JSON null counts as absent, as it does to the API server. */
+/** Text; JSON null means absent, as for the API server. */
 const text = () => z.string().nullish();
 
 const selector = z
@@ -35,7 +35,7 @@ const resourceAttributes = z
 
 const nonResourceAttributes = z.object({ path: text(), verb: text() }).meta({ id: 'NonResourceAttributes' });
 
-/** Nothing but these two members goes to the API server: the question is always about the caller. */
+/** Spec of a review. Only these two members are sent to the API server, so the question is always about the caller. */
 const reviewSpec = z
   .object({ resourceAttributes: resourceAttributes.nullish(), nonResourceAttributes: nonResourceAttributes.nullish() })
   .meta({ id: 'SelfSubjectAccessReviewSpec' })
@@ -91,7 +91,7 @@ export const rulesReviewBody = z
 
 export type RulesReview = z.output<typeof rulesReviewBody>;
 
-/** Accepted since kubectl and client libraries send them; a review changes nothing that they could say something about. */
+/** Parameters that kubectl and client libraries send. They have no effect, because a review changes nothing. */
 export const reviewQuery = z.object({
   dryRun: z.array(z.string()).optional().describe('Accepted, without effect.'),
   fieldManager: z.array(z.string()).optional().describe('Accepted, without effect.'),
@@ -146,7 +146,7 @@ const explanation = z
 
 export type Explanation = z.output<typeof explanation>;
 
-/** As the API server answers it. */
+/** Status of the API server's answer. */
 export const accessStatus = z.object({
   allowed: z.boolean(),
   denied: z.boolean().exactOptional(),
@@ -195,7 +195,7 @@ export const reviewAnswer = z
     ],
   });
 
-/** `status` as the API server gives it. @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */
+/** `status` in answers. @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/ */
 export const rulesStatus = z.looseObject({
   resourceRules: z.array(z.looseObject({ verbs: z.array(z.string()) })),
   nonResourceRules: z.array(z.looseObject({ verbs: z.array(z.string()) })),

@@ -18,29 +18,29 @@ import {
 } from './schema.ts';
 
 const maxReviews = 100;
-/** Of one batch at a time, so that a batch does not keep other callers from the API server. */
+/** Concurrent reviews of a batch, so that other callers reach the API server. */
 const maxParallel = 8;
 
 const kubernetesVersion = 'authorization.k8s.io/v1';
 const resources = '/apis/authorization.k8s.io/v1';
 
-/** Who asks, and how. */
+/** Context of a review. */
 export interface Asking {
   caller: Caller;
   signal: AbortSignal;
-  /** Whether each status is to say why. */
+  /** True if each status gets an explanation. */
   isExplained: boolean;
 }
 
-/** An answer in a list of answers: the status, or the failure. */
+/** A result in a batch: the status, or the failure. */
 type Outcome = { status: AnsweredStatus } | { failure: StatusError };
 
-/** What callers may do, asked with their own identity. */
+/** Reviews the rights of callers with their own identity. */
 export class AccessService {
   readonly #apiServer: KubernetesClient;
   readonly #access: AccessReviews;
   readonly #explainer: Explainer | undefined;
-  /** Of kept answers. */
+  /** Texts of cached answers. */
   readonly #texts = new WeakMap<AccessStatus, WeakMap<Review, string>>();
 
   constructor({ apiServer, access, rbac, config }: Services) {
@@ -50,8 +50,8 @@ export class AccessService {
   }
 
   /**
-   * The text that answers a review, where the answer is kept; undefined where the API server has to be asked. It belongs to the kept
-   * answer, and goes with it: when a role or binding changes, and when its time is over.
+   * Returns the text for a cached answer; undefined if the API server has to be asked. The text is dropped with the answer: after a change
+   * of a role or binding, and at its expiry.
    */
   keptText(review: Review, { caller, isExplained }: Omit<Asking, 'signal'>): string | undefined {
     const { apiVersion, metadata, spec } = review;
@@ -61,12 +61,12 @@ export class AccessService {
     const texts = this.#texts.get(status) ?? new WeakMap<Review, string>();
     this.#texts.set(status, texts);
     const text = texts.get(review) ?? JSON.stringify(answerTo(apiVersion, spec, status));
-    // Of what cannot change.
+    // Only frozen reviews cannot change.
     if (Object.isFrozen(review)) texts.set(review, text);
     return text;
   }
 
-  /** @throws StatusError 401, 403, 422 in the API server's words, 503, 504 */
+  /** @throws StatusError 401, 403, 422 with the API server's message, 503, 504 */
   async review({ apiVersion, metadata, spec }: Review, asking: Asking): Promise<object> {
     const { caller, signal } = asking;
     const status = isEmpty(metadata)
@@ -75,10 +75,10 @@ export class AccessService {
     return answerTo(apiVersion, spec, status);
   }
 
-  /** @throws StatusError 422 for none or too many, 401, 429; otherwise only if not one of them could be asked */
+  /** @throws StatusError 422 for an invalid number of reviews, 401, 429; other errors only if every review fails, none because of its spec */
   async reviewAll({ apiVersion, items }: ReviewList, asking: Asking): Promise<object> {
     checkCount(items.length);
-    // The first that cannot be asked ends what is under way.
+    // The first fatal failure aborts the other reviews.
     const failed = new AbortController();
     const signal = AbortSignal.any([asking.signal, failed.signal]);
     const outcomes = await mapLimit(maxParallel, items, ({ spec }) => this.#outcome(spec, { ...asking, signal })).catch(
@@ -94,7 +94,7 @@ export class AccessService {
     return { apiVersion, kind: 'SelfSubjectAccessReviewList', metadata: {}, items: answered };
   }
 
-  /** @throws StatusError 400, 401, 403 in the API server's words, 503, 504 */
+  /** @throws StatusError 400, 401, 403 with the API server's message, 503, 504 */
   async reviewRules({ apiVersion, spec }: RulesReview, caller: Caller, signal: AbortSignal): Promise<object> {
     const kind = 'SelfSubjectRulesReview';
     const answer = await this.#apiServer.asCaller(caller).request({
@@ -123,7 +123,7 @@ export class AccessService {
     }
   }
 
-  /** The API server refuses it, and should say so itself: what it takes for empty is its own business. */
+  /** Passes the metadata on, because the API server refuses it and defines which metadata is empty. */
   async #reviewWithMetadata(review: object, caller: Caller, signal: AbortSignal): Promise<AccessStatus> {
     const answer = await this.#apiServer.asCaller(caller).request({
       call: 'create selfsubjectaccessreviews',
@@ -141,7 +141,7 @@ const sentOn = (spec: ReviewSpec) => spec ?? nothing;
 
 const nothing = {};
 
-/** A copy without members that are null: the API server answers with none. */
+/** Returns a copy without null members, because the API server's answers have none. */
 const shownSpec = (spec: ReviewSpec): unknown =>
   JSON.parse(JSON.stringify(sentOn(spec), (_, value: unknown) => (value === null ? undefined : value)));
 
@@ -155,7 +155,7 @@ const answerTo = (apiVersion: string, spec: ReviewSpec, status: AnsweredStatus) 
   status,
 });
 
-/** @throws StatusError 503 for an answer that says nothing */
+/** @throws StatusError 503 for an answer without a valid status */
 function parseAnswer<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
   const result = schema.safeParse(answer);
   if (!result.success) throw serviceUnavailable('kubernetes', { cause: result.error });
@@ -171,13 +171,13 @@ function checkCount(count: number): void {
   ]);
 }
 
-/** Whether it was this review that was wrong, and not the asking. */
+/** Reports whether the failure is about this review rather than the request. */
 const isAboutReview = ({ status: { code } }: StatusError) => code === 400 || code === 422;
 
-/** Too many reviews of this caller are waiting: the batch can come again as a whole, and finds what was answered. */
+/** Reports whether too many reviews of this caller wait. A retry of the whole batch finds the cached answers. */
 const isOurRefusal = (error: unknown): boolean =>
   error instanceof StatusError && !(error instanceof UpstreamError) && error.status.code === 429;
 
-/** What could not be asked is not allowed. */
+/** Returns the status; a failed review is not allowed. */
 const statusOf = (outcome: Outcome): AnsweredStatus =>
   'status' in outcome ? outcome.status : { allowed: false, evaluationError: outcome.failure.message };
