@@ -1,5 +1,5 @@
 /**
- * Field errors in the API server's words: what `details.causes` of a 422 holds.
+ * Field errors with the API server's messages, for `details.causes` of a 422.
  *
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation/field
  */
@@ -53,7 +53,7 @@ export const notSupported = (field: string, value: unknown, supported: readonly 
   field,
 });
 
-/** `limit` in bytes; the value itself is not repeated. */
+/** Error for a value of more than `limit` bytes. The message omits the value. */
 export const tooLong = (field: string, limit: number): FieldError => ({
   reason: 'FieldValueTooLong',
   message: `Too long: may not be more than ${limit} ${limit === 1 ? 'byte' : 'bytes'}`,
@@ -66,12 +66,12 @@ export const tooMany = (field: string, actual: number, limit: number): FieldErro
   field,
 });
 
-/** Most characters of a value in a message. A longer one is cut. */
+/** Bound of a value in a message, in characters. Longer values are cut. */
 const maxShown = 1024;
 
 const cut = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 
-/** The value as a field error shows it: text quoted, anything structured as JSON with its keys in order. */
+/** Returns the value for a field error: text is quoted, structured values are JSON with sorted keys. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return quote(cut(value));
   const text = JSON.stringify(value ?? null);

@@ -6,7 +6,7 @@ import { badRequest, invalid } from './status.ts';
 
 export const jsonPatchType = 'application/json-patch+json';
 
-/** Media types of a merge patch where nothing that may be patched is a list, so that all of them are one. */
+/** Media types that all mean a merge patch, because no member that can be patched is a list. */
 export const mergePatchTypes = ['application/merge-patch+json', 'application/strategic-merge-patch+json', 'application/json'] as const;
 
 export const patchTypes = [...mergePatchTypes, jsonPatchType] as const;
@@ -17,9 +17,9 @@ const operation = z.object({ op: z.string(), path: z.string(), value: z.unknown(
 const jsonPatch = z.array(z.object({ op: z.enum(operations), path: z.string().regex(/^\//), value: z.unknown() })).describe('RFC 6902');
 
 /**
- * For the OpenAPI document: a patch by media type.
+ * Returns the schemas of a patch by media type, for the OpenAPI document.
  *
- * @param example a JSON Patch; as merge patch it is the example of the other types
+ * @param example a JSON Patch; converted to a merge patch, it is the example of the other types
  */
 export function describedPatch(body: z.ZodType, example: z.input<typeof jsonPatch>): Readonly<Record<string, z.ZodType>> {
   const mergePatch = body.meta({ examples: [mergePatchOf(example, { group: '', kind: '' }).patch] });
@@ -27,11 +27,11 @@ export function describedPatch(body: z.ZodType, example: z.input<typeof jsonPatc
   return Object.fromEntries(patchTypes.map((type) => [type, type === jsonPatchType ? listed : mergePatch]));
 }
 
-/** What must be so for the patch to be made. */
+/** A condition of a patch. */
 export interface PatchTest {
   path: readonly string[];
   value: unknown;
-  /** Of the operation. */
+  /** Index of the operation. */
   index: number;
 }
 
@@ -41,9 +41,9 @@ interface Kind {
 }
 
 /**
- * A JSON Patch (RFC 6902) as the merge patch (RFC 7396) that does the same, and what it wants to be so before.
+ * Converts a JSON Patch (RFC 6902) to an equivalent merge patch (RFC 7396) and its tests.
  *
- * @throws StatusError 400 for what is no JSON Patch, 422 for an operation that is not offered
+ * @throws StatusError 400 for an invalid JSON Patch, 422 for an unsupported operation
  */
 export function mergePatchOf(body: unknown, { group, kind }: Kind): { patch: Record<string, unknown>; tests: PatchTest[] } {
   if (!Array.isArray(body)) throw badRequest('a JSON Patch must be an array of operations (RFC 6902)');
@@ -76,9 +76,9 @@ export function checkTests(served: unknown, tests: readonly PatchTest[], { group
     );
 }
 
-/** Most characters of a path: names of annotations, the longest part of one, have 317. */
+/** Bound of a path in characters: names of annotations, the longest part of a path, have 317. */
 const maxPath = 4096;
-/** Most segments of a path, as of the levels of a body. */
+/** Bound of the segments of a path, like that of the levels of a body. */
 const maxSegments = 100;
 
 /** RFC 6901. */

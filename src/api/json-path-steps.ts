@@ -1,27 +1,27 @@
-/** Walks an object by the steps of a JSONPath, as k8s.io/client-go/util/jsonpath does with missing keys allowed. */
+/** Evaluates the steps of a JSONPath, like k8s.io/client-go/util/jsonpath with missing keys allowed. */
 
 export type Step =
   | { readonly type: 'member'; readonly name: string }
-  /** All members or elements. */
+  /** Selects all members or elements. */
   | { readonly type: 'every' }
-  /** The value and everything in it. */
+  /** Selects the value and its descendants. */
   | { readonly type: 'deep' }
   | { readonly type: 'index'; readonly index: number }
   | { readonly type: 'slice'; readonly from?: number | undefined; readonly to?: number | undefined; readonly step?: number | undefined }
   | { readonly type: 'union'; readonly paths: readonly Path[] }
-  /** Without an operator: elements that have the left side. */
+  /** Selects elements by a comparison. Without an operator, selects elements that have the left side. */
   | { readonly type: 'filter'; readonly left: Path; readonly operator: string | undefined; readonly right: Path }
   | { readonly type: 'literal'; readonly value: string | number | boolean; readonly isFloat?: boolean };
 
 export type Path = readonly Step[];
 
-/** Bounds the values of one path in one object: callers decide how large their objects are. */
+/** Bound of the values that a path visits in an object, because callers choose the size of their objects. */
 const maxVisited = 10_000;
 
-/** Undefined where kubectl reports an error, such as an index beyond the end. */
+/** Values; undefined where kubectl reports an error, such as an index beyond the end. */
 type Found = readonly unknown[] | undefined;
 
-/** Everything that the path leads to, in the order of the object; nothing where it does not fit or visits too much. */
+/** Returns the values of the path in the order of the object; empty if the path does not fit or visits too many values. */
 export function valuesAt(path: Path, object: unknown): readonly unknown[] {
   return walk(path, [object], { left: maxVisited }) ?? [];
 }
@@ -67,7 +67,7 @@ const memberOf = (value: unknown, name: string): unknown[] =>
 
 const contentsOf = (value: unknown): unknown[] => (isContainer(value) ? Object.values(value) : []);
 
-/** Each value that holds others, before what it holds. */
+/** Returns each value with contents, before its contents. */
 function within(values: readonly unknown[], visits: Visits): Found {
   const found: unknown[] = [];
   const ahead = values.toReversed();
@@ -115,7 +115,7 @@ function filtered(step: Filter, array: readonly unknown[], visits: Visits): Foun
   return found;
 }
 
-/** Undefined where kubectl reports an error. */
+/** Returns undefined where kubectl reports an error. */
 function fits({ left, operator, right }: Filter, element: unknown, visits: Visits): boolean | undefined {
   const lefts = walk(left, [element], visits);
   if (operator === undefined) return lefts !== undefined && lefts.length > 0;
@@ -130,18 +130,18 @@ const isFloat = (path: Path): boolean => path.some((step) => step.type === 'lite
 
 interface Operand {
   value: unknown;
-  /** Written with a point: Go compares it with no integer. */
+  /** True for a literal with a decimal point, which Go compares with no integer. */
   isFloat: boolean;
 }
 
 type Comparable = string | number | bigint | boolean;
 
-/** Undefined for operands that Go's templates do not compare. */
+/** Returns undefined for operands that Go's templates cannot compare. */
 function compare(left: Operand, operator: string, right: Operand): boolean | undefined {
   const kind = kindOf(left);
   if (kind === undefined || kind !== kindOf(right)) return undefined;
   const [a, b] = [left.value as Comparable, right.value as Comparable];
-  // Two integers may be a number and a BigInt.
+  // Equal integers may be a number and a BigInt.
   const isEqual = a === b || (kind === 'int' && a >= b && a <= b);
   if (operator === '==' || operator === '!=') return isEqual === (operator === '==');
   if (kind === 'boolean') return undefined;

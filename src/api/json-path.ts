@@ -6,24 +6,24 @@
 import { type Path, type Step, valuesAt } from './json-path-steps.ts';
 
 export interface JSONPath {
-  /** The member in which it begins; undefined for a path that may begin in several. */
+  /** First member; undefined for a path that may begin with several. */
   readonly root: string | undefined;
-  /** Every member that it names on its way. */
+  /** All members that the path names. */
   readonly members: readonly string[];
-  /** Reports whether it visits members that it does not name: `*` and `..`. */
+  /** True if the path visits members without their names, by `*` or `..`. */
   readonly visitsAll: boolean;
-  /** The values at that place; none where the object does not fit the path. */
+  /** Returns the values of the path; empty if the object does not fit. */
   values(object: unknown): readonly unknown[];
 }
 
 interface Syntax {
-  /** Takes a quoted name for one member, dots and all. kubectl reads `['a.b']` as `.a.b`. */
+  /** Reads a quoted name as one member, including its dots. kubectl reads `['a.b']` as `.a.b`. */
   hasWholeNames?: boolean;
 }
 
 const maxLength = 1024;
 
-/** Undefined for a text that is no JSONPath. */
+/** Returns undefined for a text that is not a JSONPath. */
 export function parseJSONPath(text: string, { hasWholeNames = false }: Syntax = {}): JSONPath | undefined {
   if (text.length > maxLength) return undefined;
   const bare = text.replace(/^\{(.*)\}$/, '$1');
@@ -44,13 +44,13 @@ function stepsWithin(step: Step): Step[] {
   return step.type === 'filter' ? [...step.left, ...step.right].flatMap(stepsWithin) : [step];
 }
 
-/** Members that no list may show: contents of Secrets and ConfigMaps, environments of containers, and copies of the whole object. */
+/** Members that lists never show: contents of Secrets and ConfigMaps, environments of containers, and copies of the whole object. */
 const unshown = new Set([
   ...['data', 'binaryData', 'stringData', 'env', 'managedFields'],
   'kubectl.kubernetes.io/last-applied-configuration',
 ]);
 
-/** Reports whether a list may show the values of that path of any resource. */
+/** Reports whether lists may show the values of the path, for every resource. */
 export const isShowable = ({ members, visitsAll }: JSONPath): boolean => !visitsAll && !members.some((member) => unshown.has(member));
 
 const filterForm = /^\[\?\(((?:[^"'()\n]|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')*)\)\]/;
@@ -70,7 +70,7 @@ class Parser {
     this.#hasWholeNames = hasWholeNames;
   }
 
-  /** @param isOperand of a comparison, which may be a literal */
+  /** @param isOperand allows a literal, as an operand of a comparison */
   path(isOperand: boolean): Path | undefined {
     const steps: Step[] = [];
     while (this.#rest !== '') {
@@ -106,7 +106,7 @@ class Parser {
 
   #deep(before: Path): Path | undefined {
     if (before.at(-1)?.type === 'deep' || this.#take(/^\.(?=\.)/) === undefined) return undefined;
-    // A name follows at once, or another step.
+    // The name follows immediately; otherwise the next step does.
     if (!/^\.[\p{L}\p{N}_]/u.test(this.#rest)) this.#rest = this.#rest.slice(1);
     return [{ type: 'deep' }];
   }

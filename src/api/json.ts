@@ -2,20 +2,20 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { exactValue, parseExact } from './exact-json.ts';
 
-/** A JSON text made once per change, with its strong ETag, to be sent many times. */
+/** Prepared JSON text with its strong ETag, which is sent many times. */
 export interface JsonText {
   readonly bytes: Buffer;
   readonly etag: string;
-  /** The text itself where it is short: with its headers it goes out in one piece, bytes go out beside them. */
+  /** The text itself if it is short: Node.js sends a string together with its headers, and a buffer separately. */
   readonly short: string | undefined;
 }
 
-/** Shorter than what is ever compressed. */
+/** Bound of short texts, below the size of compressed answers. */
 const maxShort = 1000;
 
 export const jsonText = (value: unknown): JsonText => preparedJson(JSON.stringify(value));
 
-/** The same for a text that is JSON already. */
+/** Prepares a text that is already JSON. */
 export function preparedJson(text: string): JsonText {
   const bytes = Buffer.from(text);
   return { bytes, etag: `"${hash('sha256', text).slice(0, 32)}"`, short: bytes.length <= maxShort ? text : undefined };
@@ -23,7 +23,7 @@ export function preparedJson(text: string): JsonText {
 
 const indentedTexts = new WeakMap<JsonText, JsonText>();
 
-/** Returns the same JSON indented, made at the first request for it. */
+/** Returns the same JSON indented. The first request creates it. */
 function indentedText(text: JsonText): JsonText {
   const known = indentedTexts.get(text);
   if (known !== undefined) return known;
@@ -34,27 +34,27 @@ function indentedText(text: JsonText): JsonText {
 
 const indented = (value: unknown): string => `${JSON.stringify(value, exactValue, 2)}\n`;
 
-/** The indented text is another representation, with an ETag of its own. */
+/** Returns the ETag of the indented text, which is another representation. */
 const indentedTag = (etag: string): string => etag.replace(/"$/, '.pretty"');
 
-/** Reports whether the caller asks for indented JSON, by `pretty=true`. */
+/** Reports whether the caller requests indented JSON, by `pretty=true`. */
 export const isIndentedWanted = ({ request }: Context): boolean =>
   request.querystring.includes('pretty=true') && request.query.pretty === 'true';
 
-/** Sends a prepared JSON text with its ETag; an equal If-None-Match becomes 304 in the frame. */
+/** Sends a prepared JSON text with its ETag. The request chain answers 304 to an equal If-None-Match. */
 export function sendJsonText(ctx: Context, text: JsonText): void {
-  // A short text is indented by the frame.
+  // The request chain indents short texts.
   sendText(ctx, text.short === undefined && isIndentedWanted(ctx) ? indentedText(text) : text, 'application/json; charset=utf-8');
 }
 
-/** Sends a prepared text of any type with its ETag. */
+/** Sends a prepared text of any media type with its ETag. */
 export function sendText({ res, response }: Context, { bytes, etag, short }: JsonText, type: string): void {
   res.setHeader('Content-Type', type);
   res.setHeader('ETag', etag);
   response.body = short ?? bytes;
 }
 
-/** Indents the JSON of any answer that is not prepared, where the caller asks for that. */
+/** Indents the JSON of an unprepared answer, if the caller requests it. */
 export function indentJson(ctx: Context): void {
   const { body } = ctx;
   if (!isIndentedWanted(ctx) || body === null || body === undefined || !ctx.response.is('json')) return;

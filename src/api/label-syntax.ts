@@ -1,5 +1,5 @@
 /**
- * Syntax of label keys, label values and object names, in the words of the API server.
+ * Syntax of label keys, label values and object names, with the API server's messages.
  *
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
@@ -15,7 +15,7 @@ const labelValuePattern = new RegExp(`^(${qualifiedName})?$`);
 
 const tooLong = (text: string, maximum: number) => (text.length > maximum ? [`must be no more than ${maximum} characters`] : []);
 
-/** What is wrong with a DNS subdomain (RFC 1123, at most 253 characters); empty if nothing. */
+/** Returns the problems of a DNS subdomain (RFC 1123, at most 253 characters). */
 export function subdomainProblems(text: string): string[] {
   const problems = tooLong(text, 253);
   if (!subdomainPattern.test(text)) {
@@ -26,7 +26,7 @@ export function subdomainProblems(text: string): string[] {
   return problems;
 }
 
-/** What is wrong with a DNS label (RFC 1123, at most 63 characters); empty if nothing. */
+/** Returns the problems of a DNS label (RFC 1123, at most 63 characters). */
 export function dnsLabelProblems(text: string): string[] {
   const problems = tooLong(text, 63);
   if (!labelPattern.test(text)) {
@@ -37,7 +37,7 @@ export function dnsLabelProblems(text: string): string[] {
   return problems;
 }
 
-/** What is wrong with a label or annotation key, `[prefix/]name`; empty if nothing. */
+/** Returns the problems of a label or annotation key, `[prefix/]name`. */
 export function labelKeyProblems(key: string): string[] {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
@@ -55,7 +55,7 @@ export function labelKeyProblems(key: string): string[] {
   return problems;
 }
 
-/** What is wrong with a label value; empty if nothing. */
+/** Returns the problems of a label value. */
 export function labelValueProblems(value: string): string[] {
   const problems = tooLong(value, 63);
   if (!labelValuePattern.test(value)) {

@@ -1,8 +1,8 @@
 /**
- * Calls `act` with each item, at most `limit` calls at a time.
+ * Calls `act` with each item, at most `limit` calls concurrently.
  *
  * @returns the results in the order of the items
- * @throws the first failure; the calls for the other items go on by themselves
+ * @throws the first failure; the calls for the other items continue
  */
 export async function mapLimit<T, R>(limit: number, items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array(items.length);

@@ -3,29 +3,28 @@ import { type FieldError, forbidden, invalidValue, notSupported, required, tooMa
 import { badRequest, invalid } from './status.ts';
 import { type Violation, validate } from './violations.ts';
 
-/** Query `fieldValidation` of Kubernetes: what becomes of unknown fields. */
+/** Query parameter `fieldValidation` of Kubernetes, for unknown fields. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 interface ObjectRules {
   group: string;
   kind: string;
-  /** For the message: of the object, '' if it has none. */
+  /** Name of the object for the message; '' without one. */
   name: string;
   fieldValidation: FieldValidation;
-  /** Dotted paths of fields whose value no message may repeat. */
+  /** Dotted paths of fields whose value is kept out of messages. */
   secretFields?: readonly string[];
-  /** Violations found otherwise, told together with those of the schema. */
+  /** Further violations, reported together with those of the schema. */
   alsoWrong?: readonly FieldError[];
 }
 
 /**
- * Reads the body of a request that creates or changes an object, as the API server does. A field that cannot be set here is
- * `z.never(WHY).optional()` in the schema, or has a refinement with
- * `params: { isForbidden: true }`.
+ * Reads the body of a request that creates or changes an object, like the API server. The schema marks a field that cannot be set with
+ * `z.never(WHY).optional()`, or with a refinement that has `params: { isForbidden: true }`.
  *
- * @param schema strict: it names every field that there is
- * @returns the object, and the texts of warnings about fields that were dropped
- * @throws StatusError 400 for what is no object or has unknown fields, 422 with every other violation
+ * @param schema strict schema that names every field
+ * @returns the object, and the texts of warnings about dropped fields
+ * @throws StatusError 400 for a body that is not an object or has unknown fields, 422 with all other violations
  */
 export function readObject<S extends z.ZodType>(schema: S, body: unknown, rules: ObjectRules): { object: z.output<S>; warnings: string[] } {
   const { alsoWrong = [] } = rules;

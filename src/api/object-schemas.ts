@@ -1,4 +1,4 @@
-/** What objects of Kubernetes have in common, as answers hold it. */
+/** Common members of Kubernetes objects in answers. */
 import { z } from 'zod';
 
 const time = z.iso.datetime();

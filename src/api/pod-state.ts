@@ -1,4 +1,4 @@
-/** The state of a pod in one word, as `kubectl get pods` prints it. Source: printPod in kubernetes/pkg/printers/internalversion. */
+/** State of a pod in a word, as `kubectl get pods` prints it. Source: printPod in kubernetes/pkg/printers/internalversion. */
 import { z } from 'zod';
 import { type Reading, reader } from './reader.ts';
 
@@ -36,22 +36,22 @@ type ContainerStatus = Reading<z.output<typeof containerStatus>>;
 type ContainerState = Reading<z.output<typeof state>>;
 
 export interface PodState {
-  /** Such as `Running`, `Init:0/1`, `CrashLoopBackOff`, `Completed` or `Terminating`. */
+  /** State such as `Running`, `Init:0/1`, `CrashLoopBackOff`, `Completed` or `Terminating`. */
   word: string;
   ready: number;
-  /** Containers that are counted: those of the pod, and its sidecars. */
+  /** Number of counted containers: those of the pod, and its sidecars. */
   total: number;
   restarts: number;
-  /** The end of the container that ended last. */
+  /** Latest end of a terminated container. */
   lastRestartAt: string | undefined;
 }
 
-/** @param object a Pod (core/v1), of which any member may be missing */
+/** @param object a Pod (core/v1), in which every member may be missing */
 export function podState(object: unknown): PodState {
   const pod = readPod(object);
   const { metadata, spec, status = {} } = pod;
   const { initContainerStatuses = [], containerStatuses = [], phase = 'Unknown' } = status;
-  // Kubernetes documentation, "Sidecar Containers".
+  // Sidecars: see "Sidecar Containers" in the documentation of Kubernetes.
   const names = new Set(spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name));
   const sidecars = initContainerStatuses.filter(({ name }) => names.has(name));
   const initWord = initState(pod, names);
@@ -77,7 +77,7 @@ function wordOf({ waiting, terminated }: ContainerState = {}): string | undefine
   return terminated.reason || (terminated.signal ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode ?? 0}`);
 }
 
-/** Returns the word of the init container that the pod waits for, unset if it waits for none. */
+/** Returns the state of the init container that the pod waits for; undefined if it waits for none. */
 function initState({ spec, status }: Pod, sidecars: ReadonlySet<string | undefined>): string | undefined {
   const statuses = status?.initContainerStatuses ?? [];
   const index = statuses.findIndex(({ name, started, state }) => state?.terminated?.exitCode !== 0 && !(sidecars.has(name) && started));

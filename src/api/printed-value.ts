@@ -1,9 +1,9 @@
-/** Texts of values in the columns of `kubectl get`: Go prints them. */
+/** Texts of values in the columns of `kubectl get`, as Go prints them. */
 
-/** JSON of an object with more members keeps the order of the object, so that a cell costs no sort of thousands of names. */
+/** Bound of the members that are sorted. Larger objects keep their order, so that a cell does not sort thousands of names. */
 const maxSorted = 1000;
 
-/** @param maxLength cuts the text, and the work for it */
+/** @param maxLength bounds the text, and the work for it */
 export function printedValue(value: unknown, maxLength: number): string {
   if (typeof value === 'object' && value !== null) {
     const parts: string[] = [];
@@ -16,7 +16,7 @@ export function printedValue(value: unknown, maxLength: number): string {
   return (typeof value === 'number' ? printedNumber(value) : String(value ?? '')).slice(0, maxLength);
 }
 
-/** `%v` of a float64; whole numbers are integers in Kubernetes. */
+/** Formats a float64 like `%v`. Whole numbers are integers in Kubernetes. */
 function printedNumber(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   const [digits = '', exponent = ''] = value.toExponential().split('e');
@@ -25,7 +25,7 @@ function printedNumber(value: number): string {
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
-/** Go writes JSON that is safe in HTML. */
+/** Escapes a character like Go, whose JSON is safe in HTML. */
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 interface Writing {

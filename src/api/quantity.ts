@@ -1,15 +1,15 @@
-/** Quantities of Kubernetes, as far as an order takes them. */
+/** Quantities of Kubernetes, as far as sorting needs them. */
 
 const pattern = /^([-+]?(?:\d+(?:\.\d*)?|\.\d+))(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([-+]?\d{1,3}))?$/;
 const factors: ReadonlyMap<string, number> = new Map([
   ...['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((suffix, index) => [suffix, 1024 ** (index + 1)] as const),
   ...['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'].map((suffix, index) => [suffix, 1000 ** (index - 3)] as const),
 ]);
-/** Longer texts are none. */
+/** Bound of a quantity in characters. */
 const longest = 64;
 
 /**
- * The value of `100m`, `1.5Gi` or `2e3`. Undefined for a text that is no quantity.
+ * Returns the value of `100m`, `1.5Gi` or `2e3`; undefined for a text that is not a quantity.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */

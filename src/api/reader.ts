@@ -1,7 +1,7 @@
-/** Reads what is stored or sent by others: the schema says what there may be, and what is otherwise is as if it were not there. */
+/** Lenient readers for stored and received objects. Members that do not fit the schema are treated as missing. */
 import { z } from 'zod';
 
-/** What is read by a schema: each member that has its type; of texts, numbers and flags the type alone is asked. */
+/** Result of a reader: every member is optional. Texts, numbers and flags are checked by their type alone. */
 export type Reading<T> = T extends string
   ? string
   : T extends number
@@ -17,10 +17,10 @@ export type Reading<T> = T extends string
 type Read = (value: unknown) => unknown;
 
 /**
- * Reads values by that schema, however odd they are: a member of another type is left out, as is one that the schema does not name, and
- * what is no object at all reads as one without members. Formats, bounds and choices are not asked: they are for answers and input.
+ * Returns a lenient reader for a schema. Drops members of another type and members that the schema does not name. A value that is not an
+ * object reads as an empty one. Formats, bounds and choices are not checked: they are for answers and input.
  *
- * Zod itself would refuse the whole. With `catch` at each member it takes half as long again, and there may be 100,000 objects to read.
+ * Zod itself would reject the whole object. `catch` at each member takes 50 % longer, and there may be 100,000 objects to read.
  */
 export function reader<S extends z.ZodObject>(schema: S): (value: unknown) => Reading<z.output<S>> {
   const read = objectReader(schema);
@@ -64,5 +64,5 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const members = z.looseObject({}).optional();
 
-/** The parts of an object of Kubernetes, or of a body that is to be one, as they stand there; what is no object is left out. */
+/** Reads the parts of a Kubernetes object, or of a body for one, unchanged. Parts that are not objects are dropped. */
 export const partsOf = reader(z.object({ metadata: members, spec: members, status: members }));

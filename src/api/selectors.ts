@@ -1,5 +1,5 @@
 /**
- * Label and field selectors as query parameters carry them. What the API server refuses is refused here in the same words.
+ * Label and field selectors of query parameters. Refuses the same selectors as the API server, with the same messages.
  *
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
@@ -22,11 +22,11 @@ const isSymbol = (text: string): text is TokenKind => symbols.has(text);
 const isSymbolCharacter = (character: string) => '=!(),<>'.includes(character);
 const isSpace = (character: string) => ' \t\r\n'.includes(character);
 
-/** Most characters of a selector. A request line that holds more is refused by most proxies. */
+/** Bound of a selector in characters. Most proxies refuse a longer request line. */
 export const maxSelectorLength = 8192;
-/** Each requirement is looked at for every object. */
+/** Bound of requirements, each of which is evaluated for every object. */
 const maxRequirements = 100;
-/** Longest part of the caller's text that a message repeats. */
+/** Bound of the caller's text in a message, in characters. */
 const maxShown = 256;
 
 /** @throws StatusError 400 */
@@ -40,7 +40,7 @@ function checkRequirements(count: number): void {
 
 const shown = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 
-/** Returns the longest operator at `start`. Each character of an operator is one by itself, too. */
+/** Returns the longest operator at `start`. Each character of an operator is itself an operator. */
 function symbolAt(text: string, start: number): Token {
   const [one, two] = [text.charAt(start), text.slice(start, start + 2)];
   const kind = isSymbol(two) ? two : (one as TokenKind);
@@ -75,10 +75,10 @@ const found = (token: Token, expected: string) =>
 const invalidValue = (field: string, value: string, problem: string) =>
   badRequest(`unable to parse requirement: ${shown(field)}: Invalid value: ${shown(value)}: ${problem}`);
 
-/** Not what an object has from its prototype. */
+/** Returns an own label, and nothing from the prototype. */
 const labelOf = (labels: Readonly<Record<string, string>>, key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
 
-/** Parses like `strconv.ParseInt`, which the API server uses. Undefined for more than 64 bits. */
+/** Parses like `strconv.ParseInt`, which the API server uses. Returns undefined for more than 64 bits. */
 function int64(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text);
@@ -112,7 +112,7 @@ class LabelSelectorParser {
     }
   }
 
-  /** `in` and `notin` are operators behind a key only; elsewhere they are words like any other. */
+  /** Returns the next token. `in` and `notin` are operators only after a key; elsewhere they are identifiers. */
   #peek(): Token {
     const token = this.#tokens[this.#next] ?? end;
     return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
@@ -211,8 +211,8 @@ class LabelSelectorParser {
 }
 
 /**
- * A label selector, equality based or set based, as a function over the labels of an object.
- * @throws StatusError 400 for bad grammar, keys or values.
+ * Parses a label selector, equality-based or set-based, into a function over the labels of an object.
+ * @throws StatusError 400 for invalid syntax, keys or values.
  */
 export function parseLabelSelector(text: string): LabelMatcher {
   const requirements = new LabelSelectorParser(text).parse();
@@ -225,7 +225,7 @@ export interface FieldRequirement {
   value: string;
 }
 
-/** Splits at commas that no backslash stands before. */
+/** Splits at commas without a backslash before them. */
 const termsOf = (text: string): string[] => text.match(/(?:\\.|[^,\\]|\\$)+/gs) ?? [];
 
 function unescaped(value: string): string {
@@ -238,8 +238,8 @@ function unescaped(value: string): string {
 }
 
 /**
- * The requirements of a field selector, all of which must hold. In values `\,`, `\=` and `\\` stand for the character.
- * @throws StatusError 400 for bad grammar; whether a field can be selected by, the caller knows.
+ * Parses a field selector into requirements, all of which must hold. In values `\,`, `\=` and `\\` are escapes.
+ * @throws StatusError 400 for invalid syntax; the caller checks which fields are selectable.
  */
 export function parseFieldSelector(text: string): FieldRequirement[] {
   checkSelectorLength(text);

@@ -1,11 +1,11 @@
 /**
- * The one error body of the service: a Kubernetes Status. `StatusError` is what handlers throw; whatever else is thrown is
- * our own defect and becomes a bare 500 (see error-answer.ts). There is one constructor per reason.
+ * The error body of the service: a Kubernetes Status. Handlers throw `StatusError`; every other error is a defect and becomes a bare 500
+ * (see error-answer.ts). Each kind of refusal has its constructor.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 
-/** A machine-readable cause; `field` is a dotted JSON path with zero-based `[n]`, or the bare name of a parameter. */
+/** A machine-readable cause; `field` is a dotted JSON path with zero-based `[n]`, or the name of a parameter. */
 export interface StatusCause {
   reason?: string;
   message?: string;
@@ -15,14 +15,14 @@ export interface StatusCause {
 interface StatusDetails {
   name?: string;
   group?: string;
-  /** The resource's plural for 403, 404 and 409, its Kind for 422: as the API server does it. */
+  /** Plural of the resource for 403, 404 and 409, Kind for 422, like the API server. */
   kind?: string;
   uid?: string;
   causes?: StatusCause[];
   retryAfterSeconds?: number;
 }
 
-/** The vocabulary of `k8s.io/apimachinery/pkg/apis/meta/v1`, as far as the service uses it. */
+/** Reasons of `k8s.io/apimachinery/pkg/apis/meta/v1` that the service uses. */
 export type StatusReason =
   | 'BadRequest'
   | 'Unauthorized'
@@ -53,7 +53,7 @@ export interface Status {
   code: number;
 }
 
-/** A resource as RBAC and error messages name it: plural and group, e.g. `users` in `auth.platform.io`. */
+/** A resource as RBAC and error messages name it: plural and group, such as `users` in `auth.platform.io`. */
 export interface GroupResource {
   group: string;
   resource: string;
@@ -64,7 +64,7 @@ interface StatusOptions extends ErrorOptions {
   headers?: Record<string, string>;
 }
 
-/** A refusal may repeat text of the caller. It stays short, whatever was sent. */
+/** Bounds of a refusal, which may repeat text of the caller. */
 const limits = { message: 8192, causes: 100, causeMessage: 1024, field: 512 };
 
 const clipped = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
@@ -80,7 +80,7 @@ const clippedDetails = ({ causes, ...details }: StatusDetails): StatusDetails =>
   ...(causes && { causes: causes.slice(0, limits.causes).map(clippedCause) }),
 });
 
-/** A failure that the caller may see, whole. `headers` are set on the answer beside the body. */
+/** A failure that the caller may see completely. `headers` are set on the answer beside the body. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;
@@ -104,18 +104,18 @@ export class StatusError extends Error {
   }
 }
 
-/** The name that kubectl uses: `users.auth.platform.io`, or `configmaps` in the core group. */
+/** Returns the name that kubectl uses: `users.auth.platform.io`, or `configmaps` in the core group. */
 export const qualified = ({ group, resource }: GroupResource): string => (group ? `${resource}.${group}` : resource);
 
-/** 400; `causes[].field` is the bare name of the parameter. */
+/** 400; `causes[].field` is the name of the parameter. */
 export const badRequest = (message: string, causes?: StatusCause[]) =>
   new StatusError(400, 'BadRequest', message, causes && { details: { causes } });
 
-/** 400 about one query or path parameter. */
+/** 400 for a query or path parameter. */
 export const badParameter = (field: string, message: string, reason = 'FieldValueInvalid') =>
   badRequest(`${field}: ${message}`, [{ reason, message, field }]);
 
-/** 401. A token that was given and refused is told so by RFC 6750 section 3. */
+/** 401. Reports a refused token as RFC 6750 section 3 requires. */
 export const unauthorized = ({
   tokenGiven,
   message = 'Unauthorized',
@@ -130,7 +130,7 @@ export const unauthorized = ({
     headers: { 'WWW-Authenticate': `Bearer realm="atrium"${tokenGiven ? ', error="invalid_token"' : ''}` },
   });
 
-/** 403 in the API server's words. `namespace` undefined means at the cluster scope. */
+/** 403 with the API server's message. `namespace` undefined means the cluster scope. */
 export const forbidden = (
   target: GroupResource & { subresource?: string; name?: string; verb: string; user: string; namespace?: string },
   causes?: StatusCause[],
@@ -153,11 +153,11 @@ export const forbidden = (
   );
 };
 
-/** 403 for a path that is no resource. */
+/** 403 for a path that is not a resource. */
 export const forbiddenPath = ({ user, verb, path }: { user: string; verb: string; path: string }) =>
   new StatusError(403, 'Forbidden', `forbidden: User "${user}" cannot ${verb} path "${path}"`);
 
-/** 403 until a password that is due has been changed. */
+/** 403 until a required password change. */
 export const passwordDue = () =>
   new StatusError(403, 'Forbidden', 'the password must be changed first', {
     details: { causes: [{ reason: 'PasswordChangeRequired', message: 'the password must be changed first' }] },
@@ -169,13 +169,13 @@ export const notFound = (target: GroupResource, name: string) =>
     details: { name, ...(target.group && { group: target.group }), kind: target.resource },
   });
 
-/** 404 for a path that nothing answers. */
+/** 404 for a path without an operation. */
 export const unknownPath = () => new StatusError(404, 'NotFound', 'the server could not find the requested resource');
 
 export const methodNotAllowed = (method: string, allow: readonly string[]) =>
   new StatusError(405, 'MethodNotAllowed', `${method} is not allowed on this path`, { headers: { Allow: allow.join(', ') } });
 
-/** @param given what the caller typed, where the name is derived from it, and the cause that names its field */
+/** @param given input that the name is derived from, with the cause that names its field */
 export const alreadyExists = (
   target: GroupResource,
   name: string,
@@ -195,7 +195,7 @@ export const conflict = (target: GroupResource, name: string, why: string, retry
     },
   });
 
-/** 410: a `continue` or `resourceVersion` that is too old; the caller starts again. */
+/** 410: a `continue` or `resourceVersion` that is too old; the caller restarts. */
 export const expired = (message: string) => new StatusError(410, 'Expired', message);
 
 export const entityTooLarge = (message: string) => new StatusError(413, 'RequestEntityTooLarge', message);
@@ -203,7 +203,7 @@ export const entityTooLarge = (message: string) => new StatusError(413, 'Request
 export const unsupportedMediaType = (accepted: readonly string[]) =>
   new StatusError(415, 'UnsupportedMediaType', `the body must be sent without Content-Encoding and be one of: ${accepted.join(', ')}`);
 
-/** 422 with every violation at once, worded as the API server's field errors. `kind` is the Kind, not the plural. */
+/** 422 with all violations, worded like the API server's field errors. `kind` is the Kind, not the plural. */
 export const invalid = ({ group, kind, name }: { group: string; kind: string; name: string }, causes: readonly Required<StatusCause>[]) => {
   const texts = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const what = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
@@ -212,7 +212,7 @@ export const invalid = ({ group, kind, name }: { group: string; kind: string; na
   });
 };
 
-/** Whole seconds, at least one. Clocks tell fractions: what is left of 10 s may be 10,000.000000001 ms, which is not eleven seconds. */
+/** Rounds up to whole seconds, at least one. Clocks return fractions: 10,000.000000001 ms are ten seconds, not eleven. */
 export const wholeRetrySeconds = (ms: number): number => Math.max(1, Math.ceil(Math.round(ms) / 1000));
 
 export const tooManyRequests = (message: string, retryAfterSeconds = 1) =>
@@ -225,13 +225,13 @@ export const headersTooLarge = () =>
 export const internalError = (text = 'the request could not be completed', options?: ErrorOptions) =>
   new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, { details: { causes: [{ message: text }] }, ...options });
 
-/** 501: said by the embedded cluster for what it does not do. */
+/** 501: an operation that the embedded cluster does not implement. */
 export const notImplemented = (what: string) => new StatusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
 
-/** Which part behind us is meant, in the words that callers get to see. */
+/** Name of a dependency in messages to callers. */
 export type Dependency = 'kubernetes' | 'identity provider' | 'directory' | 'the plugin';
 
-/** 503: a dependency is out of reach or answers nonsense. */
+/** 503: a dependency cannot be reached, or its answer is invalid. */
 export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions & { retryAfterSeconds?: number } = {}) => {
   const { retryAfterSeconds = 1, ...rest } = options;
   return new StatusError(503, 'ServiceUnavailable', `${dependency} is not available, try again`, {
@@ -243,7 +243,7 @@ export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions
 /** Retry interval for faults that an administrator has to correct. */
 const incompleteRetrySeconds = 30;
 
-/** 503: the cluster lacks rights or definitions that an installation applies. `what` tells which, and what to apply. */
+/** 503: the cluster lacks rights or definitions of the installation. `what` names them, and the manifest to apply. */
 export const installationIncomplete = (target: GroupResource, reason: string, what: string, cause?: unknown) =>
   new StatusError(503, 'ServiceUnavailable', `${qualified(target)}: ${what}`, {
     details: {
@@ -255,11 +255,11 @@ export const installationIncomplete = (target: GroupResource, reason: string, wh
     cause,
   });
 
-/** 504: a dependency, or the request as a whole, took longer than its deadline. */
+/** 504: a dependency, or the whole request, exceeded its deadline. */
 export const timedOut = (dependency: Dependency | 'the request' | 'the body of the request', options: ErrorOptions = {}) =>
   new StatusError(504, 'Timeout', `${dependency} did not answer in time, try again`, { details: { retryAfterSeconds: 1 }, ...options });
 
-/** 503 of the service itself: a cause per failed check, `reason` its name. */
+/** 503 of the service itself: a cause for each failed check, with its name as `reason`. */
 export const notReady = (causes: StatusCause[]) =>
   new StatusError(503, 'ServiceUnavailable', `not ready: ${causes.map(({ reason, message }) => `${reason} (${message})`).join(', ')}`, {
     details: { causes, retryAfterSeconds: 1 },

@@ -1,4 +1,4 @@
-/** What a schema finds wrong with the input of a caller, in the words of Kubernetes instead of those of the validator. */
+/** Violations of a schema by the input of a caller, with the messages of Kubernetes instead of the validator's. */
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
@@ -7,26 +7,26 @@ type RawIssue = z.core.$ZodRawIssue;
 export interface Violation {
   /** `FieldValueRequired`, `FieldValueInvalid`, … */
   readonly reason: string;
-  /** What to do: `is required`, `must be a string`, … */
+  /** Requirement: `is required`, `must be a string`, … */
   readonly detail: string;
   readonly path: readonly PropertyKey[];
-  /** The path as text: `spec.ids[0].id`; '' for all of the input. */
+  /** The path as text: `spec.ids[0].id`; '' for the whole input. */
   readonly field: string;
   readonly value: unknown;
-  /** True for a member that the schema does not know. */
+  /** True for a member that is not in the schema. */
   readonly isUnknown: boolean;
-  /** The values that are allowed, where that is a list. */
+  /** Allowed values of an enumeration. */
   readonly supported: readonly unknown[];
-  /** How many items are allowed at most, where there are too many. */
+  /** Bound of the items, if there are too many. */
   readonly maximum: number;
 }
 
-/** Most characters of an unknown field in a message. */
+/** Bound of an unknown field in a message, in characters. */
 const maxShown = 512;
 
 type Validated<S extends z.ZodType> = { success: true; data: z.output<S> } | { success: false; data?: undefined; violations: Violation[] };
 
-/** Reads the input of a caller by a schema. Whatever takes input from callers goes this way, so that all of it is refused in one voice. */
+/** Validates input of a caller. All input is validated here, so that messages are uniform. */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): Validated<S> {
   const result = schema.safeParse(input, { error: detailOf, reportInput: true });
   return result.success
@@ -102,7 +102,7 @@ const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
   array: ['item', 'items'],
 };
 
-/** For every issue whose schema has no words of its own. */
+/** Returns the message of an issue whose schema has none. */
 function detailOf(issue: RawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,10 +1,10 @@
-/** Of one text, and of all texts of an answer, in characters: the API server keeps to the same. */
+/** Bounds of a text and of all texts of an answer, in characters, like the API server's. */
 const maxText = 256;
 const maxTotal = 4096;
 
 /**
- * Values of `Warning` headers (code 299, RFC 7234 section 5.5). What a header cannot hold is written as `\u` and four hexadecimal digits, a
- * long text ends early, and what is beyond 4 KiB is left out.
+ * Returns the values of `Warning` headers (code 299, RFC 7234 section 5.5). Characters outside of printable ASCII are escaped as `\u` and
+ * four hexadecimal digits. Long texts are cut, and texts beyond 4 KiB are dropped.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   let room = maxTotal;

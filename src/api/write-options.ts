@@ -1,4 +1,4 @@
-/** What Kubernetes takes beside an object that is made, changed or deleted. */
+/** Options of requests that create, change or delete an object, as in Kubernetes. */
 import { z } from 'zod';
 
 export const dryRun = z.enum(['All'], 'must be All').optional().describe('Everything is checked and nothing changes.');
@@ -25,7 +25,7 @@ export const deleteOptions = z
   .optional()
   .meta({ examples: [{ preconditions: { resourceVersion: '51702' } }] });
 
-/** What query and body of a deletion say. */
+/** Combines the query and the body of a deletion. */
 export function deletionOf(query: { dryRun?: 'All' | undefined }, body: z.output<typeof deleteOptions>) {
   const { uid, resourceVersion } = body?.preconditions ?? {};
   return {
@@ -39,11 +39,11 @@ interface Version {
   resourceVersion?: string | undefined;
 }
 
-/** Whether a change is to be made to one version only, so that the API server has to be told of it. */
+/** Reports whether a change applies to a single version, which must then be sent to the API server. */
 export const isOfOneVersion = (asked: Version | undefined, ifMatch: string | undefined): boolean =>
   asked?.resourceVersion !== undefined || (ifMatch !== undefined && ifMatch.trim() !== '*');
 
-/** Whether the object is the one that a change says it is made to: by its metadata, or by an `If-Match` header. */
+/** Reports whether the object has the version that the change requires, in its metadata or in an `If-Match` header. */
 export function isVersionAsked(metadata: Required<Version>, asked: Version | undefined, ifMatch: string | undefined): boolean {
   const tag = ifMatch?.trim();
   const wanted = [asked?.resourceVersion, tag === undefined || tag === '*' ? undefined : tag.replace(/^"(.*)"$/, '$1')];
