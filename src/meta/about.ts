@@ -36,7 +36,7 @@ const documentSchema = z
   .looseObject({ openapi: z.string() })
   .meta({ examples: [{ openapi: '3.1.1', info: { title: 'Atrium', version: '1.2.0' }, paths: {} }] });
 
-/** Reports the version. @param featuresNow whether each of the extensions is on, by the name of its setting; another object if one changes */
+/** Reports the version. @param featuresNow whether each extension is enabled, by the name of its setting; a new object after a change */
 export function versionOperation(version: string, featuresNow: () => Readonly<Record<string, boolean>>): Operation {
   const [major = '0', minor = '0'] = version.split('.');
   const made = new WeakMap<object, JsonText>();
@@ -60,12 +60,12 @@ export function versionOperation(version: string, featuresNow: () => Readonly<Re
 }
 
 /**
- * `GET /openapi/v3`: the description of the given operations and of itself. JSON, or YAML if the caller prefers it.
+ * `GET /openapi/v3`: the description of the given operations and of itself, as JSON, or as YAML if the caller prefers it.
  *
- * @param about version of the service, and the address under which it is reached
+ * @param about version and address of the service
  */
 export function openApiOperation(operations: readonly Operation[], about: DocumentFacts): Operation {
-  // Made at the first request: most starts, those of tests above all, never need it.
+  // Created at the first request, as most processes, above all in tests, never need it.
   const made = once(() => {
     const document = openApiDocument([...operations, self], about);
     const json = jsonText(document);
@@ -126,7 +126,7 @@ async function sendMetrics(ctx: { type: string; body: unknown }, metrics: Metric
   ctx.body = await metrics.text();
 }
 
-/** `GET /metrics` for the port that only the cluster reaches. */
+/** `GET /metrics` for the port inside the cluster. */
 export const scrapeOperation = (metrics: Metrics): Operation =>
   operation({
     id: 'Scrape',

@@ -1,6 +1,6 @@
 /**
- * Discovery, so that kubectl and client libraries that are pointed at this address find the resources that are served here. What a
- * resource is and who may see it belongs to the feature that serves it.
+ * Discovery, so that kubectl and client libraries with this address find the resources of the service. The feature that serves a resource
+ * defines it and its permissions.
  */
 import type { Context } from 'koa';
 import type { z } from 'zod';
@@ -35,14 +35,14 @@ const served = [users, accessReviews];
 const json = 'application/json';
 const aggregated = (version: 'v2' | 'v2beta1') => `${json};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
 
-/** By media type, the plain one first: the default. */
+/** Documents by media type. The plain one comes first, as the default. */
 const everything = new Map<string, JsonText>([
   [json, jsonText(apiGroupList(served))],
   [aggregated('v2'), jsonText(apiGroupDiscoveryList(served, 'v2'))],
   [aggregated('v2beta1'), jsonText(apiGroupDiscoveryList(served, 'v2beta1'))],
 ]);
 
-/** No credential is needed: it tells no more than the documentation does. */
+/** Returns operations without credentials, because discovery reveals no more than the documentation. */
 export function discoveryOperations(): Operation[] {
   return [
     operation({
@@ -115,7 +115,7 @@ function described(id: string, [groupPath, versionPath]: readonly [string, strin
   ];
 }
 
-/** Clients keep it and revalidate it each time: an upgrade must be seen at once. */
+/** Sends a document that clients revalidate each time, so that an upgrade takes effect at once. */
 function send(ctx: Context, text: JsonText | undefined): void {
   if (text === undefined) return;
   ctx.set('Cache-Control', 'no-cache');

@@ -13,7 +13,7 @@ import { pageScript, pageStyle } from './docs-html.ts';
 export const assetNames = ['page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 type AssetName = (typeof assetNames)[number];
 
-/** The package is among the installed ones, or in the folder that the build puts beside the program, with `.gz` files beside its own. */
+/** Directory of the package: installed, or beside the program in a build, which adds `.gz` files. */
 const installed = () => dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')));
 
 const own: Partial<Record<AssetName, { bytes: Buffer; type: string; etag: string }>> = {
@@ -25,7 +25,7 @@ function ownFile(text: string, type: string) {
   return { bytes: Buffer.from(text), type: `${type}; charset=utf-8`, etag: `"${hash('sha256', text).slice(0, 32)}"` };
 }
 
-/** Sends a file of the page: our own two, and those of a plain directory. What the build has not compressed is read once. */
+/** Sends a file of the page: its own two, and those of a directory. Files that the build has not compressed are read once. */
 export function assetSender(directory?: string): (ctx: Context, name: AssetName) => Promise<void> {
   let files: Middleware | undefined;
   const read = new Map<AssetName, Promise<Buffer>>();
@@ -44,7 +44,7 @@ export function assetSender(directory?: string): (ctx: Context, name: AssetName)
       throw unknownPath();
     });
     if (ctx.res.hasHeader('Content-Encoding')) return;
-    // The encodings of a text are made once for each buffer that holds it.
+    // Compressed forms belong to a buffer, so each file keeps its buffer.
     const reading = read.get(name) ?? buffer(ctx.body as Readable);
     read.set(name, reading);
     reading.catch(() => read.delete(name));
@@ -54,7 +54,7 @@ export function assetSender(directory?: string): (ctx: Context, name: AssetName)
   };
 }
 
-/** koa-static gives no ETag; the files change with the version of their package, and each encoding has a size of its own. */
+/** Serves the files with an ETag, which koa-static lacks. Files change with the version of their package, and encodings differ in size. */
 const filesOf = (directory: string): Middleware =>
   mount(
     '/docs',

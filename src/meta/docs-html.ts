@@ -1,4 +1,4 @@
-/** The page itself. All its addresses are relative to `/docs`, so that it works below any base path and behind any proxy. */
+/** HTML of the page. All addresses are relative to `/docs`, so that it works below any base path and behind any proxy. */
 export const pageHtml = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -28,8 +28,8 @@ html.dark-mode .swagger-ui .opblock-tag svg{fill:#e4e6e6}
 `;
 
 /**
- * Runs in the browser. The description names the public address; the page asks the one that it came from, whatever that is: its
- * policy allows no other. Nothing that is pasted here is stored.
+ * Script of the page. The description names the public address, but the page sends requests to its own origin, because its policy allows
+ * no other. Pasted credentials are not stored.
  */
 export const pageScript = `const base = new URL('.', document.baseURI).href.replace(/[/]$/, '');
 const dark = matchMedia('(prefers-color-scheme: dark)');

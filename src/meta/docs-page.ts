@@ -1,6 +1,6 @@
 /**
- * `GET /docs`: a page that shows the OpenAPI document and tries its operations out, from this host alone. What the document says
- * belongs to the operations themselves.
+ * `GET /docs`: a page that shows the OpenAPI document and tries out its operations, on this host alone. The operations themselves define
+ * the document.
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
@@ -10,7 +10,7 @@ import { compressed } from '../http/preparations.ts';
 import { assetNames, assetSender } from './docs-assets.ts';
 import { pageHtml } from './docs-html.ts';
 
-/** Its pictures are data URIs in the style sheet. Nothing is inline, nothing comes from or goes to another host. */
+/** Policy of the page. Images are data URIs in the style sheet. Inline code and other hosts are forbidden. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -18,8 +18,8 @@ const pageTag = `"${hash('sha256', pageHtml).slice(0, 32)}"`;
 const etag = { ETag: 'Of these bytes.' };
 
 /**
- * @param basePath the path below which everything is served, without a slash at its end
- * @param directory of the files that are not ours; default: their package
+ * @param basePath base path of the service, without a trailing slash
+ * @param directory directory of the third-party files; default: their package
  */
 export const docsPageOperations = (basePath: string, directory?: string): Operation[] => {
   const sendAsset = assetSender(directory);

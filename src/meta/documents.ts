@@ -1,17 +1,17 @@
 /**
- * Which groups, versions and resources are served here, in both forms that clients ask for: group by group, and all at once.
+ * Groups, versions and resources of the service, in both forms that clients request: group by group, and aggregated.
  *
  * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 
-/** A resource of the cluster scope; each has a group of its own here. */
+/** A cluster-scoped resource. Each resource of the service has its own group. */
 export interface ServedResource {
   group: string;
   version: string;
   resource: string;
   singular: string;
   kind: string;
-  /** What is answered here. The cluster may offer more of it, at its own address. */
+  /** Verbs of the service. The cluster may offer more at its own address. */
   verbs: readonly string[];
   shortNames?: readonly string[];
   categories?: readonly string[];
@@ -46,7 +46,7 @@ export function apiResourceList({ group, version, resource, singular, kind, verb
   return { kind: 'APIResourceList' as const, apiVersion: 'v1' as const, groupVersion: `${group}/${version}`, resources: [described] };
 }
 
-/** APIGroupDiscoveryList, apidiscovery.k8s.io: what clients since Kubernetes 1.27 ask for first. */
+/** APIGroupDiscoveryList, apidiscovery.k8s.io: the first request of clients since Kubernetes 1.27. */
 export const apiGroupDiscoveryList = (served: readonly ServedResource[], version: 'v2' | 'v2beta1') => ({
   kind: 'APIGroupDiscoveryList' as const,
   apiVersion: `apidiscovery.k8s.io/${version}` as const,

@@ -7,20 +7,20 @@ import type { Connection } from '../kubernetes/connection.ts';
 import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 
-/** What the files are made of. */
+/** Dependencies of the kubeconfig files. */
 export interface KubeconfigFacts {
   config: Config;
   connection: Connection;
-  /** Where the account is that names the user of that record. */
+  /** Returns the issuer whose account names the user of that record. */
   namingIssuer(user: string): IssuerConfig | undefined;
 }
 
 const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
 
 /**
- * A kubeconfig that names the cluster of the service, as YAML.
+ * Returns a kubeconfig for the cluster of the service, as YAML.
  *
- * @throws StatusError 400 where such a file would be of no use; 503 if the authority of the issuer cannot be read
+ * @throws StatusError 400 if the file would not work; 503 if the certificate authority of the issuer cannot be read
  */
 export async function kubeconfigFor(
   { config, connection, namingIssuer }: KubeconfigFacts,
@@ -36,14 +36,14 @@ export async function kubeconfigFor(
   const own = issuerOfCaller(config, namingIssuer, caller);
   const issuer = id === undefined ? (own ?? issuersOf(config)[0]) : issuerNamed(config, id);
   const credential: Credential = { plugin: await pluginOf(config, issuer) };
-  // At another issuer than theirs people have another name, which is not known here.
+  // Users have another name at another issuer, which is unknown here.
   const user = id === undefined || issuer === own ? name : id;
   return kubeconfigText({ ...cluster, user, credential, namespace });
 }
 
 /**
- * Where the caller has logged in, by verified claims alone; of an access token, where the account is whose name it has. Undefined for a
- * caller by another credential.
+ * Returns the issuer where the caller has logged in, by verified claims alone; for an access token, the issuer whose account names its
+ * user. Undefined for other credentials.
  */
 function issuerOfCaller(
   config: Config,
@@ -73,7 +73,7 @@ async function pluginOf({ kubernetes, login }: Config, settings: IssuerConfig | 
   return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(settings) });
 }
 
-/** Base64 of PEM. The people's machines have to believe the issuer too. */
+/** Returns the PEM in Base64. Users' machines have to trust the issuer as well. */
 async function issuerAuthority({ caFile }: IssuerConfig): Promise<string | undefined> {
   if (caFile === undefined) return undefined;
   try {
@@ -87,11 +87,11 @@ interface PluginSettings {
   issuer: string;
   clientID: string;
   scopes: readonly string[];
-  /** Base64 of PEM; undefined where the system's authorities verify the issuer. */
+  /** PEM in Base64; undefined if the system's authorities verify the issuer. */
   authority?: string | undefined;
 }
 
-/** How kubectl gets tokens of that issuer. */
+/** Returns the plugin with which kubectl gets tokens of that issuer. */
 export const credentialPlugin = ({ issuer, clientID, scopes, authority }: PluginSettings): CredentialPlugin => ({
   command: 'kubectl-atrium',
   args: [
@@ -104,7 +104,7 @@ export const credentialPlugin = ({ issuer, clientID, scopes, authority }: Plugin
   installHint: 'kubectl-atrium is not in PATH. It is one file that needs Node.js 24.11 or later: ask those who run Atrium for it.',
 });
 
-/** Of whom the API server would not know, a file would only fail later. */
+/** Returns the token. Refuses a token that the API server would not accept, because the file would only fail later. */
 function tokenOf({ token, session, actAs, accessToken }: Caller): string {
   if (session !== undefined) throw badParameter('mode', 'token needs an Authorization header: a session hands out no tokens');
   if (actAs !== undefined && accessToken === undefined)

@@ -1,4 +1,4 @@
-/** Files for kubectl: what a person needs to work on the cluster from a terminal. */
+/** Kubeconfig files, with which users work on the cluster from a terminal. */
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
@@ -21,7 +21,7 @@ const example = kubeconfigText({
 
 const kubeconfigFile = z.string().meta({ examples: [example] });
 
-/** The feature: its one operation. */
+/** The feature: its operation. */
 export function createKubeconfig(facts: KubeconfigFacts): { operations: Operation[] } {
   const getKubeconfig = operation({
     id: 'GetKubeconfig',
