@@ -7,9 +7,9 @@ import { smtpContradictions } from './smtp-section.ts';
 type Problems = Record<string, string>;
 
 /**
- * What is right by itself and wrong together, by the path of the setting to change.
+ * Returns problems of settings that are valid alone and contradict each other, by the path of the setting to change.
  *
- * @param login the section as it was written, without defaults
+ * @param login the section as written, without defaults
  */
 export function contradictions(config: Config, login: object): Problems {
   const isOne = config.login.issuers.length === 0;
@@ -21,7 +21,7 @@ export function contradictions(config: Config, login: object): Problems {
   );
 }
 
-/** A duty that no user can meet would lock out all whom it is for. */
+/** Returns the problems of required factors. A requirement that no user can meet would lock all affected users out. */
 function problemsOfFactors(config: Config): Problems {
   const { factors } = config.login;
   const isRequired = [factors.default, ...factors.rules.map((rule) => rule.factors)].includes('required');
@@ -61,7 +61,7 @@ function problemsOfSeveral(config: Config, login: object): Problems {
   return { ...Object.fromEntries([...unused.map((key) => [`login.${key}`, elsewhere]), ...entries]), ...collisions(issuersOf(config)) };
 }
 
-/** What two issuers must not share. */
+/** Returns the problems of issuers that share an identifier, a domain or a prefix. */
 function collisions(issuers: readonly IssuerConfig[]): Problems {
   const problems: Problems = {};
   for (const [index, issuer] of issuers.entries())
@@ -78,6 +78,6 @@ function collisions(issuers: readonly IssuerConfig[]): Problems {
   return problems;
 }
 
-/** Whether two issuers could give one name. One may have no prefix: it cannot give a name that begins with that of another. */
+/** Reports whether two issuers could give the same name. An issuer may lack a prefix: its names cannot start with another's. */
 const isAmbiguous = (one: string, other: string): boolean =>
   one === other || (one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one)));

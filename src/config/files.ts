@@ -1,4 +1,4 @@
-/** The files that a configuration names, opened as `atrium config check` does. The service itself reads each of them when it needs it. */
+/** Checks the files of a configuration for `atrium config check`. The service itself reads each file when it needs it. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Problem } from './load.ts';
 import { type Config, configSchema } from './schema.ts';
 import { namedPaths } from './schema-tree.ts';
 
-/** Everything that is wrong with files: absent, not readable for this account, empty, or not what the setting asks for. */
+/** Returns all problems of files: missing, unreadable for this account, empty, or of the wrong kind. */
 export async function fileProblems(config: Config): Promise<Problem[]> {
   const named = [...namedPaths(configSchema, config)];
   const problems = await Promise.all(

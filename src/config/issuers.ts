@@ -1,11 +1,11 @@
-/** The issuers that people log in at, as the configuration names them: one by `login.issuer`, or several by `login.issuers`. */
+/** Issuers of logins from the configuration: a single one in `login.issuer`, or several in `login.issuers`. */
 import type { oneIssuer } from './login-sections.ts';
 import type { Config } from './schema.ts';
 
 type Login = Config['login'];
 type Entry = Login['issuers'][number];
 
-/** What is set for one issuer. */
+/** Settings of an issuer. */
 export interface IssuerConfig
   extends Omit<Pick<Login, keyof typeof oneIssuer>, 'issuer'>,
     Pick<Entry, 'id' | 'name' | 'emailDomains' | 'acr' | 'redirectURL' | 'cli'> {
@@ -14,7 +14,7 @@ export interface IssuerConfig
   readonly isEmbedded: boolean;
 }
 
-/** Address of the embedded OpenID provider; undefined if it does not run, or has no address. */
+/** Returns the address of the embedded OpenID provider; undefined if it is disabled or has no address. */
 export function identityURLOf({ server, login, identity }: Config): string | undefined {
   const { issuer, issuers } = login;
   const isUsed = issuers.length > 0 ? issuers.some((entry) => entry.issuer === undefined) : issuer === undefined;
@@ -24,7 +24,7 @@ export function identityURLOf({ server, login, identity }: Config): string | und
 
 const known = new WeakMap<Config, readonly IssuerConfig[]>();
 
-/** In the order of the configuration; none if login is not configured. */
+/** Returns the issuers in the order of the configuration; empty if login is not configured. */
 export function issuersOf(config: Config): readonly IssuerConfig[] {
   const issuers = known.get(config) ?? readIssuers(config);
   known.set(config, issuers);
@@ -43,46 +43,46 @@ function readIssuers(config: Config): readonly IssuerConfig[] {
 
 const plain = { name: undefined, emailDomains: [], acr: {}, redirectURL: undefined };
 
-/** The issuer that a login goes to which names none; undefined if login is not configured. */
+/** Returns the issuer of logins that name none; undefined if login is not configured. */
 export const issuerOf = (config: Config): string | undefined => issuersOf(config)[0]?.issuer;
 
-/** The embedded issuer, if people log in there. */
+/** Returns the embedded issuer if users log in there. */
 export const embeddedIssuerOf = (config: Config): string | undefined => issuersOf(config).find(({ isEmbedded }) => isEmbedded)?.issuer;
 
-/** What is set for the embedded issuer; where people do not log in there, what is set for one. */
+/** Returns the settings of the embedded issuer; without logins there, the settings of `login`. */
 export const embeddedLoginOf = (config: Config) => issuersOf(config).find(({ isEmbedded }) => isEmbedded) ?? config.login;
 
-/** Of the console at the embedded issuer. */
+/** Returns the settings of the console's client at the embedded issuer. */
 export function embeddedClientOf(config: Config): Omit<ReturnType<typeof embeddedLoginOf>, 'redirectURL'> & Pick<Login, 'redirectURLs'> {
   const { redirectURL } = issuersOf(config).find(({ isEmbedded }) => isEmbedded) ?? {};
   return { ...embeddedLoginOf(config), redirectURLs: redirectURL === undefined ? config.login.redirectURLs : [redirectURL] };
 }
 
-/** Put before the user names of an issuer, as the API server does it. */
+/** Returns the prefix of user names from an issuer, like the API server. */
 export function usernamePrefixOf({ issuer, claims: { username, usernamePrefix } }: Pick<IssuerConfig, 'issuer' | 'claims'>): string {
   if (usernamePrefix === '-') return '';
   if (usernamePrefix) return usernamePrefix;
   return username === 'email' ? '' : `${issuer}#`;
 }
 
-/** Where the account that names the user is; undefined without a record or issuers. */
+/** Returns the issuer whose account names the user; undefined without a record or issuers. */
 export function namingIssuerOf(config: Config, member: Member | undefined): IssuerConfig | undefined {
   if (member === undefined) return undefined;
   const { subjects = [], linked = [], isLocal } = member;
   const issuers = issuersOf(config);
   if (issuers.length < 2) return issuers[0];
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded);
-  // A linked account names no one, and no group of the record is from there.
+  // Linked accounts give the user no name, and the record's groups do not come from them.
   const naming = subjects.filter(({ issuer }) => !linked.some((one) => one.issuer === issuer));
   const named = naming.flatMap(({ issuer }) => issuers.find((one) => one.issuer === issuer) ?? []);
   return (isLocal ? embedded : named[0]) ?? named[0] ?? embedded ?? issuers[0];
 }
 
-/** Put before the groups that a record got from an issuer. */
+/** Returns the prefix of the groups that a record has from an issuer. */
 export const groupsPrefixOf = (config: Config, member: Member): string =>
   (namingIssuerOf(config, member) ?? config.login).claims.groupsPrefix;
 
-/** The groups that a record got from all of its issuers, as Kubernetes sees them. */
+/** Returns the groups of a record from all its issuers, as Kubernetes sees them. */
 export function groupNamesOf(config: Config, member: Member & { readonly groups: readonly string[] }): string[] {
   const prefix = groupsPrefixOf(config, member);
   const issuers = issuersOf(config);

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { isShowable, parseJSONPath } from '../api/json-path.ts';
 import { isUnique } from './units.ts';
 
-/** Of our own resources these hold nothing that is sealed, or by which someone logs in. */
+/** Resources of the service that hold no sealed data and no credentials. */
 const ownListed = ['users', 'groups', 'userbindings'];
 const ownGroup = 'auth.platform.io';
 
 const isListable = ({ group, resource }: { group: string; resource: string }) =>
   group === ownGroup ? ownListed.includes(resource) : group !== '' || resource !== 'secrets';
 
-/** Of every row. */
+/** Names of the columns that every row has. */
 const commonNames = ['name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner'];
 
 const pathOf = (text: string) => parseJSONPath(text, { hasWholeNames: true });
@@ -67,7 +67,7 @@ const resource = z
 
 const noPreset = 'none';
 
-/** The kinds that people look for most. The chart has them too (`workload-lists.yaml`). */
+/** The most frequently used resources. The chart repeats them (`workload-lists.yaml`). */
 const workloads = [
   ...['pods', 'services', 'configmaps', 'nodes', 'namespaces', 'persistentvolumeclaims', 'events'].map((plural) => ['', plural] as const),
   ...['deployments', 'statefulsets', 'daemonsets'].map((plural) => ['apps', plural] as const),
@@ -97,7 +97,7 @@ export const listsSection = z.strictObject({
 
 type ListsSection = z.output<typeof listsSection>;
 
-/** Adds the resources of the preset to those that are named, which come first. */
+/** Appends the resources of the preset to the configured ones. */
 export function withPreset({ preset, resources }: ListsSection): ListsSection {
   if (preset === noPreset) return { preset, resources };
   const isNamed = (one: ListedResource) => resources.some((named) => named.group === one.group && named.resource === one.resource);

@@ -6,13 +6,13 @@ import { withPreset } from './lists-section.ts';
 import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
 import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
 
-/** One thing that is wrong: where, and what would be right. */
+/** A problem: the path of the setting, and the correction. */
 export interface Problem {
   path: string;
   message: string;
 }
 
-/** Everything that is wrong with a configuration, at once. */
+/** All problems of a configuration. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly Problem[];
@@ -26,18 +26,18 @@ export class ConfigError extends Error {
 type Tree = Record<string, unknown>;
 
 export interface ConfigSources {
-  /** Text of the YAML file; empty or absent counts as no settings. */
+  /** Text of the YAML file. An empty or missing text means no settings. */
   yaml?: string;
-  /** Process variables; `ATRIUM_SERVER__PORT` is `server.port`. */
+  /** Process variables; `ATRIUM_SERVER__PORT` sets `server.port`. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Where the static files are that come with the program: served if the settings name no directory. */
+  /** Directory of the program's own static files, the default of `console.static.directory`. */
   staticDirectory?: string;
 }
 
 /**
- * Checks a configuration and fills in the defaults. It only checks: no file is opened, nothing is built.
+ * Validates a configuration and applies the defaults. Opens no file and creates nothing.
  *
- * @throws ConfigError with every problem
+ * @throws ConfigError with all problems
  */
 export function parseConfig(sources: ConfigSources): Config {
   const { tree, problems } = readSources(sources);
@@ -51,7 +51,7 @@ export function parseConfig(sources: ConfigSources): Config {
   return deepFreeze({ ...result.data, lists: withPreset(result.data.lists) });
 }
 
-/** The settings as a person would write them, defaults included, for `atrium config print`. @throws ConfigError */
+/** Returns the settings in their written form, including defaults, for `atrium config print`. @throws ConfigError */
 export function effectiveSettings(sources: ConfigSources): Tree {
   parseConfig(sources);
   return merge(writtenDefaults(configSchema), readSources(sources).tree);
@@ -67,7 +67,7 @@ function readSources({ yaml = '', environment = {}, staticDirectory }: ConfigSou
   const tree = isTree(value) ? value : {};
   if (!isTree(value)) problems.push({ path: '', message: 'must be a mapping of sections, such as server: and console:' });
   for (const [name, text] of Object.entries(environment)) {
-    // Two underscores tell a setting from what a kubelet adds for a Service called atrium (ATRIUM_SERVICE_HOST).
+    // Two underscores distinguish settings from the variables that a kubelet sets for a Service called atrium (ATRIUM_SERVICE_HOST).
     if (text === undefined || !/^ATRIUM_[A-Z]+__/i.test(name)) continue;
     const problem = override(tree, name.slice('ATRIUM_'.length).split('__'), text);
     if (problem) problems.push({ path: name, message: problem });
@@ -75,7 +75,7 @@ function readSources({ yaml = '', environment = {}, staticDirectory }: ConfigSou
   return { tree: staticDirectory === undefined ? tree : withStaticDirectory(tree, staticDirectory), problems };
 }
 
-/** Changes only where the files are read from: what the console is told stays as it is without. */
+/** Sets the directory of the files only. The `assetsHostPath` that the console sees keeps its default. */
 function withStaticDirectory(tree: Tree, directory: string): Tree {
   const { console = {} } = tree;
   const { static: section = {} } = isTree(console) ? console : {};
@@ -83,7 +83,7 @@ function withStaticDirectory(tree: Tree, directory: string): Tree {
   return { ...tree, console: { assetsHostPath: defaultStaticDirectory, ...console, static: { ...section, directory } } };
 }
 
-/** Puts one variable into the tree; a text setting takes it as it is, any other reads it as YAML. */
+/** Applies a process variable. Text settings take it unchanged, others parse it as YAML. */
 function override(tree: Tree, path: readonly string[], text: string): string | undefined {
   let schema: z.ZodType = configSchema;
   let at = tree;
@@ -100,7 +100,7 @@ function override(tree: Tree, path: readonly string[], text: string): string | u
   return undefined;
 }
 
-/** `server: null` and `console.envs: 1` are told by the schema; this only says what is no mapping at all. */
+/** Reports whether the value is a mapping. The schema reports `server: null` and `console.envs: 1`. */
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
@@ -114,7 +114,7 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   return issue.keys.map((key) => ({ path: full(key), message: unknownSetting(key, section && shapeOf(section), full) }));
 }
 
-/** @param write puts the nearest name as it would have to stand there */
+/** @param write formats the nearest name as the user would write it */
 function unknownSetting(name: string, shape: object | undefined, write: (name: string) => string): string {
   const nearest = nearestName(name, Object.keys(shape ?? {}));
   return `is not a setting; ${nearest === undefined ? 'see docs/configuration.md' : `did you mean ${write(nearest)}?`}`;

@@ -1,4 +1,4 @@
-/** The settings of login: the relying party, and the embedded OpenID provider. */
+/** Settings of login: the relying party, and the embedded OpenID provider. */
 import { z } from 'zod';
 import { dnsLabel, duration, isUnique, path } from './units.ts';
 
@@ -53,7 +53,7 @@ const stepUp = z.strictObject({
   acr: z.array(acrValue()).max(4).default([]).describe('Values of `acr` of which that login must have one. Default: any.'),
 });
 
-/** What is set for one issuer. */
+/** Settings of an issuer. */
 export const oneIssuer = {
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })

@@ -36,7 +36,7 @@ function rows(path: string, schema: z.ZodType): string[] {
   return [`| \`${path}\` | ${typeOf(schema)} | ${shownDefault(schema)} | ${description.replaceAll('|', '\\|')} |`];
 }
 
-/** docs/configuration.md, whole. */
+/** Returns the complete docs/configuration.md. */
 export function configurationReference(): string {
   const sections = Object.entries(configSchema.shape).map(([name, schema]) =>
     [

@@ -1,4 +1,4 @@
-/** Reads the configuration schema itself: sections, defaults as written, descriptions. */
+/** Reads the configuration schema itself: sections, written defaults, descriptions. */
 import type { z } from 'zod';
 import { pathTitle } from './units.ts';
 
@@ -9,13 +9,13 @@ function inner(schema: z.ZodType): z.ZodType {
   return 'innerType' in def ? inner(def.innerType as z.ZodType) : schema;
 }
 
-/** The members of a section; undefined for a single setting. */
+/** Returns the members of a section; undefined for a single setting. */
 export function shapeOf(schema: z.ZodType): Shape | undefined {
   const found = inner(schema);
   return 'shape' in found ? (found.shape as Shape) : undefined;
 }
 
-/** The setting at a path of names and indexes; undefined if there is none. */
+/** Returns the setting at a path of names and indexes; undefined if it does not exist. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return schema;
@@ -28,7 +28,7 @@ function elementOf(schema: z.ZodType): z.ZodType | undefined {
   return 'element' in def ? (def.element as z.ZodType) : undefined;
 }
 
-/** Every file and directory that a configuration names, with the setting that names it. */
+/** Yields every file and directory of a configuration, with its setting. */
 export function* namedPaths(schema: z.ZodType, value: unknown, setting = ''): Generator<{ setting: string; path: string }> {
   if (typeof value === 'string' && inner(schema).meta()?.title === pathTitle) yield { setting, path: value };
   if (typeof value !== 'object' || value === null) return;
@@ -39,7 +39,7 @@ export function* namedPaths(schema: z.ZodType, value: unknown, setting = ''): Ge
   }
 }
 
-/** Whether a setting is written as text, so that a process variable is taken as it is. */
+/** Reports whether a setting is text, so that a process variable is used unchanged. */
 export function isText(schema: z.ZodType): boolean {
   const { def } = inner(schema)._zod;
   if ('in' in def) return isText(def.in as z.ZodType);
@@ -52,7 +52,7 @@ export function writtenDefault(schema: z.ZodType): unknown {
   return 'innerType' in def ? writtenDefault(def.innerType as z.ZodType) : undefined;
 }
 
-/** Every default in the form in which a person writes it; sections that are off by default are left out. */
+/** Returns all defaults in their written form, without sections that are disabled by default. */
 export function writtenDefaults(schema: z.ZodType): Record<string, unknown> {
   const settings = Object.entries(shapeOf(schema) ?? {}).map(([key, child]): [string, unknown] => {
     const written = writtenDefault(child);

@@ -1,6 +1,6 @@
 /**
- * Every setting of the service: its type, its check, its default and the text of docs/configuration.md, written once. Defaults stand in
- * the form in which a person writes them; the parsed configuration holds milliseconds and bytes.
+ * All settings of the service, each with its type, its validation, its default and its text in docs/configuration.md. Defaults have their
+ * written form; the parsed configuration holds milliseconds and bytes.
  */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
@@ -140,7 +140,7 @@ function isLanguageTag(tag: string): boolean {
   }
 }
 
-/** What the console needs, and nothing else. Trusted Types: no script can make a policy under which text becomes markup or code. */
+/** Minimal policy for the console. Trusted Types: scripts cannot create a policy that turns text into markup or code. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -155,7 +155,7 @@ const contentSecurityPolicy = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Beside the program, as the image has it. */
+/** Directory beside the program, as in the image. */
 export const defaultStaticDirectory = 'public';
 
 const consoleSection = z.strictObject({
@@ -295,6 +295,6 @@ export const configSchema = z.strictObject({
 
 export type Config = Readonly<z.output<typeof configSchema>>;
 
-/** The path below which everything is served: `''`, or `/console` for a public URL of `https://example.com/console/`. */
+/** Returns the base path of all operations: `''`, or `/console` for a public URL of `https://example.com/console/`. */
 export const basePathOf = (config: Config): string =>
   config.server.publicURL === undefined ? '' : new URL(config.server.publicURL).pathname.replace(/\/{1,8}$/, '');

@@ -1,4 +1,4 @@
-/** The settings of the mail server. */
+/** Settings of the mail server. */
 import { z } from 'zod';
 import { path } from './units.ts';
 
@@ -28,7 +28,7 @@ export const smtpSection = z.strictObject({
 
 const isThisMachine = (host: string) => ['localhost', '127.0.0.1', '::1'].includes(host);
 
-/** What is right by itself and wrong together, by the path of the setting to change. */
+/** Returns problems of settings that are valid alone and contradict each other, by the path of the setting to change. */
 export function smtpContradictions({ host, tls, from, userFile, passwordFile }: z.output<typeof smtpSection>): Record<string, string> {
   return {
     ...(host !== undefined && from === undefined && { 'smtp.from': 'must be set with smtp.host' }),

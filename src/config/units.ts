@@ -3,7 +3,7 @@ import { z } from 'zod';
 const factors = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const sizes = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** `30s`, `5m`, `12h`, `7d` or `250ms`, as milliseconds. */
+/** Parses `30s`, `5m`, `12h`, `7d` or `250ms` to milliseconds. */
 export const duration = () =>
   z
     .string()
@@ -11,7 +11,7 @@ export const duration = () =>
     .transform((text) => Number.parseInt(text, 10) * factors[text.replace(/^\d+/, '') as keyof typeof factors])
     .meta({ title: 'duration' });
 
-/** `1MiB`, `512KiB` or plain bytes, as bytes. */
+/** Parses `1MiB`, `512KiB` or plain bytes to bytes. */
 export const size = () =>
   z
     .union([z.number().int().nonnegative().transform(String), z.string()])
@@ -19,10 +19,10 @@ export const size = () =>
     .transform((text) => Number.parseInt(text, 10) * sizes[text.replace(/^\d+/, '') as keyof typeof sizes])
     .meta({ title: 'size' });
 
-/** What the schema calls a setting that names a file or directory. */
+/** Title of settings that name a file or directory, in the schema. */
 export const pathTitle = 'path';
 
-/** A file or directory, relative to where the process was started. */
+/** A file or directory, relative to the working directory of the process. */
 export const path = () => z.string().min(1).meta({ title: pathTitle });
 
 export const isUnique = (values: readonly string[]) => new Set(values).size === values.length;

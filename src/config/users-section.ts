@@ -1,4 +1,4 @@
-/** The settings of User records: where they come from, when they count, and their passwords. */
+/** Settings of User records: their sources, their validity, and their passwords. */
 import { z } from 'zod';
 import { duration, isUnique, path } from './units.ts';
 
