@@ -1,4 +1,4 @@
-/** The embedded cluster with the demo's people and objects in it: what `atrium sandbox` starts beside the service. */
+/** The embedded cluster with the users and objects of the demo, which `atrium sandbox` starts beside the service. */
 import { randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
@@ -25,25 +25,25 @@ import { demoCertificate, demoFirstRevisions, demoWorkloads } from './workloads.
 export interface DemoOptions {
   /** Address that the embedded cluster listens on. */
   host: string;
-  /** How many generated people join the named ones. */
+  /** Number of generated users beside the named ones. */
   users: number;
-  /** Where the cluster keeps its objects; in memory without it. */
+  /** Directory for the cluster's objects; without it they are in memory. */
   dataDirectory?: string;
   /** deploy/manifests. */
   manifests: URL;
-  /** The sample of a plugin. */
+  /** Objects of the sample plugin. */
   plugin: readonly KubernetesObject[];
   hashPassword(password: string): Promise<string>;
-  /** The Secret by which the service knows a password. */
+  /** Returns the Secret with a user's password for the service. */
   passwordSecret(user: { name: string; uid: string }, hash: string): KubernetesObject;
 }
 
 interface SignedIn {
   email: string;
   role: DemoRole;
-  /** For the login page. */
+  /** Password for the login page. */
   password: string;
-  /** A bearer token that the cluster itself has made. */
+  /** A bearer token of the cluster itself. */
   token: string;
 }
 
@@ -52,7 +52,7 @@ export interface Demo {
   directory: DemoDirectory;
   /** A token of the service's own account. */
   serviceToken: string;
-  /** What the cluster asks the service by whose an access token is. */
+  /** Token with which the cluster asks the service about access tokens. */
   webhookToken: string;
   people: SignedIn[];
   images: readonly { name: string; key: string }[];
@@ -64,17 +64,17 @@ interface DemoDirectory {
   url: string;
   /** PEM. */
   certificateAuthority: string;
-  /** Of all users in it. */
+  /** Password of every user in the directory. */
   password: string;
   stop(): Promise<void>;
 }
 
 const tokenSeconds = 12 * 3600;
 const rolloutPollMs = 100;
-/** Only the service writes passwords. */
+/** Account of the service, which alone may write passwords. */
 const serviceAccount = `system:serviceaccount:${demoNamespace}:atrium`;
 
-/** Starts the cluster and puts the demo into it, through the same checks that every client's objects go through. */
+/** Starts the cluster and applies the demo, through the same checks as objects of every client. */
 export async function startDemo({
   host,
   users,
@@ -85,11 +85,11 @@ export async function startDemo({
   passwordSecret,
 }: DemoOptions): Promise<Demo> {
   const people = demoPeople(users);
-  // Hashing takes longest, and other threads do it: it goes on while the cluster starts.
+  // Hashing takes longest. Other threads hash while the cluster starts.
   const passwords = { passwordSecret, hashed: hashedPasswords(people, hashPassword), unknown: hashPassword(newPassword()) };
   const cluster = await Cluster.start({ host, hasWorkloads: true, ...(dataDirectory !== undefined && { dataDirectory }) });
   await cluster.apply(...(await readManifests(manifests)), webhookBinding);
-  // What users changed in a cluster that is kept stays as they left it.
+  // A persistent cluster keeps the changes of its users.
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
@@ -98,7 +98,7 @@ export async function startDemo({
   }
   const rollout = new AbortController();
   if (cluster.isNew) void rollOut(cluster, rollout.signal);
-  // Last, as it lets only the service make users of a directory.
+  // Applied last, because the policy lets only the service create users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
@@ -117,7 +117,7 @@ export async function startDemo({
   return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, stop };
 }
 
-/** Applies the second revisions once the first ones run: a rollout that gets stuck leaves something to be available. */
+/** Applies the second revisions after the first ones are available, so that a stuck rollout leaves available replicas. */
 async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   const first = demoFirstRevisions().filter(({ kind }) => kind === 'Deployment');
   const isAvailable = (deployment: KubernetesObject) => {
@@ -132,9 +132,9 @@ async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
 }
 
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {
-  /** Of those who have a role, by e-mail address. */
+  /** Passwords of users with a role, by e-mail address. */
   hashed: ReadonlyMap<string, { password: string; hash: Promise<string> }>;
-  /** Of a random password that is thrown away. */
+  /** Hash of a random password that is discarded. */
   unknown: Promise<string>;
 }
 
@@ -146,7 +146,7 @@ const hashedPasswords = (people: readonly DemoPerson[], hashPassword: DemoOption
     }),
   );
 
-/** A password for each of those who have a role, and a token of the cluster. A kept cluster gets new ones at each start. */
+/** Gives each user with a role a password and a token of the cluster. A persistent cluster gets new ones at each start. */
 async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashed, passwordSecret }: PasswordsOfDemo) {
   const signed = people.map(async ({ email, role, groups }): Promise<SignedIn | undefined> => {
     const user = recordOf(cluster, email);
@@ -159,7 +159,7 @@ async function signIn(cluster: Cluster, people: readonly DemoPerson[], { hashed,
   return (await Promise.all(signed)).filter((person) => person !== undefined);
 }
 
-/** The other local users share one random password that is thrown away: hashing each takes long. */
+/** Gives the other local users the same random password, which is discarded, because hashing is slow. */
 async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { unknown, passwordSecret }: PasswordsOfDemo) {
   const hash = await unknown;
   const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
@@ -181,11 +181,11 @@ async function startDirectory(people: readonly DemoPerson[]): Promise<DemoDirect
   return { url: server.url, certificateAuthority: authority.certificate, password, stop: () => server.stop() };
 }
 
-/** 69 bits, in letters and digits that are not taken for each other. */
+/** Returns a password of 69 bits, in letters and digits that are not mistaken for each other. */
 const newPassword = () => Array.from({ length: 14 }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** The very files that an installation applies. */
+/** Reads the manifests that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).filter((name) => name.endsWith('.io.yaml')).sort();
   const byHand = ['certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'workload-lists.yaml', 'impersonation.yaml'];

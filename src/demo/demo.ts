@@ -1,4 +1,4 @@
-/** `atrium sandbox`: the service on an embedded cluster with people and objects in it, for a first look and for development. */
+/** `atrium sandbox`: the service on an embedded cluster with users and objects, for a first look and for development. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -24,32 +24,32 @@ import type { DemoRole } from './people.ts';
 export interface SandboxOptions {
   port: number;
   host: string;
-  /** Generated people beside the named ones. */
+  /** Number of generated users beside the named ones. */
   users: number;
   /** Origins of front-ends on other ports, which may call the API. */
   origin: string[];
-  /** Addresses that people may come back to from logging in. */
+  /** Addresses to which a login may redirect. */
   redirectUrl: string[];
-  /** Directory of another page than ours. */
+  /** Directory of a page that replaces the console. */
   static?: string;
-  /** Directory for the cluster's objects; in memory without it. */
+  /** Directory for the cluster's objects; without it they are in memory. */
   data?: string;
-  /** Of a mail server on this machine. */
+  /** Port of a mail server on this machine. */
   smtpPort?: number;
-  /** File that tells scripts where everything is. */
+  /** File for scripts with addresses, users and tokens. */
   info?: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Where deploy/ and web/ are. */
+  /** Parent directory of deploy/ and web/. */
   packageRoot: URL;
 }
 
-/** What runs, and what to try next. */
+/** A running sandbox, with its welcome text. */
 export interface Sandbox {
   readonly welcome: string;
   stop(options: { drain: boolean }): Promise<void>;
 }
 
-/** Starts everything. What holds a secret is written last, and removed at the stop. */
+/** Starts the service and the cluster. The file with secrets is written last, and removed at the stop. */
 export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const started = performance.now();
   const free = options.port === 0 ? await freePort(options.host) : undefined;
@@ -97,7 +97,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** As its author would put it into a cluster. */
+/** Returns the objects of the sample plugin, as its author would apply them. */
 async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
   const { pluginObjects } = (await import(new URL('configmap.ts', template).href)) as {
     pluginObjects: (built: string, namespace: string) => KubernetesObject[];
@@ -116,12 +116,12 @@ const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: S
       discardAuthorization() {},
     },
     environment,
-    // No Service of the embedded cluster runs anywhere: its plugins are on this machine.
+    // Services of the embedded cluster do not run: the plugins' servers are on this machine.
     pluginSurroundings: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
     log: createLog({ level: 'warn', format: 'json' }),
   });
 
-/** The caches are filled in a moment; what needs them is refused until then. */
+/** Waits until the caches are filled, because requests that need them are refused before. */
 async function whenReady(url: string): Promise<void> {
   const signal = AbortSignal.timeout(readyMs);
   while ((await fetch(`${url}/readyz`, { signal })).status !== 200) await setTimeout(pollMs, undefined, { signal });
@@ -132,14 +132,14 @@ const pollMs = 20;
 
 const tokenOf = ({ people }: Demo, role: DemoRole): string => people.find((person) => person.role === role)?.token ?? '';
 
-/** As the manager makes one for a program. @returns its text */
+/** Creates an access token as the manager would for a program. @returns its text */
 async function makeAccessToken(url: string, demo: Demo): Promise<string> {
   const headers = { authorization: `Bearer ${tokenOf(demo, 'manager')}`, 'content-type': 'application/json' };
   const answer = await fetch(`${url}/auth/v1/accesstoken`, { method: 'POST', headers, body: '{"description":"Nightly report"}' });
   return z.object({ token: z.string() }).parse(await answer.json()).token;
 }
 
-/** Held until it is released. If another process takes it before it is listened on again, the start fails and says so. */
+/** Reserves a port until it is released. If another process takes it before the service listens, the start fails with that error. */
 async function freePort(host: string): Promise<{ port: number; release(): Promise<unknown> }> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -160,13 +160,13 @@ interface DemoSettings extends SandboxOptions {
 }
 
 function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...options }: DemoSettings): Config {
-  // Scripts may begin a login at the address that is listened on, too: its cookies are of that host.
+  // Scripts may also start a login at the listener's address, whose cookies belong to that host.
   const addresses = [...new Set([url, `http://${inURL(host)}:${port}`])];
   return parseConfig({
     yaml: stringify({
       server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin },
       kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
-      // Browsers come back to the page, scripts to the operation that ends a login.
+      // The issuer redirects browsers to the page, and scripts to the operation that completes a login.
       login: {
         redirectURLs: [...addresses.flatMap((at) => [`${at}/`, `${at}/api/v2/token/callback`]), ...options.redirectUrl],
         postLogoutRedirectURLs: [...addresses.map((at) => `${at}/`), ...options.redirectUrl],
@@ -196,7 +196,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
 
 const inURL = (host: string) => (host.includes(':') ? `[${host}]` : host);
 
-/** By name where it is this machine: browsers have no passkeys at IP addresses. */
+/** Returns the name `localhost` for this machine, because browsers have no passkeys at IP addresses. */
 const shownHost = (host: string) => (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host) ? 'localhost' : inURL(host));
 
 const rights = {
@@ -206,7 +206,7 @@ const rights = {
   nobody: 'has no role',
 } as const satisfies Record<DemoRole, string>;
 
-/** One screen. Tokens are for scripts, which read them from the file of `--info`. */
+/** Returns the welcome text, for a screen. Tokens are for scripts, which read them from the file of `--info`. */
 function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
   const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   ${rights[role]}`);
   return `

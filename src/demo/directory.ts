@@ -6,13 +6,13 @@ const suffix = 'dc=example,dc=com';
 const people = `ou=people,${suffix}`;
 const groups = `ou=groups,${suffix}`;
 
-/** In the directory, and not yet in the cluster: what a first synchronisation brings. */
+/** Users of the directory who are missing in the cluster until the first synchronization. */
 const newcomers = [
   { email: 'chloe@example.com', displayName: 'Chloé Petit', groups: ['dev'] },
   { email: 'kofi@example.com', displayName: 'Kofi Mensah', groups: ['oncall'] },
 ] as const;
 
-/** What `users.ldap` says of the directory of the demo. */
+/** Entry of the demo's directory in `users.ldap`. */
 export const demoConnector = (url: string, caFile: string) => ({
   id: 'corp-ldap',
   name: 'Corporate directory',
@@ -23,9 +23,9 @@ export const demoConnector = (url: string, caFile: string) => ({
 });
 
 /**
- * The people of the directory with their groups: those of the cluster that came from it, but for the ones who are gone, and newcomers.
+ * Returns the users of the directory with their groups: users in the cluster that came from it and were not removed, and new ones.
  *
- * @param password of all of them
+ * @param password password of every user
  */
 export function demoDirectory(known: readonly DemoPerson[], password: string): DirectoryEntry[] {
   const here = [...known.filter(({ connector, isGone }) => connector === 'ldap' && !isGone), ...newcomers];
@@ -51,6 +51,6 @@ const attributesOf = ({ email, displayName }: { email: string; displayName: stri
   uid: [account(email)],
   cn: [displayName],
   mail: [email],
-  // Stays for as long as the person does, at each start of the demo.
+  // The same at each start of the demo.
   entryUUID: [hash('sha256', email).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')],
 });

@@ -1,6 +1,6 @@
 /**
- * A directory that can be searched and bound to, by LDAP over TLS on loopback: what the demo synchronises people from. It knows simple binds
- * and searches with one entry for each match (RFC 4511); everything else it refuses. It is no directory for work.
+ * A directory for LDAP over TLS on loopback, from which the demo synchronizes users. Supports simple binds and searches with one entry for
+ * each match (RFC 4511), and refuses other requests. The directory is not for production.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { Ber, BerReader, BerWriter, type Filter, FilterParser, ProtocolOperation
 export interface DirectoryEntry {
   dn: string;
   attributes: Readonly<Record<string, readonly string[]>>;
-  /** Who binds as the entry needs it; without one, binds are refused. */
+  /** Password for binds as the entry; without one, binds are refused. */
   password?: string;
 }
 
@@ -24,7 +24,7 @@ interface Request {
 const result = { success: 0, invalidCredentials: 49, unwillingToPerform: 53 } as const;
 const simplePassword = 0x80;
 const noticeOfDisconnection = 0x78;
-/** Of one request: names and filters of the demo are short. */
+/** Bound of a request: names and filters of the demo are short. */
 const maxBytes = 64 * 1024;
 
 export class LdapServer {
@@ -35,7 +35,7 @@ export class LdapServer {
   private constructor(entries: readonly DirectoryEntry[], { certificate, key }: Authority) {
     this.#entries = entries;
     this.#server = createServer({ cert: certificate, key }, (socket) => this.#serve(socket));
-    // Those in the middle of their handshake, too.
+    // Includes sockets during their handshake.
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
@@ -107,7 +107,7 @@ export class LdapServer {
   }
 }
 
-/** Where the first message ends; undefined while it is not here as a whole. @throws Error for what is no message */
+/** Returns the end of the first message; undefined while it is incomplete. @throws Error for an invalid message */
 function endOfMessage(bytes: Buffer): number | undefined {
   if (bytes.length > maxBytes) throw new Error('too long');
   const reader = new BerReader(bytes);
@@ -124,7 +124,7 @@ function requestOf(message: Buffer): Request {
   return { id, operation, reader };
 }
 
-/** The library's filters look at one value of each attribute: an entry matches if some choice of values does. */
+/** Reports whether a choice of values matches, because the library's filters look at a single value of each attribute. */
 function matches(filter: Filter, attributes: DirectoryEntry['attributes']): boolean {
   const choices = Object.entries(attributes).reduce<Record<string, string>[]>(
     (made, [name, values]) => made.flatMap((choice) => values.map((value) => ({ ...choice, [name]: value }))),

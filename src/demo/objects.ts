@@ -4,7 +4,7 @@ import { type DemoPerson, demoRoles, recordName } from './people.ts';
 /** Namespace of the service in the demo, as in deploy/manifests. */
 export const demoNamespace = 'atrium-system';
 
-/** What the demo's page and scripts can ask for. */
+/** Images for the demo's page and scripts. */
 export const demoImages = [
   { name: 'console-logo', key: 'logo.png' },
   { name: 'console-logo', key: 'mark.svg' },
@@ -50,7 +50,7 @@ export const demoConfigMaps = (): KubernetesObject[] => [
   configMap(demoEnvironment, isPublic, { data: { theme: 'auto', CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example.com' } }),
 ];
 
-/** The User record of a person, its status as the service would keep it. */
+/** Returns the User record of a person, with the status that the service would write. */
 export function demoUser(person: DemoPerson, now: Date): KubernetesObject {
   const { email, displayName, connector = 'local' } = person;
   const name = recordName(email);
@@ -106,7 +106,7 @@ export const demoGroups = (people: readonly DemoPerson[]): KubernetesObject[] =>
     };
   });
 
-/** A role for a group and a person in one namespace. */
+/** A UserBinding of a group and a user in one namespace. */
 export const demoExtensions: readonly KubernetesObject[] = [
   {
     apiVersion: 'auth.platform.io/v1',
@@ -124,7 +124,7 @@ export const demoExtensions: readonly KubernetesObject[] = [
   },
 ];
 
-/** One ClusterRoleBinding for each role of each person. */
+/** Returns a ClusterRoleBinding for each role of each user. */
 export const demoBindings = (people: readonly DemoPerson[]): KubernetesObject[] =>
   people.flatMap(({ email, role }) =>
     (role === undefined ? [] : demoRoles[role]).map((clusterRole) => ({
@@ -136,7 +136,7 @@ export const demoBindings = (people: readonly DemoPerson[]): KubernetesObject[] 
     })),
   );
 
-/** Whom the cluster is to the service when it asks whose an access token is. */
+/** User name of the cluster when it asks the service about access tokens. */
 export const webhookUser = 'token-webhook';
 
 export const webhookBinding: KubernetesObject = {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Who the demo knows from the start, and what ordinary RBAC objects let them do. */
+/** ClusterRoles of each role in the demo, granted by ordinary RBAC objects. */
 export const demoRoles = {
   admin: ['cluster-admin'],
   manager: ['atrium-users-admin', 'atrium-certificates'],
@@ -10,7 +10,7 @@ export const demoRoles = {
 
 export type DemoRole = keyof typeof demoRoles;
 
-/** A person as the seed writes them. Who has a `role` gets a token from the demo. */
+/** A user of the demo. Users with a `role` get a token. */
 export interface DemoPerson {
   email: string;
   displayName: string;
@@ -37,11 +37,11 @@ const namedPeople: readonly DemoPerson[] = [
   { email: 'tomas@example.com', displayName: 'Tomás Silva', groups: ['oncall'], connector: 'ldap' },
 ];
 
-/** The people of the demo: the named ones and as many generated ones as asked for. */
+/** Returns the users of the demo: the named ones, and the given number of generated ones. */
 export function demoPeople(generated: number): DemoPerson[] {
   const more = Array.from({ length: generated }, (_, index): DemoPerson => {
     const number = String(index + 1).padStart(3, '0');
-    // A Group takes 5,000 members.
+    // A Group accepts 5,000 members.
     const isDeveloper = index % 3 === 0 && index < 12_000;
     return { email: `person${number}@example.com`, displayName: `Person ${number}`, groups: isDeveloper ? ['dev'] : [] };
   });

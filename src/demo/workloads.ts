@@ -1,4 +1,4 @@
-/** Workloads of the demo: some that run, some that are broken, so that every page has something to tell. */
+/** Workloads of the demo. Some run and some are broken, so that every page has content. */
 import { createAuthority, createCertificate } from '@atrium/embedded-cluster/certificates.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 
@@ -54,7 +54,7 @@ interface App {
   replicas: number;
   /** Images by the name of their container. */
   images: Readonly<Record<string, string>>;
-  /** Images of init containers by their name, in their order; `sidecar` runs on. */
+  /** Images of init containers by their name, in their order; `sidecar` keeps running. */
   initImages?: Readonly<Record<string, string>>;
   port?: number;
   cause?: string;
@@ -114,7 +114,7 @@ const service = (place: string, name: string, port = 8080): KubernetesObject => 
   spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: port }] },
 });
 
-/** A workload that is no Deployment; its pods have one container of its name. */
+/** Returns a StatefulSet or DaemonSet. Each image is a container of its pods. */
 function workload(kind: 'StatefulSet' | 'DaemonSet', app: App): KubernetesObject {
   const { namespace: place, name, replicas, images, port = 8080 } = app;
   const labels = { app: name };
@@ -153,13 +153,13 @@ const budget = (place: string, name: string): KubernetesObject => ({
   spec: { minAvailable: 2, selector: { matchLabels: { app: name } } },
 });
 
-/** The upper bound of what the namespace may hold. */
+/** Limits the resources of a namespace. */
 const quota = (place: string, hard: Readonly<Record<string, string>>): KubernetesObject => ({
   ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'team', namespace: place } },
   spec: { hard },
 });
 
-/** Accepts traffic for an app from another one alone. */
+/** Accepts traffic for an app only from another app. */
 const networkPolicy = (place: string, name: string, from: string, port: number): KubernetesObject => ({
   ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: place } },
   spec: {
@@ -186,7 +186,7 @@ const volume = (name: string, size: string, claim: { namespace: string; name: st
   },
 });
 
-/** Replicas that follow the load. */
+/** Scales replicas with the load. */
 const scaler = (place: string, name: string): KubernetesObject => ({
   ...{ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name, namespace: place } },
   spec: {
@@ -205,7 +205,7 @@ const ingress = (place: string, name: string, host: string): KubernetesObject =>
   },
 });
 
-/** Gives a person a role in one namespace. */
+/** Grants a user a role in one namespace. */
 const roleBinding = (place: string, role: string, person: string): KubernetesObject => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
@@ -223,7 +223,7 @@ const nodeExporter = (version: string) =>
     images: { exporter: `node-exporter:${version}` },
   });
 
-/** The first revisions: applied before the rest, so that there is a history. */
+/** Returns the first revisions, which are applied before the others, so that there is a history. */
 export const demoFirstRevisions = (): KubernetesObject[] => [
   ...['shop', 'payments', 'monitoring'].map(namespace),
   node('node-1', { role: 'control-plane' }),
@@ -285,7 +285,7 @@ export const demoWorkloads = (): KubernetesObject[] => [
   roleBinding('shop', 'view', 'viewer@example.com'),
 ];
 
-/** Returns the certificate of the shop, which ends soon, with its authority. */
+/** Returns the certificate of the shop, which expires soon, with its authority. */
 export async function demoCertificate(now: Date): Promise<KubernetesObject> {
   const authority = await createAuthority(now, 'CN=Example Shop CA, O=Example');
   const names = ['shop.example.com', 'www.shop.example.com'];

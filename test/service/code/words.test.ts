@@ -131,6 +131,7 @@ describe('the sentences of the code', () => {
     'src/texts',
   ];
   const rooms = ['src/config', 'src/http'];
+  const rooms = ['src/config', 'src/demo', 'src/http'];
 
   for (const room of rooms)
     it(`begin in ${room} with a noun or a verb`, () => {
