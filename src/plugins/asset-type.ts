@@ -3,7 +3,7 @@ import { contentType } from 'mime-types';
 
 const bytes = 'application/octet-stream';
 
-/** What pages of the console use, and no browser runs when it is opened by itself. */
+/** Types that console pages use and that browsers do not run when opened directly. */
 const inert = [
   /^text\/(css|javascript|plain|vtt)$/,
   /^application\/(json|javascript|wasm|([\w.-]+\+)?json|vnd\.ms-fontobject)$/,
@@ -11,17 +11,17 @@ const inert = [
   /^(audio|font|video)\/[\w.+-]+$/,
 ];
 
-/** What browsers show, and might run. */
+/** Types that browsers display and may run. */
 const documents = /^(text\/html|application\/pdf|[\w.-]+\/([\w.-]+\+)?xml)$/;
 
-/** What is opened as a page can run and load nothing. */
+/** Policy under which an opened document runs and loads nothing. */
 const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const locked = { 'Content-Security-Policy': documentPolicy, 'X-Frame-Options': 'DENY' };
 
 /**
- * The headers that tell browsers what a file is, by its name or else by the type that came with it, and what it may do when it is opened
- * as a page: nothing. What is neither known to be harmless nor a document is for saving.
+ * Returns the headers for a file: its type, by the file name or else as given, and a policy under which an opened page runs nothing.
+ * A type that is neither harmless nor a document is offered as a download.
  */
 export function typeHeaders(path: string, given: string): Record<string, string> {
   const name = path.slice(path.lastIndexOf('/') + 1);
@@ -32,7 +32,7 @@ export function typeHeaders(path: string, given: string): Record<string, string>
   return documents.test(essence) ? { ...type, ...locked } : { ...type, ...locked, 'Content-Disposition': 'attachment' };
 }
 
-/** Without parameters, in which browsers may find another type; parts of a `multipart` bring their own. */
+/** Removes parameters, in which browsers may find another type. The parts of a `multipart` carry types of their own. */
 function essenceOf(type: string): string {
   try {
     const parsed = new MIMEType(type);

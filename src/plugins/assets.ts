@@ -13,7 +13,7 @@ import { maxBytes, type PluginServices } from './services.ts';
 
 const timeoutMs = 10_000;
 
-/** The files of plugins that stand in ConfigMaps. */
+/** Plugin files in ConfigMaps. */
 export interface PluginFiles {
   find(
     path: string,
@@ -27,9 +27,9 @@ export interface PluginFiles {
       }
     | undefined
   >;
-  /** The manifest of a plugin, whether or not the caller may see it; undefined if there is none. @throws StatusError 503 */
+  /** Returns the manifest of a plugin without a check of permissions; undefined if none exists. @throws StatusError 503 */
   manifestOf(plugin: string): string | undefined;
-  /** Tells of every change, not of whose files. @returns a function that ends it */
+  /** Calls the listener after every change, without the plugin's name. @returns a function that removes the listener */
   onChange(listener: () => void): () => void;
 }
 
@@ -41,7 +41,7 @@ interface AssetRequest {
   signal: AbortSignal;
 }
 
-/** Where files of plugins come from. */
+/** Sources of plugin files. */
 export interface AssetSources {
   readonly consolePlugins: ConsolePlugins;
   readonly files: PluginFiles;
@@ -49,9 +49,9 @@ export interface AssetSources {
 }
 
 /**
- * Answers with a file of a plugin: out of a ConfigMap, or from the Service that a ConsolePlugin names.
+ * Answers with a file of a plugin: from a ConfigMap, or from the Service that a ConsolePlugin names.
  *
- * @throws StatusError 404 with one and the same body for whatever there is not, or not for the caller; 503, 504
+ * @throws StatusError 404 with the same body for missing files and for files that the caller may not see; 503, 504
  */
 export async function answerAsset({ consolePlugins, files, pluginServices }: AssetSources, request: AssetRequest): Promise<void> {
   const plugin = consolePlugins.get(request.plugin);
@@ -75,7 +75,7 @@ async function fromConfigMap(files: PluginFiles, { ctx, plugin, path, caller, si
   else ctx.body = Buffer.from(file.contents, file.encoding);
 }
 
-/** Nothing of the request goes there but which file is wanted, in which encoding, and which version is known. */
+/** Requests the file from the Service. The request carries only the path, the accepted encodings and the known version. */
 async function fromService(
   pluginServices: PluginServices,
   { ctx, plugin, path, signal }: AssetRequest,
@@ -119,7 +119,7 @@ async function fromService(
   if (length !== undefined) ctx.length = length;
 }
 
-/** Whether `?v=` names these contents: the first digits of their SHA-256, at least eight. */
+/** Reports whether `?v=` names these contents: the first digits of their SHA-256, at least eight. */
 const isDigest = (version: unknown, sha256: string) =>
   typeof version === 'string' && /^[0-9a-f]{8,64}$/.test(version) && sha256.startsWith(version);
 

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { PolicyAddition } from './policy-sources.ts';
 
-/** Each plugin has one file of this name. */
 export const manifestName = 'plugin-manifest.json';
 
 const defaultOrder = 1000;
 
 const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 
-/** By name: no address passes as a DNS label. The rules of the definition once more, for clusters where the definition was loosened. */
+/** A reference by name, because no address is a DNS label. Repeats the rules of the definition, which a cluster may have loosened. */
 const serviceReference = z
   .object({
     name: dnsLabel,
@@ -35,7 +34,7 @@ const proxyEntry = z.object({
   authorization: z.enum(['None', 'UserToken']).default('None'),
 });
 
-/** What a page of the plugin may reach through the console. */
+/** A Service that pages of the plugin may reach through the console. */
 export type ProxyEntry = z.output<typeof proxyEntry>;
 
 const policyAddition = z.object({ directive: z.string(), values: z.array(z.string()) });
@@ -49,25 +48,25 @@ const condition = z.looseObject({
   observedGeneration: z.number().exactOptional(),
 });
 
-/** One observation, in the form that Kubernetes gives conditions. */
+/** A condition in the form of Kubernetes. */
 type Condition = z.output<typeof condition>;
 
-/** What is kept of a ConsolePlugin (`consoleplugins.console.platform.io`, see docs/contract/resources.md). */
+/** The cached part of a ConsolePlugin (`consoleplugins.console.platform.io`, see docs/contract/resources.md). */
 export interface ConsolePlugin {
   readonly name: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
   readonly displayName: string;
   readonly isEnabled: boolean;
-  /** Its place among the plugins. */
+  /** Position among the plugins. */
   readonly order: number;
   /** Pins the manifest: `sha256-` and the digest in base64. */
   readonly integrity: string | undefined;
-  /** Where the assets come from; `unfit` for a Service that is none. Undefined: from ConfigMaps. */
+  /** Service of the assets; `unfit` for an invalid reference. Undefined: the assets are in ConfigMaps. */
   readonly backend: ServiceReference | 'unfit' | undefined;
-  /** By alias. */
+  /** Proxy entries by alias. */
   readonly proxies: ReadonlyMap<string, ProxyEntry>;
-  /** What it asks of the policy of pages. */
+  /** Additions to the Content-Security-Policy of pages that the plugin requests. */
   readonly policy: readonly PolicyAddition[];
   readonly status: { readonly version: string | undefined; readonly conditions: readonly Condition[] };
 }
@@ -84,7 +83,7 @@ const tolerant = z.object({
 
 const tolerantStatus = z.object({ version: z.string().optional().catch(undefined), conditions: z.array(z.unknown()).catch([]) });
 
-/** What does not fit is left out, the rest counts. */
+/** Reads a ConsolePlugin. Invalid members are dropped, and the others are kept. */
 export function keepConsolePlugin({ metadata, spec, status }: KubernetesObject): ConsolePlugin {
   const { displayName, order, integrity, enabled, backend, proxy, contentSecurityPolicy } = tolerant.parse(spec ?? {});
   const { version, conditions } = tolerantStatus.parse(status ?? {});

@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import { type ConsolePlugin, keepConsolePlugin, manifestName } from './console-plugin.ts';
 import { choosePolicy, type PolicyAddition, type PolicyChoice, PublicSuffixes } from './policy-sources.ts';
 
-/** An enabled plugin, as a console is told of it. */
+/** An enabled plugin, as consoles see it. */
 export interface EnabledPlugin {
   name: string;
   displayName: string;
@@ -13,15 +13,15 @@ export interface EnabledPlugin {
   source: 'ConfigMap' | 'Service';
   /** Path of its manifest, below the base path. */
   manifest: string;
-  /** Pins the manifest. */
+  /** SHA-256 that the manifest must have. */
   integrity?: string;
 }
 
 export const consolePluginType: ResourceType = { group: 'console.platform.io', version: 'v1', resource: 'consoleplugins' };
 
 /**
- * The ConsolePlugin objects of the cluster. Where their definition is not installed, or before the first list, there are none:
- * nothing waits for them.
+ * Watch of the ConsolePlugins of the cluster. The collection is empty if their definition is not installed, and before the first list;
+ * requests do not wait for it.
  */
 export class ConsolePlugins {
   readonly #cache: WatchCache<ConsolePlugin>;
@@ -37,7 +37,7 @@ export class ConsolePlugins {
     });
   }
 
-  /** A replica that has not seen them yet would serve what is disabled, and miss what comes from Services. */
+  /** Readiness check: before the first list a replica would serve disabled plugins, and miss those from Services. */
   get checks(): Check[] {
     const isThere = () => (this.#cache.isSynced && !this.#suffixes.isLoading) || this.#cache.failure() !== undefined;
     const failure = () => (isThere() ? undefined : 'not read yet');
@@ -52,7 +52,7 @@ export class ConsolePlugins {
     return this.#cache.stop();
   }
 
-  /** Grows with every change, of what they may add to the policy of pages as well. */
+  /** Increases with every change of the ConsolePlugins or of their permitted policy additions. */
   get revision(): number {
     return this.#cache.revision + this.#suffixes.revision;
   }
@@ -62,7 +62,7 @@ export class ConsolePlugins {
     return this.#cache.whenSynced(signal);
   }
 
-  /** @returns a function that ends it */
+  /** @returns a function that removes the listener */
   onChange(listener: (change: Change<ConsolePlugin>) => void): () => void {
     return this.#cache.onChange(listener);
   }
@@ -79,7 +79,7 @@ export class ConsolePlugins {
     return this.#cache.get(plugin)?.isEnabled === false;
   }
 
-  /** The enabled ones, as a console is told of them, in their order. */
+  /** Returns the enabled plugins in their order, as consoles see them. */
   enabled(): EnabledPlugin[] {
     return [...this.#cache.values()]
       .filter(({ isEnabled }) => isEnabled)
@@ -94,13 +94,13 @@ export class ConsolePlugins {
       }));
   }
 
-  /** What of that plugin's wishes goes into the policy of pages. */
+  /** Decides which policy additions of the plugin are accepted. */
   async policyOf({ policy }: ConsolePlugin): Promise<PolicyChoice> {
     await this.#suffixes.loadFor(policy);
     return choosePolicy(policy, this.#suffixes);
   }
 
-  /** What the enabled ones need beyond the console's own policy. */
+  /** Returns the accepted policy additions of all enabled plugins. */
   policyAdditions(): PolicyAddition[] {
     return [...this.#cache.values()]
       .filter(({ isEnabled }) => isEnabled)

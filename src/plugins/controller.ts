@@ -12,7 +12,7 @@ import type { AssetSources } from './assets.ts';
 import { type ConsolePlugin, manifestName, type ServiceReference } from './console-plugin.ts';
 import { consolePluginType } from './console-plugins.ts';
 
-/** A plugin is often applied as several objects. */
+/** Delay that batches changes: a plugin is often applied as several objects. */
 const delayMs = 250;
 const probeEveryMs = 5 * 60_000;
 const retryMs = 30_000;
@@ -20,7 +20,7 @@ const timeoutMs = 10_000;
 const maxManifestBytes = 1024 * 1024;
 const workers = 4;
 
-/** What was found of a plugin. */
+/** Observed state of a plugin. */
 interface Finding {
   readonly status: 'True' | 'False';
   readonly reason: string;
@@ -29,8 +29,8 @@ interface Finding {
 }
 
 /**
- * Keeps the status of ConsolePlugins: whether the manifest can be read, and the version in it. One replica does it at a time, and nothing
- * relies on it.
+ * Writes the status of ConsolePlugins: whether the manifest can be read, and its version. Only the leader does so. The status is
+ * informational.
  */
 export function pluginsController(services: Services, sources: AssetSources): Controller {
   const term = new PluginReconciler(services, sources);
@@ -50,7 +50,7 @@ class PluginReconciler implements Term, Source {
   onChange(enqueue: (name: string) => void): () => void {
     const { consolePlugins, files } = this.#sources;
     const forget = [
-      // Its status is our own doing.
+      // The controller writes the status itself.
       consolePlugins.onChange(({ key, old, new: current }) => {
         if (old === undefined || old.generation !== current?.generation) enqueue(key);
       }),
@@ -126,7 +126,7 @@ class PluginReconciler implements Term, Source {
     }
   }
 
-  /** Writes what differs. @returns false if the object has changed since */
+  /** Writes the status if it differs. @returns false if the object was changed meanwhile */
   async #writeStatus(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
     const { conditions, version: oldVersion } = plugin.status;
     const old = conditions.filter(({ type }) => type === 'Available');
@@ -147,10 +147,10 @@ class PluginReconciler implements Term, Source {
 
 const unavailable = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
 
-/** Longer lists are cut. */
+/** Bound of the list in characters. Longer lists are cut. */
 const maxRefusals = 1_000;
 
-/** Says too what the plugin asks of the policy of pages and does not get: it will miss it. */
+/** Adds the refused policy additions to the message, because the plugin may not work without them. */
 function withRefusals(finding: Finding, refused: readonly string[]): Finding {
   if (refused.length === 0) return finding;
   const list = refused.join(', ').toWellFormed();
@@ -158,10 +158,10 @@ function withRefusals(finding: Finding, refused: readonly string[]): Finding {
   return { ...finding, message: `${finding.message}; not taken into the policy of pages: ${told}` };
 }
 
-/** As much of a manifest as is looked at. */
+/** The parts of a manifest that the status needs. */
 const manifest = z.looseObject({ version: z.string().max(128).optional().catch(undefined) });
 
-/** What a manifest tells of its plugin; undefined if it is none. */
+/** Reads a manifest; undefined if it is not a JSON object. */
 function readManifest(text: string): { version: string | undefined } | undefined {
   try {
     const { success, data } = manifest.safeParse(JSON.parse(text));

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a header can say without being taken apart, or refused, on its way. */
+/** Header values that proxies pass on unchanged. */
 const plainValue = /^[\t\x20-\x7e]{1,4096}$/;
 
-/** One header to be passed on, or nothing if it is not there, or is no plain text. */
+/** Returns the header to pass on; empty if it is missing or is not plain text. */
 export function plainHeader(headers: Headers, name: string): Record<string, string> {
   const value = headers[name.toLowerCase()];
   const text = Array.isArray(value) ? value.join(', ') : value;
@@ -17,7 +17,7 @@ export function announcedLength(headers: Headers): number | undefined {
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-/** What a Service may learn of a request. Neither who asks nor from where: no cookie, no credential, no address. */
+/** Request headers for Services. None identifies the caller or its origin: no cookie, no credential, no address. */
 const passedToService = [
   'accept',
   'accept-encoding',
@@ -36,15 +36,15 @@ const passedToService = [
   'tracestate',
 ];
 
-/** The headers of a request that go along. What its `Connection` names is for us (RFC 9110, 7.6.1). */
+/** Returns the headers to pass on. Headers that `Connection` names are for this hop only (RFC 9110, 7.6.1). */
 export function headersToService(headers: IncomingHttpHeaders): Record<string, string> {
   const nominated = new Set((headers.connection ?? '').toLowerCase().split(/[\s,]+/));
   return Object.assign({}, ...passedToService.filter((name) => !nominated.has(name)).map((name) => plainHeader(headers, name)));
 }
 
 /**
- * What a page may learn of an answer. Nothing that would count for all of the console: no cookie, no policy, no redirect, no
- * authentication scheme, nothing for browsers to keep.
+ * Answer headers for pages. None affects the whole console: no cookie, no policy, no redirect, no authentication scheme, no site-wide
+ * browser data.
  */
 const passedToPage = [
   'Accept-Ranges',
@@ -71,7 +71,7 @@ export function headersToPage(headers: Headers): Record<string, string> {
   });
 }
 
-/** What came with a credential is for its holder alone, and kept only where the Service says that it may be, or can be asked again. */
+/** Makes answers private, because they belong to a credential. Browsers store them if the Service allows it or they can be revalidated. */
 function cacheControl(headers: Headers): string {
   const wish = String(headers['cache-control'] ?? '').toLowerCase();
   const maxAge = /(?:^|[\s,])max-age=(\d{1,8})(?:$|[\s,])/.exec(wish)?.[1];

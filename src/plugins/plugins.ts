@@ -11,7 +11,7 @@ import { PluginServices } from './services.ts';
 /** docs/contract/console.md */
 const proxyTimeoutMs = 60_000;
 
-/** What is otherwise in tests: no cluster has Services on loopback. */
+/** Replacements for tests, whose Services are on loopback, unlike those of a cluster. */
 export interface PluginSurroundings {
   network?: PluginNetwork;
   proxyTimeoutMs?: number;
@@ -24,19 +24,19 @@ interface Plugins {
   stop(): Promise<void>;
 }
 
-/** ConsolePlugin objects as several features need them. */
+/** Creates the watch of ConsolePlugins that several features share. */
 export const watchConsolePlugins = (services: Services) => new ConsolePlugins(services);
 
-/** What plugins need of the wiring beside the services. */
+/** Dependencies of the feature beside the services. */
 interface PluginsNeeds {
-  /** Of the API server. */
+  /** Address of the API server. */
   apiServerURL: string;
   consolePlugins: ConsolePlugins;
   files: PluginFiles;
   surroundings: PluginSurroundings | undefined;
 }
 
-/** The feature `plugins` with all that it holds. */
+/** Creates the feature `plugins`. */
 export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, surroundings = {} }: PluginsNeeds): Plugins {
   const { config, basePath } = services;
   const { pluginAssets, pluginProxy } = config.features;

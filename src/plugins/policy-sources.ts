@@ -1,35 +1,35 @@
 import type { getDomain } from 'tldts';
 
-/** Sources for one directive, named as the definition of ConsolePlugins names it. */
+/** Sources of a directive under its name in the definition of ConsolePlugins. */
 export interface PolicyAddition {
   readonly directive: string;
   readonly values: readonly string[];
 }
 
-/** What is taken into the policy of pages, and what is not. */
+/** Accepted and refused additions to the policy of pages. */
 export interface PolicyChoice {
   readonly taken: readonly PolicyAddition[];
   readonly refused: readonly string[];
 }
 
-/** No quoted keyword, no separator, no wildcard for everything: an addition names hosts and schemes, it does not lift the policy. */
+/** Excludes quoted keywords, separators and the wildcard for everything: additions name hosts and schemes, and cannot lift the policy. */
 const plainSource = /^(?!\*$)[!#-&(-+\-.-:<-~]+$/;
 
-/** A host that is named, with or without scheme, port and path (CSP 3, 2.3.1). */
+/** A named host, with or without scheme, port and path (CSP 3, 2.3.1). */
 const hostSource = /^(?:(?:https?|wss?):\/\/)?(?<wildcard>\*\.)?(?<host>[\w-]+(?:\.[\w-]+)*)(?::(?:\d{1,5}|\*))?(?:\/.*)?$/i;
 
-/** These say where scripts come from: `script-src`, and what stands for it where there is none. */
+/** Directives for the sources of scripts: `script-src`, and its fallback `default-src`. */
 const scriptDirectives = new Set(['ScriptSrc', 'DefaultSrc']);
 
 /**
- * Hosts below which every customer can have one, such as `co.uk` and `github.io`. The list takes 3 MB, and few plugins need it: it is
- * loaded for the first of them.
+ * Domains below which every customer can have a host, such as `co.uk` and `github.io`. The list takes 3 MB and few plugins need it, so the
+ * first of them loads it.
  */
 export class PublicSuffixes {
   #getDomain: typeof getDomain | undefined;
   #loading: Promise<void> | undefined;
 
-  /** Grows when it is there, by which answers change. */
+  /** Increases when the list is loaded, which changes answers. */
   get revision(): number {
     return this.#getDomain === undefined ? 0 : 1;
   }
@@ -38,7 +38,7 @@ export class PublicSuffixes {
     return this.#loading !== undefined && this.#getDomain === undefined;
   }
 
-  /** Loads it if what a plugin asks for is judged by it. */
+  /** Loads the list if an addition depends on it. */
   async loadFor(additions: readonly PolicyAddition[]): Promise<void> {
     const isNeeded = additions.some(({ directive, values }) => scriptDirectives.has(directive) && values.some(isWildcard));
     if (!isNeeded) return;
@@ -48,15 +48,15 @@ export class PublicSuffixes {
     await this.#loading;
   }
 
-  /** Whether one customer has all hosts below it. Before the list is there, none has. */
+  /** Reports whether a single customer owns all hosts below it. Returns false before the list is loaded. */
   isOwned(host: string): boolean {
     return this.#getDomain !== undefined && this.#getDomain(host, { allowPrivateDomains: true, extractHostname: false }) !== null;
   }
 }
 
 /**
- * Sorts what a plugin asks for. Scripts come from hosts that are named: with `https:`, `data:` or `*.com` anything that could be written
- * into a page would run.
+ * Accepts or refuses the additions that a plugin requests. Script sources must name hosts: `https:`, `data:` or `*.com` would allow any
+ * injected script.
  */
 export function choosePolicy(additions: readonly PolicyAddition[], suffixes: PublicSuffixes): PolicyChoice {
   const isTaken = (directive: string, value: string): boolean =>

@@ -21,14 +21,14 @@ interface ProxyRequest {
   signal: AbortSignal;
 }
 
-/** An answer that is opened as a page of the console can run and load nothing. */
+/** Policy of answers: opened as a page of the console, they run and load nothing. */
 const policy = "default-src 'none'; sandbox";
 
 /**
  * Passes a request of a page on to the Service that a ConsolePlugin names for it.
  *
- * @throws StatusError 400, 403 for a credential that must not travel, 404, 413, 429; 503 if the Service is out of reach, answers
- *   with a redirect or more than 10 MiB, 504 if it takes too long
+ * @throws StatusError 400, 403 for a credential that is never passed on, 404, 413, 429; 503 if the Service cannot be reached, or answers
+ *   with a redirect or more than 10 MiB; 504 after the timeout
  */
 export async function answerThroughPlugin(
   { consolePlugins, pluginServices }: Pick<AssetSources, 'consolePlugins' | 'pluginServices'>,
@@ -68,8 +68,8 @@ function checkForm({ req, method, querystring }: Context): void {
 }
 
 /**
- * The caller's own token, where the ConsolePlugin asks for it. An access token is good for months and for everything its owner may do:
- * it is never passed on. Without it the Service would answer as to a stranger, so the caller is told.
+ * Returns the caller's own token if the ConsolePlugin requests it. Access tokens are never passed on: they are valid for months and carry
+ * all rights of their owner. The caller gets an error instead, because the Service would treat the request as anonymous.
  *
  * @throws StatusError 403
  */
@@ -86,7 +86,7 @@ function passOn(ctx: Context, { statusCode, headers, body }: Awaited<ReturnType<
   const length = announcedLength(headers);
   const isHead = ctx.method === 'HEAD';
   const isRedirect = statusCode >= 300 && statusCode < 400 && statusCode !== 304;
-  // 407 asks for a password for a proxy, which is us.
+  // 407 requests credentials for a proxy, which would be this service.
   if (statusCode < 200 || isRedirect || statusCode === 407 || statusCode > 599 || (!isHead && (length ?? 0) > maxBytes)) {
     discard(body);
     const why = `it answered ${statusCode}, ${length ?? 'any number of'} bytes`;

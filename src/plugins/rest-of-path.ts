@@ -2,27 +2,27 @@ import { badRequest } from '../api/status.ts';
 
 const maxLength = 2048;
 
-/** What may stand in a segment (RFC 3986, 3.3), and what browsers leave unescaped beside it. */
+/** Characters of a segment (RFC 3986, 3.3), and characters that browsers leave unescaped. */
 const segmentText = /^(?:[-\w.~!$&'()*+,;=:@"<>[\]^`{|}]|%[0-9a-f]{2})*$/i;
 const toBeEscaped = /["<>[\]^`{|}]/g;
 
-/** What a server that decodes once more, or cuts off parameters, would take for another path. */
+/** Segments that a server may read as another path, if it decodes twice or removes parameters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unfit = /[/\\\u0000-\u001f\u007f]|^\.{1,2}(?:;|$)|%(?:2e|2f|5c|00|25)/i;
 
-/** The part of a path that is not ours. */
+/** The part of a path behind the service's own segments. */
 export interface RestOfPath {
-  /** As it goes on, without its first slash: escaped where it must be, and otherwise as it came. */
+  /** Path to send, without its first slash: unchanged, except for characters that must be escaped. */
   readonly escaped: string;
   readonly decoded: string;
 }
 
 /**
- * What stands in a request target behind the first `ownSegments` segments, as every server on its way will understand it.
+ * Returns the path behind the first `ownSegments` segments of a request target, if all servers read it in the same way.
  *
- * It works on the target as it came. Whatever parses URLs removes `..` and turns `\` into `/`, and would hide what is refused here.
+ * Reads the unparsed target, because URL parsers remove `..` and turn `\` into `/`, which would hide refused paths.
  *
- * @throws StatusError 400 for what could lead elsewhere: `..`, empty segments, escaped slashes, whatever is escaped twice
+ * @throws StatusError 400 for ambiguous paths: `..`, empty segments, escaped slashes, double escapes
  */
 export function restOfPath(target: string, ownSegments: number): RestOfPath {
   const path = target.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');

@@ -1,6 +1,6 @@
 /**
- * Console plugins at work (docs/contract/console.md): their files one by one, and the way from their pages to the Services that a ConsolePlugin names.
- * Which files of ConfigMaps there are and who sees them is the console's; a Service decides for itself what it answers.
+ * Operations of console plugins (docs/contract/console.md): single files, and requests of their pages to the Services that a ConsolePlugin
+ * names. The console decides which files of ConfigMaps a caller may see; Services decide for themselves.
  */
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
@@ -52,7 +52,7 @@ const methods = [
   { method: 'DELETE', id: 'DeleteThroughPlugin' },
 ] as const;
 
-/** A little more than the Service gets, so that it is the one that is late. */
+/** Additional time beyond the timeout of the Service, so that its timeout comes first. */
 const spareMs = 5_000;
 
 export function proxyOperations(sources: AssetSources, basePath: string, timeoutMs: number): Operation[] {

@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** How names become addresses, and which addresses count. The demo and the tests have Services on loopback, no cluster has. */
+/** Name resolution, and refused addresses. Services of the demo and the tests are on loopback, unlike those of a cluster. */
 export interface PluginNetwork {
-  /** Addresses of a host name. */
+  /** Resolves a host name. */
   resolve(hostname: string): Promise<readonly string[]>;
-  /** Whether a Service may never be there. */
+  /** Reports whether the address can belong to no Service. */
   isRefused(address: string): boolean;
 }
 
@@ -13,7 +13,7 @@ const refused = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
-  // Metadata services of clouds are here, and at the two single addresses below.
+  // Metadata services of clouds use this network and the two single addresses below.
   ['169.254.0.0', 16],
   ['224.0.0.0', 3],
 ] as const)
@@ -22,7 +22,7 @@ for (const [network, prefix] of [
   ['::', 127],
   ['fe80::', 10],
   ['ff00::', 8],
-  // Addresses of IPv4 in another dress: a Service has none of these.
+  // Networks that embed IPv4 addresses. No Service has such an address.
   ['64:ff9b::', 96],
   ['2002::', 16],
 ] as const)
@@ -30,14 +30,14 @@ for (const [network, prefix] of [
 refused.addAddress('100.100.100.200', 'ipv4');
 refused.addAddress('fd00:ec2::254', 'ipv6');
 
-/** Names by DNS; no Service is on this machine, link-local, multicast or where clouds keep credentials. */
+/** Resolves names by DNS. Refuses loopback, link-local and multicast addresses, and metadata services of clouds. */
 export const clusterNetwork: PluginNetwork = {
   resolve: async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address),
-  // An IPv4-mapped address counts as what it maps.
+  // An IPv4-mapped address is checked as the IPv4 address.
   isRefused: (address) => refused.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
 };
 
-/** A host and a port that no request may go to: the API server. */
+/** Host and port of the API server, which plugins may not reach. */
 export interface ForbiddenTarget {
   readonly hostname: string;
   readonly port: number;
@@ -49,8 +49,8 @@ export function forbiddenTarget(serverURL: string): ForbiddenTarget {
 }
 
 /**
- * A `lookup` for one connection: what it gives is what is connected to, so that a name which changes its mind in between gains nothing.
- * One address that is refused refuses the name.
+ * Returns a `lookup` for a single connection. Connections use the checked addresses, so that DNS rebinding has no effect. A refused
+ * address refuses the name.
  */
 export function guardedLookup(network: PluginNetwork, forbidden: ForbiddenTarget, port: number): LookupFunction {
   const addressesOf = async (hostname: string): Promise<readonly string[]> => {

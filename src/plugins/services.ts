@@ -11,14 +11,14 @@ import type { Services } from '../services.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import { type ForbiddenTarget, forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
 
-/** Of a request and of an answer (docs/contract/console.md). */
+/** Bound of request and answer bodies (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
 
 const maxConnections = 32;
 const connectTimeoutMs = 5_000;
-/** An idle connection may have died without a word. */
+/** Idle connections may be lost without notice. */
 const maxIdleMs = 20_000;
-/** Certificate authorities in use at one time; connections by others end once their requests have. */
+/** Bound of agents, one for each set of certificate authorities. An evicted agent closes after its requests. */
 const maxAgents = 64;
 
 export interface ServiceRequest {
@@ -26,17 +26,17 @@ export interface ServiceRequest {
   call: 'asset' | 'manifest' | 'proxy';
   plugin: string;
   service: ServiceReference;
-  /** PEM; in the place of the configured one. */
+  /** PEM that replaces the configured certificate authorities. */
   caCertificate?: string | undefined;
   method: string;
-  /** Below the base path, escaped, without its first slash. */
+  /** Escaped path below the base path, without its first slash. */
   path: string;
-  /** Without its question mark. */
+  /** Query without its question mark. */
   query?: string;
   headers: Record<string, string>;
-  /** Sent as it comes. */
+  /** Body, streamed. */
   body?: Readable | undefined;
-  /** Until the last byte of the answer. */
+  /** Timeout until the last byte of the answer. */
   timeoutMs: number;
   signal: AbortSignal;
 }
@@ -44,21 +44,21 @@ export interface ServiceRequest {
 export type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
 /**
- * HTTPS to the Services of plugins, and nothing else: each by its name in the cluster, which its certificate must bear, with the headers
- * that it is given and no others, and no redirect is followed.
+ * HTTPS client for the Services of plugins. Addresses each by its name in the cluster, which the certificate must contain, sends only the
+ * given headers and `User-Agent`, and follows no redirects.
  */
 export class PluginServices {
   readonly #metrics: Metrics;
   readonly #network: PluginNetwork;
-  /** Of the API server, where no plugin gets. */
+  /** Address of the API server, which plugins may not reach. */
   readonly #forbidden: ForbiddenTarget;
   readonly #authorities: Rereading<string | undefined>;
-  /** One that hangs must hold up neither the others nor the console. */
+  /** Bounds requests, so that a hanging plugin blocks neither other plugins nor the console. */
   readonly #inFlight = new ConcurrencyLimit({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
-  /** By certificate authorities. */
+  /** Agents by certificate authorities. */
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 
-  /** @param apiServerURL where no plugin gets */
+  /** @param apiServerURL address that plugins may not reach */
   constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: PluginNetwork) {
     const { caFile } = config.console.plugins;
     this.#metrics = metrics;
@@ -68,9 +68,9 @@ export class PluginServices {
   }
 
   /**
-   * What the Service answers, its body unread: the caller has to read or destroy it.
+   * Sends the request, and returns the answer with its unread body, which the caller has to read or destroy.
    *
-   * @throws StatusError 429 if too many are under way, 503 if it is out of reach, 504 if it takes too long
+   * @throws StatusError 429 if too many requests are in progress, 503 if the Service cannot be reached, 504 after the timeout
    */
   async request(request: ServiceRequest): Promise<ServiceAnswer> {
     const end = this.#inFlight.begin(request.plugin);
@@ -84,7 +84,7 @@ export class PluginServices {
       const answer = await this.#send(request, deadline.signal);
       endTimer({ outcome: answer.statusCode });
       answer.body.once('close', finish);
-      // The reader of the body gets the error too; without a listener, one that comes before the first read would end the process.
+      // The reader of the body gets the error too. Without a listener, an error before the first read would end the process.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
@@ -114,7 +114,7 @@ export class PluginServices {
     try {
       return await agent.request(options);
     } catch (error) {
-      // A kept connection that the Service has closed meanwhile.
+      // Retries once, in case the Service has closed a kept-alive connection.
       if (signal.aborted || body !== undefined || !['GET', 'HEAD'].includes(method) || !isLost(error)) throw error;
       return agent.request(options);
     }

@@ -132,6 +132,7 @@ describe('the sentences of the code', () => {
   ];
   const rooms = ['src/config', 'src/http'];
   const rooms = ['src/config', 'src/demo', 'src/http'];
+  const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins'];
 
   for (const room of rooms)
     it(`begin in ${room} with a noun or a verb`, () => {
