@@ -1,4 +1,4 @@
-/** What callers get to see of an answer of the API server (docs/contract/kubernetes.md). */
+/** The parts of an API server answer that callers get (docs/contract/kubernetes.md). */
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { serviceUnavailable } from '../api/status.ts';
@@ -25,7 +25,7 @@ const ofWebSocket = ['Sec-WebSocket-Accept', 'Sec-WebSocket-Protocol', 'Sec-WebS
 
 const plainValue = /^[\t\x20-\x7e]{1,16384}$/;
 
-/** One header that can be said without being taken apart, or nothing. */
+/** Returns a header that can be passed on unchanged; undefined otherwise. */
 function plain(headers: Headers, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   const text = Array.isArray(value) ? value.join(', ') : value;
@@ -41,7 +41,7 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
   return picked;
 }
 
-/** On every answer, ours too: opened as a page, it runs and loads nothing, and no page of another site gets at it. */
+/** Headers of every answer, also of errors: opened as a page, it runs and loads nothing, and pages of other sites cannot read it. */
 export const safeHeaders = {
   'Content-Security-Policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -51,15 +51,15 @@ export const switchedHeaders = (headers: Headers): Record<string, string> =>
   pick(headers, [...ofWebSocket, 'X-Stream-Protocol-Version', 'X-Accepted-Stream-Protocol-Versions']);
 
 /**
- * Answers with it.
+ * Answers with the API server's answer.
  *
- * @param own what stands before the path of the API server
- * @param content the body of the answer, where it is not to be read piece by piece
- * @throws StatusError 503 for what no API server answers
+ * @param own prefix of the service before the path of the API server
+ * @param content the body, unless it is streamed
+ * @throws StatusError 503 for a status that no API server sends
  */
 export function answerWith(ctx: Context, answer: PassedAnswer, own: string, content: Readable | Buffer = answer.body): void {
   const { statusCode, headers, body } = answer;
-  // 407 asks for a password for a proxy, which is us.
+  // 407 requests credentials for a proxy, which would be this service.
   if (statusCode < 200 || statusCode > 599 || statusCode === 407) {
     body.destroy();
     throw serviceUnavailable('kubernetes', { cause: new Error(`it answered ${statusCode}`) });
@@ -88,14 +88,14 @@ function discard(ctx: Context, body: PassedAnswer['body']): void {
   if (ctx.method === 'HEAD' && type) ctx.set('Content-Type', type);
 }
 
-/** What browsers keep is for the caller alone, and asked again where it can be. */
+/** Lets browsers store answers privately, and revalidate them where an ETag allows it. */
 function cacheControl(statusCode: number, headers: Headers): string {
   if (statusCode !== 304 && (statusCode < 200 || statusCode > 299)) return 'no-store';
   if (/(?:^|[\s,])immutable(?:$|[\s,])/i.test(String(headers['cache-control'] ?? ''))) return 'private, max-age=31536000, immutable';
   return headers.etag === undefined ? 'no-store' : 'private, no-cache';
 }
 
-/** Texts and data that a browser shows or hands to a script, and never runs. */
+/** Types that browsers display or pass to scripts, and never run. */
 const harmless =
   /^(?:application\/(?:json|(?:[\w.-]+\+)json|yaml|(?:[\w.-]+\+)yaml|x-yaml|cbor|cbor-seq|vnd\.kubernetes\.protobuf|com\.github\.proto-openapi\.[\w.@+-]+)|text\/(?:plain|yaml|x-yaml))$/i;
 

@@ -18,20 +18,23 @@ import { compactSearch, isTrue, type Target, targetOf } from './target.ts';
 import { withoutTokenSecret } from './token-secrets.ts';
 import { carry } from './tunnel.ts';
 
-/** The API server's own bound. */
+/** Bound of the API server. */
 export const maxBodyBytes = 3 * 1024 * 1024;
-/** Of `server.maxInFlight`, so that one caller leaves room for the others. */
+/** Bound of short requests of a caller within `server.maxInFlight`, so that others get their share. */
 const maxShortOfCaller = 100;
-/** Each is held whole in memory. */
+/** Bound of Secret bodies of a caller, each of which is buffered in memory. */
 const maxHeldSecretsOfCaller = 8;
-/** A reader who takes nothing for so long is gone. */
+/** Milliseconds after which a reader that takes no bytes is disconnected. */
 const stuckMs = 60_000;
 
-/** Passes requests on to the API server as those who sent them (docs/contract/kubernetes.md): bytes are neither parsed nor kept, but those of a Secret that may be refused. */
+/**
+ * Passes requests on to the API server with the caller's identity (docs/contract/kubernetes.md). Bytes are neither parsed nor stored,
+ * except for the body of a Secret that may be refused.
+ */
 export class KubernetesProxy {
   readonly #services: Services;
   readonly #authenticator: Authenticator;
-  /** What stands before the path of the API server. */
+  /** Prefix of the service before the path of the API server. */
   readonly #own: string;
   readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
   readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
@@ -42,19 +45,19 @@ export class KubernetesProxy {
     this.#own = `${services.basePath}/api/kubernetes`;
   }
 
-  /** Whether a request lasts for as long as both sides want. @throws StatusError 400, 404 */
+  /** Reports whether the request has no time limit: a watch, followed logs or an upgrade. @throws StatusError 400, 404 */
   isLong(ctx: Context): boolean {
     return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#own)));
   }
 
-  /** Tests for a read of groups, versions and resources: large, the same for each caller, and without a credential. @throws StatusError 400, 404 */
+  /** Reports whether the request reads groups, versions or resources: large and equal for all callers. @throws StatusError 400, 404 */
   isDiscovery(ctx: Context): boolean {
     if (ctx.method !== 'GET' || upgradeOf(ctx.req) !== undefined) return false;
     const { segments, resource } = targetOf(ctx, this.#own);
     return resource === undefined && (segments[0] === 'api' || segments[0] === 'apis');
   }
 
-  /** Tests for an answer that may be compressed: discovery, lists and objects, but none beside a credential. @throws StatusError 400, 404 */
+  /** Reports whether the answer may be compressed: discovery, lists and objects without credentials. @throws StatusError 400, 404 */
   isCompressible(ctx: Context): boolean {
     if (ctx.method !== 'GET' || this.isLong(ctx)) return false;
     const target = targetOf(ctx, this.#own);
@@ -89,9 +92,9 @@ export class KubernetesProxy {
     const content = isLong || !isGathered(target) ? answer.body : await gathered(answer.body, call.signal);
     answerWith(ctx, answer, this.#own, content);
     if (!isLong) return;
-    // Proxies of the nginx kind gather answers unless told not to.
+    // Proxies such as nginx buffer answers by default.
     ctx.set('X-Accel-Buffering', 'no');
-    // A watch may have nothing to say for a long time, and its headers would wait for the first event.
+    // A watch may be silent for a long time, and its headers would wait for the first event.
     ctx.flushHeaders();
   }
 
@@ -103,7 +106,7 @@ export class KubernetesProxy {
 
   #watchPermission(ctx: Context, signal: AbortSignal): Lasting {
     return whilePermitted(signal, async (lastingSignal) => {
-      // What the service cannot verify by itself, the API server is asked about once its answer is a minute old.
+      // The API server is asked about credentials that the service cannot verify itself, once its answer is a minute old.
       await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), lastingSignal);
     });
   }
@@ -127,7 +130,7 @@ export class KubernetesProxy {
     );
   }
 
-  /** What ran in a container is seen by no audit log of the API server. */
+  /** Records sessions in containers, whose contents the API server's audit log does not show. */
   #record({ ctx, caller, target: { path, resource } }: Open, { reason, ...bytes }: SessionEvent): void {
     if (!['exec', 'attach', 'portforward'].includes(resource?.subresource ?? '')) return;
     this.#services.audit.record({
@@ -152,20 +155,20 @@ interface SessionEvent {
   bytesReceived?: number;
 }
 
-/** ETags as the API server gave them, before the answer was compressed. */
+/** Restores the ETags of the API server, which compression has changed. */
 const withPlainETags = (headers: Context['req']['headers']) => ({
   ...headers,
   ...(headers['if-none-match'] !== undefined && { 'if-none-match': headers['if-none-match'].replaceAll(/\.(?:br|gz)"/g, '"') }),
 });
 
-/** Watches, and logs that are followed. */
+/** Reports whether the request is a watch or follows logs. */
 const isStream = ({ resource, search }: Target): boolean =>
   resource?.prefix === 'watch' || isTrue(search, 'watch') || (resource?.subresource === 'log' && isTrue(search, 'follow'));
 
-/** Our own records have sealed tokens and digests of credentials. The length of a compressed answer tells what a caller guesses beside them. */
+/** Reports whether answers hold credentials, such as sealed tokens and digests. Their compressed length would confirm a caller's guess. */
 const holdsCredentials = ({ resource }: Target): boolean => resource?.resource === 'secrets' || resource?.group === 'auth.platform.io';
 
-/** Lists and single objects: what a subresource answers may be text that is read as it comes. */
+/** Reports whether the request reads a list or an object. Answers of subresources may be text that is read while it arrives. */
 const isGathered = ({ resource }: Target): boolean =>
   resource !== undefined && resource.subresource === '' && resource.prefix === undefined;
 

@@ -1,4 +1,4 @@
-/** The Kubernetes API as its callers know it (docs/contract/kubernetes.md). What it takes and answers is the API server's to say. */
+/** The Kubernetes API for its usual clients (docs/contract/kubernetes.md). The API server defines requests and answers. */
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
@@ -16,10 +16,10 @@ const methods = [
   { method: 'OPTIONS', id: 'OptionsKubernetes' },
 ] as const;
 
-/** What ends an answer sooner is silence: a large list to a slow reader takes its time. */
+/** Bound of an answer, long enough for a large list to a slow reader. Readers that stop are disconnected earlier. */
 const longestMs = 3_600_000;
 
-/** The feature: its operations. It keeps nothing between requests. */
+/** The feature: its operations. No state is kept between requests. */
 export function createProxy(services: Services, authenticator: Authenticator): { operations: Operation[] } {
   const proxy = new KubernetesProxy(services, authenticator);
   const operations = methods.map(({ method, id, ...offered }) =>

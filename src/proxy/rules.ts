@@ -1,4 +1,4 @@
-/** What is not passed on for any caller (docs/contract/kubernetes.md). Beyond that the API server decides. */
+/** Requests that are refused for every caller (docs/contract/kubernetes.md). The API server decides about the others. */
 import type { Context } from 'koa';
 import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
@@ -14,7 +14,7 @@ type ProxyRules = Config['kubernetes']['proxy'];
 type RulesContext = Pick<Services, 'config' | 'namespace' | 'now'>;
 
 interface Checked {
-  /** Refuses the request if its body makes a Secret with a token of a service account. */
+  /** Refusal for a body that creates a Secret with a token of a service account. */
   tokenSecretRefusal: StatusError | undefined;
 }
 
@@ -43,7 +43,7 @@ const impersonationNotSupported = () => {
 const refused = (reason: string, message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason, message }] } });
 
-/** Where something else than the API server answers: a pod, or a node. */
+/** Reports whether a pod, a Service or a node answers instead of the API server. */
 const isProxy = ({ resource }: Target): boolean =>
   resource !== undefined &&
   (resource.prefix === 'proxy' || (resource.subresource === 'proxy' && ['pods', 'services', 'nodes'].includes(resource.resource)));
@@ -55,7 +55,7 @@ function checkProxy({ req }: Context, { session }: Caller, { subresources }: Pro
   if (upgradeOf(req) !== undefined) throw refused('ProxySubresource', 'the subresource proxy opens no connection in another protocol');
 }
 
-/** They run something, whatever the method is. */
+/** Subresources that run something, whatever the method is. */
 const running = ['exec', 'attach', 'portforward', 'proxy'];
 
 const isRead = ({ method, req }: Context, { resource }: Target): boolean =>
@@ -70,14 +70,14 @@ const selfReviews = [
   'authorization.k8s.io/selfsubjectrulesreviews',
 ];
 
-/** Of what the caller may do or is: it creates nothing. */
+/** Reports whether the request reviews the caller's own rights or identity, which creates nothing. */
 const isSelfReview = (resource: TargetResource | undefined): boolean =>
   resource !== undefined && resource.subresource === '' && selfReviews.includes(`${resource.group}/${resource.resource}`);
 
 /**
- * Requires what the table of sensitive writes says of this one.
+ * Requires the conditions of sensitive writes.
  *
- * @returns the refusal of a Secret that gets a token of a service account, where the body has to say whether it is one
+ * @returns a refusal for Secrets with a token of a service account; the body decides whether it applies
  * @throws StatusError 401, 403
  */
 function checkSensitiveWrite(

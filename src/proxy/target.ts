@@ -1,39 +1,39 @@
 import type { Context } from 'koa';
 import { badRequest, unknownPath } from '../api/status.ts';
 
-/** What a path of the API server is about, as its own RequestInfo reads it. */
+/** The resource of an API server path, parsed like the API server's RequestInfo. */
 export interface TargetResource {
   group: string;
-  /** Empty for a path without one. */
+  /** Empty for a cluster-scoped path. */
   namespace: string;
   resource: string;
   subresource: string;
-  /** By the deprecated paths `/api/v1/watch/…` and `/api/v1/proxy/…`. */
+  /** Prefix of the deprecated paths `/api/v1/watch/…` and `/api/v1/proxy/…`. */
   prefix: 'watch' | 'proxy' | undefined;
 }
 
-/** Where a request wants to go. */
+/** Parsed target of a request. */
 export interface Target {
-  /** As it came, and as it goes on. */
+  /** Path as received, which is sent on. */
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Query with its question mark, or empty. */
   readonly search: string;
-  /** Decoded; without the empty one that a slash at the end makes. */
+  /** Decoded segments, without the empty one after a trailing slash. */
   readonly segments: readonly string[];
   readonly resource: TargetResource | undefined;
 }
 
-/** What may stand in a segment (RFC 3986, 3.3). */
+/** Characters of a segment (RFC 3986, 3.3). */
 const segmentText = /^(?:[-\w.~!$&'()*+,;=:@]|%[0-9a-f]{2})*$/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unfit = /^\.{1,2}$|[/\\\u0000-\u001f\u007f-\u009f]/;
 const searchText = /^[!"$-~]*$/;
 
 /**
- * It works on the request line as it came: whatever parses URLs removes `..`, also `%2e%2e`, and would hide what is refused here.
+ * Parses the request line as received: URL parsers remove `..`, also `%2e%2e`, which would hide refused paths.
  *
- * @param own what stands before the path of the API server
- * @throws StatusError 400 for a path that a server on the way may take for another one, 404 for what is not below `own`
+ * @param own prefix of the service before the path of the API server
+ * @throws StatusError 400 for a path that another server may read differently, 404 for a path that is not below `own`
  */
 export function targetOf({ originalUrl }: Context, own: string): Target {
   const target = originalUrl.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '');
@@ -72,7 +72,7 @@ function resourceOf(segments: readonly string[]): TargetResource | undefined {
   const [special] = rest;
   const prefix = special === 'watch' || special === 'proxy' ? special : undefined;
   if (prefix) rest = rest.slice(1);
-  // `namespaces/x/status` is about the namespace, `namespaces/x/pods` about what is in it.
+  // `namespaces/x/status` is about the namespace, `namespaces/x/pods` about its contents.
   const isWithin = rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2] ?? '');
   const namespace = isWithin ? (rest[1] ?? '') : '';
   if (isWithin) rest = rest.slice(2);
@@ -80,7 +80,7 @@ function resourceOf(segments: readonly string[]): TargetResource | undefined {
   return resource === undefined ? undefined : { group, namespace, resource, subresource, prefix };
 }
 
-/** Whether the parameter is given and true, as the API server reads it: anything but `0` and `false` is. */
+/** Reports whether the parameter is true for the API server: any value except `0` and `false`. */
 export function isTrue(search: string, name: string): boolean {
   const value = new URLSearchParams(search).get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
@@ -90,8 +90,8 @@ export function isTrue(search: string, name: string): boolean {
 const printsPretty = /^Mozilla\/5\.0/;
 
 /**
- * Returns the query to send: with `pretty=false` for a page whose query does not say `pretty`. Queries of subresources are for containers
- * and aggregated services, too, and stay as they are.
+ * Returns the query to send. Adds `pretty=false` for browsers whose query has no `pretty`. Queries of subresources are unchanged, because
+ * they are also for containers and aggregated services.
  *
  * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
  */

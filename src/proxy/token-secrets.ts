@@ -1,6 +1,6 @@
 /**
- * A Secret of the type `kubernetes.io/service-account-token` gets a token that does not expire, in any namespace. A Secret of the type
- * `bootstrap.kubernetes.io/token` is itself a token, with which a node joins. Only the body of a write says which Secret is one.
+ * A Secret of the type `kubernetes.io/service-account-token` gets a token without expiry, in any namespace. A Secret of the type
+ * `bootstrap.kubernetes.io/token` is itself a token, with which a node joins. Only the body of a write shows the type.
  */
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
@@ -10,14 +10,14 @@ import type { PassedCall } from '../kubernetes/passage.ts';
 
 type Body = NonNullable<PassedCall['body']>;
 
-/** The API server takes 1 MiB of data in a Secret, and the body has it in base64. */
+/** Bound of a body: the API server accepts 1 MiB of data in a Secret, which the body holds in base64. */
 const maxSecretBytes = 1.5 * 1024 * 1024;
 
-/** The types, the annotation that names the account, and the entry of a bootstrap token, also in a path of a JSON Patch. */
+/** Types, the annotation for the account, and the entry of a bootstrap token, also in a path of a JSON Patch. */
 const tokenSecret = /kubernetes\.io(?:\\?\/|~1)(?:service-account|token)|(?<![-\w.])token-secret(?![-\w.])/;
-/** Escapes of letters, which encoders do not write, could hide the type. */
+/** Escapes of letters, which encoders do not write and which could hide the type. */
 const jsonEscape = /\\u00(?:2[d-f]|31|[67][0-9a-f])/i;
-/** YAML has further escapes, folds lines within them, and decodes base64 for a tag. */
+/** Escapes in YAML, which has more of them, folds lines within them, and decodes base64 for a tag. */
 const yamlEscape = /\\[^"\\bfnrt]|!/;
 
 const jsonType = /^application\/(?:[-a-z]+\+)?json$/;
@@ -26,7 +26,7 @@ const yamlTypes = ['application/yaml', 'application/apply-patch+yaml'];
 /**
  * Reads the body of a write of a Secret.
  *
- * @param refusal of a body that makes or changes a token Secret, or that cannot be read: protobuf, CBOR, unusual escapes, over 1.5 MiB
+ * @param refusal thrown for a token Secret, and for a body that cannot be read: protobuf, CBOR, unusual escapes, over 1.5 MiB
  * @returns the body to send on
  */
 export async function withoutTokenSecret({ req }: Context, refusal: StatusError): Promise<Body> {
@@ -35,7 +35,7 @@ export async function withoutTokenSecret({ req }: Context, refusal: StatusError)
   const hiding = jsonType.test(type) ? jsonEscape : yamlTypes.includes(type) ? yamlEscape : undefined;
   if (hiding === undefined) throw refusal;
   const bytes = await read(requestBody(req, maxSecretBytes), refusal);
-  // Each byte is a character, which changes none of the ASCII that is looked for. UTF-16 has a zero in each of these.
+  // Latin-1 maps each byte to a character, and keeps ASCII. UTF-16 has a zero byte for each ASCII character.
   const text = bytes.toString('latin1');
   if (text.includes('\0') || tokenSecret.test(text) || hiding.test(text)) throw refusal;
   return { stream: Readable.from([bytes], { objectMode: false }), length: bytes.length };
@@ -46,7 +46,7 @@ async function read(body: Readable, refusal: StatusError): Promise<Buffer> {
   try {
     for await (const chunk of body) chunks.push(chunk);
   } catch {
-    // Too large, or broken off.
+    // The body is too large, or was aborted.
     throw refusal;
   }
   return Buffer.concat(chunks);

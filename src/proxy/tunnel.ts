@@ -4,28 +4,28 @@ import { WebSocketPings } from './websocket-pings.ts';
 
 export interface Tunnel {
   client: Socket;
-  /** What the client has sent behind its request. */
+  /** Bytes that the client has sent after its request. */
   clientHead: Buffer;
   upstream: Socket;
   upstreamHead: Buffer;
-  /** Silent in both directions for so long, it is cut. */
+  /** Milliseconds of silence in both directions after which the tunnel is cut. */
   idleMs: number;
-  /** Undefined for a connection that is no WebSocket. */
+  /** Interval of pings; undefined for a connection that is not a WebSocket. */
   pingMs: number | undefined;
-  /** Cuts it. */
+  /** Cuts the tunnel. */
   signal: AbortSignal;
 }
 
-/** How many bytes went each way. */
+/** Bytes in each direction. */
 export interface Carried {
-  /** To the API server. */
+  /** Bytes to the API server. */
   sent: number;
   received: number;
 }
 
 const keepAliveMs = 30_000;
 
-/** Carries bytes between two connections, no faster than either takes them, until one ends or is cut: then both are. */
+/** Carries bytes between two connections with backpressure. The end of one connection ends the other. */
 export function carry({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, signal }: Tunnel): Promise<Carried> {
   const before = { sent: upstream.bytesWritten, received: client.bytesWritten };
   const cut = () => {
@@ -45,7 +45,7 @@ export function carry({ client, clientHead, upstream, upstreamHead, idleMs, ping
     socket.setNoDelay(true);
     socket.setKeepAlive(true, keepAliveMs);
   }
-  // Whatever goes through is read or written there.
+  // All bytes are read from or written to the upstream socket.
   upstream.setTimeout(idleMs, cut);
   signal.addEventListener('abort', cut, { once: true });
   if (clientHead.length > 0) client.unshift(clientHead);
@@ -54,7 +54,7 @@ export function carry({ client, clientHead, upstream, upstreamHead, idleMs, ping
   if (pings === undefined) client.pipe(upstream);
   else passWithoutPongs(client, upstream, pings);
   upstream.pipe(client);
-  // Behind the listener of the pipe: the bytes are written by then.
+  // Added after the pipe's listener, so that the bytes are already written.
   if (pings !== undefined) upstream.on('data', (chunk) => pings.passed(chunk));
   if (signal.aborted || client.destroyed || upstream.destroyed) cut();
   return Promise.all([closed(client), closed(upstream)]).then(() => {

@@ -1,6 +1,6 @@
 /**
- * Follows the frames of a WebSocket (RFC 6455, 5.2) by their headers alone. At most one header, or one frame that may have to be removed,
- * is held back.
+ * Follows the frames of a WebSocket (RFC 6455, 5.2) by their headers alone. Buffers at most one header, or one frame that may have to be
+ * removed.
  */
 export class WebSocketFrames {
   readonly #isRemoved: (frame: Buffer) => boolean;
@@ -18,7 +18,7 @@ export class WebSocketFrames {
     this.#isRemoved = isRemoved;
   }
 
-  /** The sender may be interrupted here by a control frame: between two frames, and before its Close frame. */
+  /** True between two frames and before the sender's Close frame, where a control frame may be inserted. */
   get isBetweenFrames(): boolean {
     return this.#missing === 0 && this.#held.length === 0 && !this.#isClosing;
   }
@@ -55,7 +55,7 @@ export class WebSocketFrames {
 
 const closeOpcode = 8;
 
-/** Undefined while the header is not whole. A length that no number holds exactly is never reached. */
+/** Returns undefined for an incomplete header. A length beyond exact numbers is never reached. */
 function frameLength(bytes: Buffer, at: number): number | undefined {
   const available = bytes.length - at;
   if (available < 2) return undefined;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { WebSocketFrames } from './websocket-frames.ts';
 
-/** A payload that pongs repeat (RFC 6455, 5.5.3): it tells the answers to these pings from other pongs. */
+/** Payload that pongs repeat (RFC 6455, 5.5.3), which identifies the answers to these pings. */
 const payload = Buffer.from('atrium');
 const ping = Buffer.concat([Buffer.from([0x89, payload.length]), payload]);
-/** With the mask of a client. */
+/** Length of a pong with the mask of a client. */
 const pongLength = 2 + 4 + payload.length;
 
 /**
@@ -24,7 +24,7 @@ export class WebSocketPings {
     this.#timer = setInterval(() => this.#ping(), intervalMs).unref();
   }
 
-  /** The bytes of all pings. */
+  /** Bytes of all pings. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -33,19 +33,19 @@ export class WebSocketPings {
     clearInterval(this.#timer);
   }
 
-  /** Follows what was written to the client. */
+  /** Follows the bytes that were written to the client. */
   passed(chunk: Buffer): void {
     this.#fromServer.take(chunk);
     if (this.#isDue) this.#ping();
   }
 
-  /** Returns what the API server gets of these bytes of the client. */
+  /** Returns the client's bytes without pongs, for the API server. */
   withoutPongs(chunk: Buffer): Buffer[] {
     return this.#fromClient.take(chunk);
   }
 
   #ping(): void {
-    // Bytes that wait for the client are no silence.
+    // Pending bytes for the client mean that the connection is not silent.
     if (!this.#client.writable || this.#client.writableLength > 0) return;
     this.#isDue = !this.#fromServer.isBetweenFrames;
     if (this.#isDue) return;
@@ -54,7 +54,7 @@ export class WebSocketPings {
   }
 }
 
-/** The first byte of a pong that is whole. */
+/** First byte of a complete pong. */
 const pong = 0x8a;
 
 function isPong(frame: Buffer): boolean {
