@@ -1,4 +1,4 @@
-/** The service as a whole: mounts the features on the two listeners, starts them and stops them in order. */
+/** Mounts the features on the two listeners, and starts and stops them in order. */
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseConfig } from './config/load.ts';
@@ -23,10 +23,10 @@ import type { Services } from './services.ts';
 
 const { version } = packageJson;
 
-/** How long a replica that was told to stop still takes requests: those that were sent before all clients knew. */
+/** Milliseconds in which a stopping replica still accepts requests from clients that do not know of the stop. */
 const drainMs = 3_000;
 
-/** The service: two listeners, the features behind them, and what they share. */
+/** The service: two listeners, and the features behind them. */
 export class App {
   readonly #config: Config;
   readonly #log: Logger;
@@ -35,7 +35,7 @@ export class App {
   readonly #chain: Chain;
   readonly #public: Listener;
   readonly #internal: Listener;
-  /** Everything that the public port answers. */
+  /** Operations of the public port. */
   readonly operations: readonly Operation[];
 
   constructor(surroundings: Surroundings) {
@@ -103,14 +103,14 @@ export class App {
     });
   }
 
-  /** The OpenAPI document of a service with every feature on; nothing is started. */
+  /** Returns the OpenAPI document of a service with all features. Starts nothing. */
   static describe() {
     const publicURL = 'https://console.example.com';
     const { operations } = App.#unstarted(parseConfig({ yaml: `server: { publicURL: ${publicURL} }` }));
     return openApiDocument(operations, { version, serverURL: '/', sessionCookie: cookieNames(publicURL).host('session') });
   }
 
-  /** The static files that a service with this configuration would not serve, as their paths are its own; nothing is started. */
+  /** Returns static files that a service with this configuration does not serve, because operations have their paths. Starts nothing. */
   static shadowedFiles(config: Config): Promise<string[]> {
     return App.#unstarted(config).#shadowedFiles();
   }
@@ -124,7 +124,7 @@ export class App {
     return shadowedPaths(await this.#features.staticPaths(), this.operations, prefixes);
   }
 
-  /** Starts the watches and listens. The API server may be out of reach: what does not need it works. */
+  /** Starts the watches and listens. Operations that do not need the API server also work without it. */
   async start(): Promise<{ port: number; metricsPort: number }> {
     await this.#features.start();
     const metricsPort = await this.#internal.start();
@@ -140,7 +140,7 @@ export class App {
     return { port, metricsPort };
   }
 
-  /** Logs one line for each issuer and setting. The transport logs the API server. */
+  /** Logs a line for each unreachable issuer and missing setting. The transport logs the API server. */
   async #tellWhatIsMissing(): Promise<void> {
     const missing = withoutPublicURL(this.#config);
     if (missing !== undefined) this.#log.warn(missing);
@@ -163,9 +163,9 @@ export class App {
   }
 
   /**
-   * `/readyz` answers 503 at once; requests in flight finish within `server.shutdownGrace`, open watches end.
+   * Stops the service: `/readyz` answers 503 at once, requests in flight finish within `server.shutdownGrace`, and watches end.
    *
-   * @param drain go on taking requests for a moment, for load balancers that learn late
+   * @param drain accepts requests for a moment, for load balancers that learn late
    */
   async stop({ drain = false } = {}): Promise<void> {
     this.#health.stop();
@@ -186,11 +186,11 @@ const nowhere: Connection = {
   discardAuthorization() {},
 };
 
-/** Names the features that are off without `server.publicURL`. */
+/** Describes the missing `server.publicURL` and the features that are disabled without it; undefined if it is set. */
 export const withoutPublicURL = ({ server }: Config): string | undefined =>
   server.publicURL === undefined ? 'server.publicURL is not set: logins, sessions and the embedded issuer are off' : undefined;
 
-/** What the service tells of itself, but for its health and the description that is made of all operations. */
+/** Returns the operations about the service itself, except for its health and the OpenAPI document. */
 const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services, working: Features['working']): Operation[] => [
   ...(features.version ? [versionOperation(version, working)] : []),
   ...(features.discovery ? discoveryOperations() : []),

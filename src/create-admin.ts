@@ -1,4 +1,4 @@
-/** `atrium create-admin`: the first administrator of an installation, made once. */
+/** `atrium create-admin`: creates the first administrator of an installation, once. */
 
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
@@ -12,15 +12,15 @@ interface CreateAdminOptions {
   config: Config;
   connection: Connection;
   email: string;
-  /** For display. */
+  /** Display name. */
   name: string;
-  /** A random one goes into the Secret if none is given. */
+  /** Password; if undefined, a random one is stored in the Secret. */
   password: string | undefined;
   /** Name of the Secret. */
   secret: string;
 }
 
-/** @returns what has happened, as a sentence; @throws ConfigError, FirstAdminError */
+/** @returns a sentence about the result; @throws ConfigError, FirstAdminError */
 export async function runCreateAdmin({ config, connection, email, name, password, secret }: CreateAdminOptions): Promise<string> {
   if (identityURLOf(config) === undefined)
     throw new ConfigError([

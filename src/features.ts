@@ -1,4 +1,4 @@
-/** The wiring of the features: what each of them is given. Beside app.ts, which mounts them, the only file that knows them all. */
+/** Wires the features with their dependencies. Only this file and app.ts, which mounts them, know all features. */
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
@@ -62,23 +62,23 @@ import { noLocalGroups } from './users/record/local-groups.ts';
 import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers, watchUsers } from './users/users.ts';
 
-/** What a process gives the service. */
+/** Process context of the service. */
 export interface Surroundings {
   config: Config;
-  /** The API server and our own account there. */
+  /** The API server, and the service's own account there. */
   connection: Connection;
   /** Process variables, for `console.envsFilter`. */
   environment: Readonly<Record<string, string | undefined>>;
   log: Logger;
-  /** Takes the lines of the audit trail. Default: they are dropped. */
+  /** Takes the lines of the audit trail. Default: drops them. */
   writeAudit?: (line: string) => unknown;
-  /** Where tests have the Services of plugins. */
+  /** Network in which tests run the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
-  /** Default: the time of the API server. */
+  /** Current time. Default: the time of the API server. */
   now?: () => Date;
   /** The clock of this machine, which may be wrong. */
   wallClock?: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
@@ -89,27 +89,27 @@ interface Feature {
   stop?(): void | Promise<void>;
 }
 
-/** All features, as they are mounted. */
+/** All features, wired. */
 export interface Features {
-  /** What they share. */
+  /** Services that the features share. */
   services: Services;
   authenticator: Authenticator;
-  /** What answers before any operation: the embedded OpenID provider. */
+  /** Middleware before all operations: the embedded OpenID provider. */
   before: Middleware | undefined;
-  /** The console's static files, which take every path that is left, come last. */
+  /** Operations of all features. The console's static files match all remaining paths, and so come last. */
   operations: readonly Operation[];
   checks: readonly Check[];
-  /** The paths of the console's static files; none if they cannot be read. */
+  /** Returns the paths of the console's static files; empty if they cannot be read. */
   staticPaths(): Promise<readonly string[]>;
-  /** Returns by setting name whether each extension is on and the cluster supports it. The same object until one changes. */
+  /** Returns whether each extension is enabled and the cluster supports it, by setting name. The same object until a value changes. */
   working(): Readonly<Record<string, boolean>>;
-  /** Issuers that cannot be asked, and why. */
+  /** Returns the issuers that cannot be reached, with the reason. */
   unreachableIssuers: Issuers['unreachable'];
-  /** Why the API server does not answer our own account; undefined if it does. */
+  /** Returns the reason why the API server does not answer the service's own account; undefined if it does. */
   serverProblem(): Promise<string | undefined>;
-  /** Begins what is watched. */
+  /** Starts the watches. */
   start(): Promise<void>;
-  /** Ends it, and then every call to the API server. */
+  /** Stops the watches, and then aborts every request to the API server. */
   stop(): Promise<void>;
 }
 
@@ -198,7 +198,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   };
 }
 
-/** @param watches of extensions that do nothing without them */
+/** @param watches watches of extensions that do not work without them */
 function workingFeatures({ features }: Config, watches: Readonly<Record<string, { isRefused: boolean } | undefined>>) {
   let known: Readonly<Record<string, boolean>> = features;
   let refused = '';
@@ -211,7 +211,7 @@ function workingFeatures({ features }: Config, watches: Readonly<Record<string, 
   };
 }
 
-/** What every feature is given, made once. */
+/** Creates the services that all features share. */
 function createServices(surroundings: Surroundings) {
   const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
   const metrics = new Metrics();
@@ -242,7 +242,7 @@ function createServices(surroundings: Surroundings) {
   return { services, events };
 }
 
-/** What the features share: the services, and who there is. */
+/** Creates the shared state of the features: the services, user records and groups. */
 function createBase(surroundings: Surroundings) {
   const { services, events } = createServices(surroundings);
   const { connection } = surroundings;
@@ -265,7 +265,7 @@ function createBase(surroundings: Surroundings) {
 
 type Base = ReturnType<typeof createBase>;
 
-/** Who is calling: the issuer, sessions and login, the embedded OpenID provider, access tokens. */
+/** Creates authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
 function createLogins(base: Base, { brand, translations }: { brand: () => Brand; translations: Translations }) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
@@ -348,13 +348,13 @@ function createLogins(base: Base, { brand, translations }: { brand: () => Brand;
   };
 }
 
-/** Whether a challenge was not used before. Without sessions nothing can be remembered. */
+/** Reports whether a challenge is used for the first time. Returns false without sessions, because uses cannot be recorded. */
 const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
   context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
 
 const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
 
-/** What people share. */
+/** Creates groups and UserBindings. */
 function createTeams(base: Base): Feature[] {
   const { services, accounts, localGroups, watchedGroups, userBindings } = base;
   return [
@@ -363,7 +363,7 @@ function createTeams(base: Base): Feature[] {
   ];
 }
 
-/** What browsers are given. */
+/** Creates the console and its plugins. */
 function createConsoles(base: Base, { environment, pluginSurroundings }: Surroundings) {
   const consolePlugins = watchConsolePlugins(base.services);
   const console = createConsole(base.services, { consolePlugins, environment });
@@ -376,5 +376,5 @@ function createConsoles(base: Base, { environment, pluginSurroundings }: Surroun
   return { console, plugins };
 }
 
-/** Of what watches something and is no feature by itself. */
+/** Returns the lifecycle of a watch that is not itself a feature. */
 const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Feature => ({ start: () => watch.start(), stop: () => watch.stop() });

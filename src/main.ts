@@ -1,4 +1,7 @@
-/** The process: reads the command line, loads the configuration, starts what it names and ends on a signal. Sole user of process.env and process.exit. */
+/**
+ * The process: reads the command line, loads the configuration, runs the command and ends on a signal. Sole user of process.env and
+ * process.exit.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
@@ -18,10 +21,10 @@ import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 
-/** Returns the first of these that exists, seen from this file: in the sources, in `dist/parts`, in the image. */
+/** Returns the first existing directory, relative to this file: in the sources, in `dist/parts`, in the image. */
 const shippedDirectory = (...places: string[]): URL | undefined => places.map((place) => new URL(place, import.meta.url)).find(existsSync);
 
-/** The file and the process variables; an absent default file counts as empty, an absent named one is a problem. */
+/** Reads the file and the process variables. A missing default file is empty; a missing named file is a problem. */
 function configSources(file: string | undefined): ConfigSources {
   const page = shippedDirectory('../public/', '../web/dist/', '../../web/dist/');
   const sources = { environment: process.env, ...(page && { staticDirectory: fileURLToPath(page) }) };
@@ -58,16 +61,16 @@ async function serve({ config: file }: { config?: string }): Promise<void> {
   await app.start();
 }
 
-/** Only who wants it pretty pays for loading what makes it so; in this process, as a thread of its own finds no package in the image. */
+/** Creates the log. Loads pino-pretty only if configured, and in this process, because a worker thread finds no package in the image. */
 async function processLog({ log }: Config): Promise<Logger> {
-  // Of a package in CommonJS the bundle has the default export alone.
+  // The bundle of a CommonJS package has only the default export.
   if (log.format === 'pretty') return createLog(log, (await import('pino-pretty')).default({ singleLine: true, sync: true }));
   const lines = new GatheredLines(process.stdout);
   process.on('exit', () => lines.flush());
   return createLog(log, lines);
 }
 
-/** oidc-provider warns, when it is loaded, of every Node.js that is no LTS release yet. Ours is pinned, and tested. */
+/** Suppresses the warning of oidc-provider about Node.js releases without LTS. The service pins and tests its release. */
 async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {
   const { warn } = console;
   console.warn = (...words: unknown[]) => String(words[0]).includes('Unsupported runtime') || warn(...words);
@@ -142,11 +145,11 @@ program
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
     if (manifests === undefined)
       throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/dist (npm run web)');
-    // Only the demo pays for loading the embedded cluster.
+    // Only the demo loads the embedded cluster.
     const { runSandbox } = await withoutRuntimeWarning(() => import('./demo/demo.ts'));
     const { stop, welcome } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
     stopOnSignals(process, stop);
-    // What has read it may send a signal at once.
+    // Readers of this text may send a signal immediately.
     console.log(welcome);
   });
 

@@ -1,4 +1,4 @@
-/** What the wiring gives every feature. A feature is `create…(services, …)`, and names what else it needs. */
+/** Services for all features. A feature is `create…(services, …)`, and names its further dependencies. */
 import type { Logger } from 'pino';
 import type { Config } from './config/schema.ts';
 import type { Audit } from './http/audit.ts';
@@ -11,21 +11,21 @@ import type { RbacWatch } from './rbac/watch.ts';
 
 export interface Services {
   readonly config: Config;
-  /** The path below which everything is served: '' or without its last slash. */
+  /** Base path of all operations: '' or without a trailing slash. */
   readonly basePath: string;
   readonly cookies: CookieNames;
-  /** The namespace of our own objects: `kubernetes.namespace`, or that of our account. */
+  /** Namespace of the service's own objects: `kubernetes.namespace`, or that of its account. */
   readonly namespace: string;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly audit: Audit;
-  /** The time of the API server: replicas compare the times that they write for each other. Code of a room has no other clock. */
+  /** Time of the API server, because replicas compare each other's timestamps. Features have no other clock. */
   readonly now: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
-  /** The way to the API server as the caller. */
+  /** Client of the API server with the caller's identity. */
   readonly apiServer: KubernetesClient;
-  /** The way to the API server as ourselves. */
+  /** Client of the API server with the service's own account. */
   readonly client: ServiceClient;
   readonly access: AccessReviews;
   readonly keyRing: KeyRing;

@@ -1,20 +1,20 @@
 const endingSignals = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 type EndingSignal = (typeof endingSignals)[number];
 
-/** What is needed of the process. */
+/** The members of `process` that this module needs. */
 export interface SignalledProcess {
   on(signal: EndingSignal, listener: () => void): unknown;
   exit(code: number): unknown;
 }
 
-/** npm passes on the SIGINT that the terminal has sent to both: two of one key press. */
+/** Milliseconds in which a second SIGINT belongs to the same key press: npm passes on the SIGINT that the terminal sent to both. */
 const keyPressMs = 250;
 
 /**
- * Stops in order on the first signal, and then exits with 0. More of SIGTERM or SIGHUP change nothing, because supervisors send several;
- * SIGINT while it is stopping exits at once.
+ * Stops in order on the first signal, and then exits with 0, or with 1 if the stop fails. Further SIGTERM or SIGHUP have no effect, because
+ * supervisors send several. SIGINT during the stop exits at once.
  *
- * @param clock milliseconds that only ever grow
+ * @param clock monotonic clock, in milliseconds
  */
 export function stopOnSignals(
   host: SignalledProcess,
@@ -26,7 +26,7 @@ export function stopOnSignals(
     host.on(signal, () => {
       if (begun === undefined) {
         begun = { by: signal, at: clock() };
-        // Only a supervisor's signal is followed by requests from clients that have not heard of it yet.
+        // After a supervisor's signal, clients that do not know of it yet still send requests.
         stop({ drain: signal !== 'SIGINT' }).then(
           () => host.exit(0),
           () => host.exit(1),
