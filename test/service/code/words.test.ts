@@ -134,6 +134,8 @@ describe('the sentences of the code', () => {
   const rooms = ['src/config', 'src/demo', 'src/http'];
   const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins'];
   const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins', 'src/proxy'];
+    'web/src/app',
+  ];
 
   for (const room of rooms)
     it(`begin in ${room} with a noun or a verb`, () => {

@@ -1,4 +1,4 @@
-/** How this installation is called and looks: what was told last time at once, and then what is told now. */
+/** Name and appearance of this installation: the remembered ones at once, and then those that the service reports. */
 import { effect, signal } from '@preact/signals';
 import { brandOf } from '../../../src/console/brand';
 import { api, base, bodyOf, storageKey } from '../api/client';
@@ -18,10 +18,10 @@ const brand = signal(brandOf(kept()));
 
 export const brandTitle = (): string => brand.value.title ?? 'Atrium';
 
-/** Undefined for our own. */
+/** Returns undefined for Atrium's own logo. */
 export const brandLogo = (): string | undefined => brand.value.logo && new URL(brand.value.logo.slice(1), base).href;
 
-/** As the browser calls the page. */
+/** Sets the title of the page in the browser. */
 export const setTitle = (title: string): void => {
   document.title = `${title} · ${brand.peek().title ?? 'Atrium'}`;
 };

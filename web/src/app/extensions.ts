@@ -1,11 +1,11 @@
-/** What plugins have added to the console. The shell and the pages show it; how it came here is a matter of `plugins/`. */
+/** Extensions that plugins have added to the console. The shell and the pages show them; `plugins/` loads them. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { Mount, Ref } from '../../template/atrium-console';
 import { may, type Right } from './rights';
 
 interface Extension {
   plugin: string;
-  /** In the language of now. */
+  /** Label in the current language. */
   label: () => string;
 }
 
@@ -24,7 +24,7 @@ interface PluginEntry extends Extension {
 }
 
 interface PluginTab extends Extension {
-  /** As it stands in the address. */
+  /** Id in the address. */
   id: string;
   kind: string;
   mount: Mount;
@@ -50,14 +50,14 @@ export interface PluginState {
   displayName: string;
   state: 'loading' | 'running' | 'empty' | 'refused' | 'failed' | 'off';
   version?: string;
-  /** Of its entry: `sha256-…` */
+  /** Digest of the entry: `sha256-…` */
   digest?: string;
   problem?: string;
 }
 
-/** By name, of those that are enabled. Undefined until they are known, or where they are not started. */
+/** States of the enabled plugins by name. Undefined until they are known, or if plugins are not started. */
 export const pluginStates = signal<ReadonlyMap<string, PluginState>>();
-/** Since the page was opened with `?plugins=off`. */
+/** True if the page was opened with `?plugins=off`. */
 export const isWithoutPlugins = new URLSearchParams(location.search).get('plugins') === 'off';
 
 const added = signal<Added>(none);
@@ -81,7 +81,7 @@ export function setPluginState(state: PluginState): void {
   pluginStates.value = new Map(pluginStates.value).set(state.name, state);
 }
 
-/** All entries, whether or not they may be seen: the shell asks for their rights. */
+/** All entries, also those that the user may not see: the shell checks their rights. */
 export const pluginEntries: ReadonlySignal<readonly PluginEntry[]> = computed(() =>
   [...added.value.entries].sort((left, right) => left.order - right.order || (left.to < right.to ? -1 : 1)),
 );
@@ -89,7 +89,7 @@ export const pluginEntries: ReadonlySignal<readonly PluginEntry[]> = computed(()
 export const entriesUnder = (under: MenuPlace): readonly PluginEntry[] =>
   pluginEntries.value.filter((entry) => entry.under === under && entry.rights.every((right) => may(right) === true));
 
-/** The page of a plugin with the longest path that the address begins with. */
+/** Returns the page of a plugin with the longest path that the address begins with. */
 export const pluginPage = (plugin: string, path: string): PluginPage | undefined =>
   added.value.pages
     .filter((page) => page.plugin === plugin && (page.path === '' || path === page.path || path.startsWith(`${page.path}/`)))
@@ -103,10 +103,10 @@ export const pluginTabs = (group: string, resource: string): readonly PluginTab[
 export const pluginActions = (group: string, resource: string): readonly PluginAction[] =>
   added.value.actions.filter(({ kind }) => kind === kindOf(group, resource));
 
-/** As people call it. */
+/** Returns the display name of a plugin. */
 export const nameOf = (plugin: string): string => pluginStates.value?.get(plugin)?.displayName ?? plugin;
 
-/** What a plugin asks, and who waits for the answer. */
+/** Question of a plugin, and the callback that receives the answer. */
 export interface Question {
   title: string;
   text: string;

@@ -6,16 +6,16 @@ import { askRights, explain, may, type Right, rightsProblem } from './rights';
 import { Needed } from './why';
 
 interface GuardedProps {
-  /** One of those that the page asks about. */
+  /** Right that the page requests by `useRights`. */
   right: Right;
-  /** What is about oneself needs no right. */
+  /** Users need no right for their own objects. */
   isSelf?: boolean;
-  /** Of the page, where the guarded part is all of it. */
+  /** Title of the page, if the guarded part is the whole page. */
   title?: string;
   children: ComponentChildren;
 }
 
-/** Shows its children once the cluster has said that the caller may see them: a page that may not does not even ask for them. */
+/** Shows its children once the cluster has confirmed that the caller may see them. Children that are not shown send no requests. */
 export function Guarded({ right, isSelf = false, title, children }: GuardedProps) {
   const isAllowed = isSelf || may(right);
   if (isAllowed) return children;

@@ -1,10 +1,10 @@
-/** Keys that hold on all pages. Single keys rest in fields and behind dialogs, and can be switched off (WCAG 2.1.4). */
+/** Keyboard shortcuts of all pages. Single keys are inactive in fields and behind dialogs, and can be switched off (WCAG 2.1.4). */
 import { effect, signal } from '@preact/signals';
 
 const keysKey = 'atrium-keys';
 
 export const hasSingleKeys = signal(localStorage.getItem(keysKey) !== 'off');
-/** What stands above the page, called by a key. */
+/** Overlay above the page, opened by a key. */
 export const overlay = signal<'palette' | 'keys'>();
 
 export const singleKeys = ['/', 'j', 'k', 'Enter', 'x', '?'] as const;
@@ -29,7 +29,7 @@ function onKeyDown(event: KeyboardEvent): void {
     if (document.querySelector('dialog[open]') === null) overlay.value = 'palette';
     return;
   }
-  // What was called is on its way: no key is meant for the page behind it.
+  // The overlay is still loading: keys are not meant for the page behind it.
   if (overlay.value !== undefined && document.querySelector('dialog[open]') === null) {
     if (event.key === 'Escape') overlay.value = undefined;
     return;
@@ -39,7 +39,7 @@ function onKeyDown(event: KeyboardEvent): void {
   if (act(event.key)) event.preventDefault();
 }
 
-/** @returns whether the key meant something */
+/** @returns whether the key was handled */
 function act(key: string): boolean {
   switch (key) {
     case '/':

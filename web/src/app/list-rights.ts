@@ -1,10 +1,10 @@
-/** What a list of a kind asks about its user: the page, and the requests that are sent ahead of it. */
+/** Rights that the list of a kind requires: for the page, and for the requests that are sent ahead of it. */
 import type { Kind } from '../api/kinds';
 import type { Right } from './rights';
 
 type KindName = Pick<Kind, 'group' | 'resource'>;
 
-/** The namespace is that of the address, also for a kind without any. */
+/** The namespace is that of the address, also for a cluster-scoped kind. */
 export function listRights({ group, resource }: KindName, namespace: string | undefined) {
   const right = (verb: string): Right => ({ verb, group, resource, ...(namespace !== undefined && { namespace }) });
   return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };

@@ -1,4 +1,4 @@
-/** The namespace that was chosen last: the pages of the cluster begin there. What a page shows stands in its own address. */
+/** Namespace that was chosen last, with which the pages of the cluster open. The namespace of an open page is in its address. */
 import { signal } from '@preact/signals';
 import { api, bodyOf, storageKey } from '../api/client';
 import type { Kind } from '../api/kinds';
@@ -6,7 +6,7 @@ import { useLoad } from '../api/load';
 
 const key = storageKey('namespace');
 
-/** `''` for all. */
+/** `''` for all namespaces. */
 export const namespace = signal(localStorage.getItem(key) ?? '');
 
 export function chooseNamespace(next: string): void {
@@ -17,7 +17,7 @@ export function chooseNamespace(next: string): void {
 
 const limit = 1000;
 
-/** Where the caller may list a kind, or watch it. Nothing is asked without a kind. */
+/** Loads the namespaces in which the caller may list or watch a kind. Without a kind, no request is sent. */
 export const useNamespaces = (kind: Kind | undefined, verb: 'list' | 'watch' = 'list') => {
   const { group = '', resource = '' } = kind ?? {};
   return useLoad(kind && `namespaces/${verb}/${resource}.${group}`, (stop) =>

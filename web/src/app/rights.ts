@@ -1,4 +1,4 @@
-/** What the caller may do: the cluster decides, and a page asks once for all that it offers. */
+/** Permissions of the caller. The cluster decides; a page requests all that it needs at once. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
@@ -6,7 +6,7 @@ import { asProblem, type Problem } from '../api/problem';
 
 export interface Right {
   verb: string;
-  /** Without one: the group of users, bindings and sessions. `''` is the core group. */
+  /** Default: the group of users, bindings and sessions. `''` is the core group. */
   group?: string;
   resource: string;
   subresource?: string;
@@ -17,14 +17,14 @@ export interface Right {
 const ownGroup = 'auth.platform.io';
 const batchSize = 100;
 
-/** Answers by question, of this person. */
+/** Answers for this user, by question. */
 const answers = signal<ReadonlyMap<string, boolean>>(new Map());
 
 const keyOf = (right: Right) => JSON.stringify(attributesOf(right));
 
 const attributesOf = ({ group = ownGroup, ...right }: Right): Schemas['ResourceAttributes'] => ({ group, ...right });
 
-/** The cluster could not be asked. */
+/** Failure to reach the cluster. */
 export const rightsProblem = signal<Problem>();
 
 export const forgetRights = (): void => {
@@ -35,7 +35,7 @@ export const forgetRights = (): void => {
 let queue: Map<string, Right> | undefined;
 let sending: Promise<void> = Promise.resolve();
 
-/** Parts of a page that ask at once share one request. */
+/** Reviews rights. Parts of a page that call it at the same time share one request. */
 export function askRights(rights: readonly Right[]): Promise<void> {
   if (queue === undefined) {
     const mine = new Map<string, Right>();
@@ -49,7 +49,7 @@ export function askRights(rights: readonly Right[]): Promise<void> {
   return sending;
 }
 
-/** Questions that were asked for the next page. Its first use of each sends none. */
+/** Rights that were requested ahead for the next page. The first use of each sends no request. */
 const askedAhead = new Set<string>();
 
 export function askRightsAhead(rights: readonly Right[]): void {
@@ -82,10 +82,10 @@ async function askAll(rights: readonly Right[]): Promise<void> {
   }
 }
 
-/** Undefined until it is known. Reading it subscribes. */
+/** Returns undefined until the answer is known. Reading it subscribes. */
 export const may = (right: Right): boolean | undefined => answers.value.get(keyOf(right));
 
-/** Asks when the page appears, when the window has the focus again, and after a refusal. What is known stands meanwhile. */
+/** Requests rights when the page appears, when the window regains focus, and after a refusal. Known answers stay in effect meanwhile. */
 export function useRights(rights: readonly Right[]): void {
   const key = rights.map(keyOf).join();
   useEffect(() => {
@@ -98,7 +98,7 @@ export function useRights(rights: readonly Right[]): void {
     const unasked = rights.filter((right) => !askedAhead.delete(keyOf(right)));
     if (unasked.length > 0) void askRights(unasked);
     const onRefusal = (event: Event) => {
-      // A review is refused itself while a password is due: asking again would never end.
+      // While a password change is due, reviews are refused themselves: repeating them would never end.
       if (event instanceof Refusal && event.problem.status === 403 && event.problem.causes.length === 0) again();
     };
     addEventListener('focus', again);
@@ -111,7 +111,7 @@ export function useRights(rights: readonly Right[]): void {
   }, [key, resumed.value]);
 }
 
-/** Why, in the cluster's words: what allows it, or the roles that would. */
+/** Explains a decision in the words of the cluster: the bindings that allow it, or the roles that would. */
 export async function explain(right: Right, signal?: AbortSignal): Promise<Schemas['AccessStatus']> {
   const body = { spec: { resourceAttributes: attributesOf(right) } };
   const parameters = { params: { query: { explain: true } }, body, ...(signal && { signal }) };
@@ -119,7 +119,7 @@ export async function explain(right: Right, signal?: AbortSignal): Promise<Schem
   return review.status;
 }
 
-/** `list users.auth.platform.io in shop`, as kubectl would say it. */
+/** Formats a right as kubectl would: `list users.auth.platform.io -n shop`. */
 export const inWords = ({ verb, group = ownGroup, resource, subresource, name, namespace }: Right): string =>
   [verb, `${resource}${subresource ? `/${subresource}` : ''}${group && `.${group}`}`, name, namespace && `-n ${namespace}`]
     .filter(Boolean)

@@ -1,4 +1,4 @@
-/** Addresses of pages, on the History API. What a page shows (filter, sort, tab) stands in its query. */
+/** Addresses of pages, on the History API. The query contains the state of a page: filter, sort, tab. */
 import { batch, signal } from '@preact/signals';
 import { base } from '../api/client';
 
@@ -13,7 +13,7 @@ export const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname
 
 export const href = (to: string): string => new URL(to.replace(/^\//, ''), base).pathname + new URL(to.replace(/^\//, ''), base).search;
 
-/** Asks whether to leave a page with something unsaved on it. */
+/** Asks whether to leave a page with unsaved changes. */
 let guard: (() => boolean) | undefined;
 
 export function setGuard(asks: (() => boolean) | undefined): void {
@@ -40,7 +40,7 @@ export function navigate(to: string, { replace = false, force = false } = {}): v
   read();
 }
 
-/** Changes the query in place: neither focus nor scroll moves. An empty value leaves the query. */
+/** Changes the query in place: focus and scroll position stay. An empty value removes its parameter. */
 export function setQuery(changes: Record<string, string | undefined>): void {
   const next = new URLSearchParams(query.value);
   for (const [name, value] of Object.entries(changes)) {
@@ -59,7 +59,7 @@ function rememberScroll(): void {
   if (place !== undefined) scrolled.set(visit, place);
 }
 
-/** Where this page was scrolled to when it was left. */
+/** Returns the scroll position at which this page was left. */
 export const scrollOfVisit = (): number => scrolled.get(visit) ?? 0;
 
 export function startRouter(): void {
@@ -77,7 +77,7 @@ export function startRouter(): void {
 
 function onClick(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  // What stands in the shadow root of a plugin is not the target, seen from here.
+  // From here, the target of an event in the shadow root of a plugin is the host of that root.
   const [target] = event.composedPath();
   const link = target instanceof Element ? target.closest('a') : null;
   if (!link || link.target || link.hasAttribute('download') || link.origin !== base.origin) return;
@@ -86,7 +86,11 @@ function onClick(event: MouseEvent): void {
   navigate(pathOf(new URL(link.href)) + link.search);
 }
 
-/** `/users/:name/:tab?` against a path; `:path*` takes all that is left. @returns what stands at the colons */
+/**
+ * Matches `/users/:name/:tab?` against a path; `:path*` takes the rest.
+ *
+ * @returns the values at the colons
+ */
 export function match(pattern: string, actual: string): Record<string, string> | undefined {
   const [wanted, parts] = [pattern, actual].map((text) => text.replace(/\/$/, '').split('/')) as [string[], string[]];
   const rest = wanted.at(-1)?.endsWith('*') ? wanted.length - 1 : undefined;

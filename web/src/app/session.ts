@@ -1,4 +1,4 @@
-/** The login of this browser: a session that the service keeps, and renews by itself while it is used. */
+/** Login of this browser: a session that the service stores, and renews while it is used. */
 import { signal } from '@preact/signals';
 import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey } from '../api/client';
 import { forgetLoads } from '../api/load';
@@ -9,41 +9,41 @@ import { tellTabs } from './tabs';
 export type Person = Schemas['UserInfo'];
 
 /**
- * Logout wants to be shown the session's handle, and only the end of a login tells it. It is no credential: without the cookie, which
- * no script can read, it is worth nothing.
+ * Logout requires the handle of the session, which only the response to a login contains. The handle is no credential: it is worthless
+ * without the cookie, which scripts cannot read.
  */
 const handleKey = storageKey('session-handle');
-/** The `state` of a logout that this tab has asked the identity provider for. */
+/** The `state` of a logout that this tab has requested from the identity provider. */
 const logoutKey = storageKey('logout');
-/** A login in a tab of its own, beside a page whose session has ended. */
+/** Marks a tab that was opened to log in, beside a page whose session has ended. */
 const againKey = 'atrium-again';
 
-/** The id of the issuer that the last login of this browser was at, where there are several: the next one after the end is there, too. */
+/** Id of the issuer of this browser's last login, if there are several. The next login uses it, too. */
 const issuerKey = storageKey('issuer');
-/** Where this tab was when its user, who was logged in, left for an issuer: the way back of a refusal does not say. */
+/** Page of this tab when a logged-in user left for an issuer. The redirect after a refusal does not contain it. */
 const leftKey = storageKey('left');
-/** Tells this tab, which has left for a fresher login, that something was left undone. */
+/** Marks a tab that left for a fresher login before an action was done. */
 const undoneKey = storageKey('undone');
 
 const maxReturnLength = 2048;
-/** As the service has it: one leading slash, no other beside it, no backslash, no control character. */
+/** Return paths that the service accepts: one leading slash, no other beside it, no backslash, no control character. */
 const returnPath = /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/;
 
 export const person = signal<Person>();
-/** The session is over, and the page with its forms still stands. */
+/** True once the session has ended. The page with its forms is still shown. */
 export const hasEnded = signal(false);
-/** What went wrong with a login, for the start page. */
+/** Problem of a login, for the start page. */
 export const loginProblem = signal<Problem>();
 export const wasCancelled = signal(false);
-/** The same of a login, or of an account to be linked, that a user left for who is logged in still. */
+/** Problem of a login or of linking an account, if the user is still logged in. */
 export const problemAside = signal<Problem | 'cancelled'>();
-/** A password is due, and nothing else is allowed until it is changed. */
+/** True while the password must be changed, and nothing else is allowed. */
 export const isPasswordDue = signal(false);
 
-/** What is wanted of a login beside who it is. */
+/** Requirements of a login beyond the identity of the user. */
 type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['parameters']['query']>, 'prompt' | 'factor' | 'issuer'>;
 
-/** Leaves the page for the identity provider's. */
+/** Leaves the page for that of the identity provider. */
 export async function logIn(returnTo = location.pathname + location.search + location.hash, wanted: Wanted = {}): Promise<void> {
   const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
   const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...atIssuer(wanted), ...wanted };
@@ -52,10 +52,10 @@ export async function logIn(returnTo = location.pathname + location.search + loc
   goTo(address);
 }
 
-/** Leaves for the page of an issuer, which leads back here. */
+/** Leaves for the page of an issuer, which redirects back here. */
 export function goTo(address: string): void {
   const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? location.href);
-  // The cookie of the flow is this host's: at another one it would be missing.
+  // The cookie of the login flow belongs to this host: another host would not receive it.
   if (back.origin !== location.origin) throw new Problem(0, { reason: 'WrongAddress', message: `${back.origin}${back.pathname}` });
   const { pathname, search, hash } = location;
   const isAgain = new URLSearchParams(search).has(againKey);
@@ -63,17 +63,20 @@ export function goTo(address: string): void {
   location.assign(address);
 }
 
-/** What is wanted of the login that there is goes to its issuer: the service knows which. */
+/**
+ * Remembers a chosen issuer, and adds the remembered one to a login without requirements. A step-up goes to the issuer of the session,
+ * which the service knows.
+ */
 function atIssuer(wanted: Wanted): Wanted {
   if (wanted.issuer !== undefined) localStorage.setItem(issuerKey, wanted.issuer);
   const issuer = Object.keys(wanted).length === 0 ? localStorage.getItem(issuerKey) : null;
   return issuer === null ? {} : { issuer };
 }
 
-/** The development server has an address of its own. */
+/** The development server has its own address. */
 const redirection = () => (import.meta.env.DEV ? { redirect_uri: base.href } : {});
 
-/** Logs in beside this page, in a tab that closes itself. Where the browser opens none, in this one. */
+/** Logs in again in a new tab that closes itself, or in this tab if the browser opens none. */
 export async function logInAgain(wanted: StepUp = {}): Promise<void> {
   const tab = window.open(new URL(`?${new URLSearchParams({ [againKey]: '', ...wanted })}`, base).href, '_blank');
   if (tab !== null) return;
@@ -81,14 +84,14 @@ export async function logInAgain(wanted: StepUp = {}): Promise<void> {
   await logIn(undefined, wanted);
 }
 
-/** This tab has come back from a login in the midst of something, which was not done. It is told once. */
+/** Reports once that this tab has returned from a login that interrupted an action, which was not done. */
 export function takeUndone(): boolean {
   const isUndone = sessionStorage.getItem(undoneKey) !== null;
   sessionStorage.removeItem(undoneKey);
   return isUndone;
 }
 
-/** A tab that was opened for a login goes there; the way back does not say what was wanted. */
+/** Continues to the login in a tab that was opened for it. The redirect back does not contain the requirements. */
 async function goOnToLogin(): Promise<void> {
   const visit = new URLSearchParams(location.search);
   if (!visit.has(againKey)) return;
@@ -96,7 +99,7 @@ async function goOnToLogin(): Promise<void> {
   if (person.value === undefined || Object.keys(wanted).length > 0) await logIn(`${base.pathname}?${againKey}`, wanted);
 }
 
-/** Ends a login or logout that the identity provider has sent the browser here from; then asks who is logged in. */
+/** Completes a login or logout for which the identity provider has redirected the browser here, then loads the user. */
 export async function startSession(): Promise<void> {
   refusals.addEventListener('refusal', (event) => {
     if (event instanceof Refusal) void onRefusal(event.problem);
@@ -113,7 +116,7 @@ export async function startSession(): Promise<void> {
   stayAt(left, problem);
 }
 
-/** After a login that was none: who is logged in is where they were, and all others are on the start page. */
+/** Handles a login that failed: users who are still logged in return to their page, all others see the start page. */
 function stayAt(left: string | null, problem: Problem | undefined): void {
   if (person.value === undefined) {
     loginProblem.value ??= problem;
@@ -129,7 +132,7 @@ async function finishVisit(): Promise<void> {
   sessionStorage.removeItem(logoutKey);
   const response = takeResponse();
   if (response === undefined) return;
-  // A logout comes back with its state and nothing else.
+  // The redirect of a logout has its state and nothing else.
   const isLogin = ['code', 'id_token', 'error'].some((name) => response.has(name));
   if (isLogin) await finishLogin(response);
   else if (asked !== null && response.get('state') === asked) await endSession();
@@ -138,7 +141,7 @@ async function finishVisit(): Promise<void> {
 async function finishLogin(response: URLSearchParams): Promise<void> {
   const parameters = Object.fromEntries(response) as { code: string; state: string };
   try {
-    // The service is told of a refusal too: it ends the flow.
+    // The service also receives a refusal: it ends the flow.
     const { ext, ...info } = await bodyOf(api.GET('/api/v2/token/callback', { params: { query: parameters } }));
     const { token, return_to: returnTo, ...more } = ext;
     if (token?.refresh_token !== undefined) localStorage.setItem(handleKey, token.refresh_token);
@@ -153,8 +156,8 @@ async function finishLogin(response: URLSearchParams): Promise<void> {
 }
 
 /**
- * What the browser was sent back with, in the query or, with `responseMode: id_token`, in the fragment. It leaves the address before it
- * is used, so that neither a reload nor the history has it again.
+ * Takes the parameters of the redirect from the query or, with `responseMode: id_token`, from the fragment. They are removed from the
+ * address before they are used, so that neither a reload nor the history sends them again.
  */
 function takeResponse(): URLSearchParams | undefined {
   const parts = [location.search, location.hash].map((part) => new URLSearchParams(part.slice(1)));
@@ -174,13 +177,13 @@ function become(next: Person): void {
 
 const hasHandle = (): boolean => localStorage.getItem(handleKey) !== null;
 
-/** Returns whether this is a page of a user who is logged in, as far as the browser knows: no login, and no return from one. */
+/** Reports whether this is a page of a logged-in user, as far as the browser knows: neither a login nor the return from one. */
 export function isVisit(): boolean {
   const parameters = new URLSearchParams(location.search);
   return hasHandle() && !parameters.has('state') && !parameters.has(againKey) && !location.hash.includes('state=');
 }
 
-/** Asks who is logged in. Without a handle there is no session to ask for. */
+/** Loads the logged-in user. Without a handle there is no session to load. */
 export async function readPerson(): Promise<void> {
   if (!hasHandle()) return forget();
   try {
@@ -195,7 +198,7 @@ const isOver = (error: unknown): error is Problem => error instanceof Problem &&
 
 let isAsking = false;
 
-/** A session can end at any time and anywhere: a page that is refused asks whether it has. */
+/** Checks after a refusal whether the session still exists: it can end at any time and anywhere. */
 async function onRefusal(problem: Problem): Promise<void> {
   if (problem.has('PasswordChangeRequired')) isPasswordDue.value = true;
   const before = person.value;
@@ -210,15 +213,15 @@ async function onRefusal(problem: Problem): Promise<void> {
   }
 }
 
-/** Another tab has logged in: the same user goes on, for another one nothing of this page holds. */
+/** Follows a login in another tab. The same user continues; for another user the page is reloaded. */
 export async function followLogin(uid: string): Promise<void> {
   if (person.value !== undefined && person.value.uid !== uid) location.reload();
   else await readPerson();
 }
 
 /**
- * The service's own identity provider asks the user first, who may stay: then the session lives on. At any other the session ends before
- * the browser goes there, since it has to end whether or not that one answers.
+ * Logs out. The service's own identity provider asks for confirmation first, and users who stay keep the session. With any other provider
+ * the session ends before the redirect, since it has to end even if the provider does not answer.
  */
 export async function logOut(): Promise<void> {
   const next = (await questionAddress()) ?? (await endSession());
@@ -236,7 +239,7 @@ async function questionAddress(): Promise<string | undefined> {
   return url.href;
 }
 
-/** @returns the identity provider's address where its own session ends */
+/** @returns the address at which the identity provider ends its own session, if it has one */
 async function endSession(): Promise<string | undefined> {
   try {
     const { response, data } = await api.POST('/api/v2/token/logout', {
@@ -248,7 +251,7 @@ async function endSession(): Promise<string | undefined> {
     tellTabs({ kind: 'logout' });
     return withHint(/<([^>]*)>\s*;\s*rel="?logout"?/.exec(response.headers.get('Link') ?? '')?.[1], data?.id_token);
   } catch (error) {
-    // Without a handle, or with an old one, there is nothing left to end.
+    // Without a handle, or with an old one, there is no session to end.
     if (!isOver(error) && !(error instanceof Problem && error.status === 400)) throw error;
     forget();
     tellTabs({ kind: 'logout' });
@@ -256,10 +259,10 @@ async function endSession(): Promise<string | undefined> {
   }
 }
 
-/** Servers commonly take addresses of this length. */
+/** Length of addresses that servers commonly accept. */
 const maxAddressLength = 8_000;
 
-/** @param idToken that the service had no room for in a header */
+/** @param idToken that did not fit into a header of the service */
 function withHint(address: string | undefined, idToken: string | undefined): string | undefined {
   if (address === undefined || idToken === undefined) return address;
   const url = new URL(address);
@@ -267,7 +270,7 @@ function withHint(address: string | undefined, idToken: string | undefined): str
   return url.href.length > maxAddressLength ? address : url.href;
 }
 
-/** Another tab, or this one, has logged out. */
+/** Forgets the session after a logout in this tab or another. */
 export function forget(): void {
   localStorage.removeItem(handleKey);
   forgetLoads();

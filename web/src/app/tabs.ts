@@ -1,6 +1,6 @@
 import { storageKey } from '../api/client';
 
-/** What the tabs of this browser tell each other. */
+/** Message between the tabs of this browser. */
 export type TabMessage = { kind: 'login'; uid: string } | { kind: 'logout' };
 
 const channel = new BroadcastChannel(storageKey('tabs'));

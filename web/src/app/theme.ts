@@ -18,7 +18,7 @@ export const theme = signal<Theme>(isTheme(kept) ? kept : 'system');
 
 const keptDensity = localStorage.getItem(densityKey);
 const usualDensity: Density = matchMedia('(pointer: coarse)').matches ? 'touch' : 'normal';
-/** How high rows and controls are: for a finger, unless something else was chosen. */
+/** Height of rows and controls: for touch on a touch screen, unless another one was chosen. */
 export const density = signal<Density>(isDensity(keptDensity) ? keptDensity : usualDensity);
 
 export function startTheme(): void {
