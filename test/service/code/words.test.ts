@@ -135,6 +135,7 @@ describe('the sentences of the code', () => {
   const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins'];
   const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins', 'src/proxy'];
     'web/src/app',
+    'web/src/editors',
   ];
 
   for (const room of rooms)

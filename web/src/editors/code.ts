@@ -1,4 +1,4 @@
-/** What the editor and the comparison of two texts share: YAML in the colours of the console. */
+/** Configuration that the editor and the comparison of two texts share: YAML in the colours of the console. */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
@@ -71,7 +71,7 @@ export const shared = (label: string): Extension[] => [
   EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
 ];
 
-/** Typing over a selection, which Chromium would do with inline styles that the policy refuses. */
+/** Replaces a selection by typed text. Chromium would do it with inline styles, which the content security policy refuses. */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   const { state } = view;
   if (event.inputType !== 'insertText' || !event.data || !event.cancelable || state.selection.main.empty) return false;

@@ -1,4 +1,4 @@
-/** What will change, in one column: what goes is red and above, what comes is green. */
+/** Comparison of two texts in one column: removed text is red and above, added text is green. */
 import { unifiedMergeView } from '@codemirror/merge';
 import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';

@@ -1,6 +1,6 @@
 /**
- * YAML as kubectl reads and prints it: sigs.k8s.io/yaml, with the scalars of YAML 1.1 as go-yaml v2 resolves them. It differs from both
- * versions of the standard: `yes` is true and `0644` octal, while `1:30` and dates are text.
+ * YAML as kubectl reads and prints it: sigs.k8s.io/yaml, with the scalars of YAML 1.1 as go-yaml v2 resolves them. The dialect differs from
+ * both versions of the standard: `yes` is true and `0644` octal, while `1:30` and dates are text.
  */
 import {
   type Document,
@@ -48,7 +48,10 @@ const bool: ScalarTag = {
 
 const [int64, uint64] = [2n ** 63n, 2n ** 64n];
 
-/** Go's strconv.ParseInt with base 0. What it cannot hold is a float there if its digits are decimal, and a text otherwise. */
+/**
+ * Parses integers like Go's strconv.ParseInt with base 0. Integers out of its range are floats if their digits are decimal, and texts
+ * otherwise.
+ */
 function integerOf(text: string): bigint | number | string {
   const plain = text.replaceAll('_', '');
   const [, sign = '', prefix = '', digits = ''] = /^([-+]?)(0[box]?(?=.))?(.*)$/i.exec(plain) ?? [];
@@ -80,7 +83,7 @@ const float: ScalarTag = {
   stringify: ({ value }) => String(value),
 };
 
-/** JSON has no such numbers: whoever writes them is told so. */
+/** JSON has no such numbers, so a document with one is refused. */
 const special: ScalarTag = {
   identify: (value) => typeof value === 'number' && !Number.isFinite(value),
   default: true,
@@ -123,7 +126,7 @@ type MapLike = Map<unknown, unknown> | Record<string, unknown>;
 /** The package does not name this type. */
 type ToJSContext = NonNullable<Parameters<YAMLMap['toJSON']>[1]>;
 
-/** go-yaml refuses or changes these where they are not escaped, and a tab where a block begins. */
+/** Characters that go-yaml refuses or changes unless they are escaped, and a tab at the start of a block. */
 const unprintable = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 const text: ScalarTag = {
@@ -141,21 +144,21 @@ const options: ParseOptions & DocumentOptions & SchemaOptions = {
   prettyErrors: false,
 };
 
-/** A text of several lines is a block, no line is folded, and words that YAML 1.1 knows otherwise stand in quotes. */
+/** Writes a text of several lines as a block, folds no line, and quotes words with another meaning in YAML 1.1. */
 export const stringify = (value: unknown): string =>
   toText(value, { ...options, compat: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false, indentSeq: false });
 
 export interface Mistake {
   from: number;
   to: number;
-  /** From 1. */
+  /** Counted from 1. */
   line: number;
-  /** A key that is no text, a value that its tag does not fit, or as the parser says. */
+  /** A key that is no text, a value that does not fit its tag, or an error of the parser. */
   what: 'key' | 'tag' | 'syntax';
   message: string;
 }
 
-/** The text has a mistake, the first of several. */
+/** First mistake of a text. */
 export class YamlError extends Error {
   readonly mistake: Mistake;
 
@@ -170,7 +173,7 @@ const documentsIn = (text: string) => {
   return 'empty' in documents ? [] : documents;
 };
 
-/** These are no text in YAML 1.1, and a text of JSON cannot be made of them. */
+/** Reports whether a key can be the name of a JSON member. Null, infinities and collections cannot. */
 const isKey = (key: unknown): boolean =>
   isAlias(key) || (isScalar(key) && key.value !== null && (typeof key.value !== 'number' || Number.isFinite(key.value)));
 
@@ -195,7 +198,11 @@ function mistakesOf(document: Document.Parsed, text: string): Mistake[] {
 
 export const mistakesIn = (text: string): Mistake[] => documentsIn(text).flatMap((document) => mistakesOf(document, text));
 
-/** The objects of all documents. One without content is none. @throws YamlError */
+/**
+ * Returns the objects of all documents, without empty documents.
+ *
+ * @throws YamlError
+ */
 export function parse(text: string): unknown[] {
   return documentsIn(text)
     .map((document) => {
