@@ -11,7 +11,7 @@ interface OfferedAction {
   run(objects: Ref[]): void;
 }
 
-/** What plugins offer to do with objects of a kind, as far as the caller may. */
+/** Returns the actions of plugins for objects of a kind, as far as the caller's permissions allow them. */
 export function usePluginActions(group: string, resource: string): readonly OfferedAction[] {
   const actions = pluginActions(group, resource);
   useRights(actions.flatMap(({ rights }) => rights));

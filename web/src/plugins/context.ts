@@ -28,7 +28,7 @@ const rightOf = ({ verb, group = '', resource, subresource, name, namespace: pla
   ...(place && { namespace: place }),
 });
 
-/** What a plugin is given. Once its signal is aborted it adds nothing more. */
+/** Returns the API that a plugin receives. Once `stop` is aborted, the plugin can add nothing more. */
 export function contextOf(name: string, stop: AbortSignal): Context {
   const texts = `plugin ${name}`;
   const label = (key: string) => () => tIn(texts, key);

@@ -1,6 +1,6 @@
 import { language } from '../text/text';
 
-/** As contract 1 has it. Members that it does not know are for later contracts. */
+/** Manifest of contract 1. Members that it does not define belong to later contracts. */
 export interface Manifest {
   version: string;
   displayName: string | Record<string, string>;
@@ -35,7 +35,7 @@ export function readManifest(text: string): Manifest {
   };
 }
 
-/** In the language of now, or in the first that there is. */
+/** Returns the name in the current language, or else in English or the first language of the manifest. */
 export const displayNameOf = ({ displayName }: Manifest, otherwise: string): string =>
   (typeof displayName === 'string' ? displayName : (displayName[language.value] ?? displayName.en ?? Object.values(displayName)[0])) ||
   otherwise;

@@ -18,7 +18,7 @@ interface MountedProps {
   of?: Ref;
 }
 
-/** A place that a plugin fills. What goes wrong in it stays in it. */
+/** Place in the page that a plugin fills. A failure of the plugin stays within it. */
 export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
   const host = useRef<HTMLDivElement>(null);
   const problem = useSignal<string | undefined>(undefined);
@@ -74,7 +74,7 @@ interface PluginFailureProps {
   onRetry: () => void;
 }
 
-/** Stands where a plugin failed: again, or without it. */
+/** Replaces a plugin that failed, and offers to start it again or to go on without it. */
 export function PluginFailure({ plugin, message, onRetry }: PluginFailureProps) {
   useRights([switchOffRight(plugin)]);
   return (

@@ -1,4 +1,4 @@
-/** Files of a plugin, each held against its digest before anything is done with it. */
+/** Files of a plugin. Each is checked against its digest before use. */
 import { base, type Schemas } from '../api/client';
 import { type Manifest, readManifest } from './manifest';
 
@@ -7,26 +7,26 @@ type Files = readonly Schemas['ConsolePluginFile'][];
 
 const seconds = 10;
 
-/** What keeps a plugin from being run, though it could be read. */
+/** Reason not to run a plugin that could be read. */
 export class Refused extends Error {}
 
 export interface Source {
   manifest: Manifest;
-  /** Tells one version of the whole plugin from another. */
+  /** Identifies a version of the whole plugin. */
   version: string;
   /** @throws Refused if no digest is known */
   digestOf(file: string): string;
   addressOf(file: string): URL;
 }
 
-/** @throws Refused, or an Error if it is out of reach */
+/** @throws Refused, or an Error if it cannot be reached */
 export async function sourceOf({ name, manifest: path, integrity }: Listed, files: Files, signal: AbortSignal): Promise<Source> {
   const address = new URL(path.replace(/^\//, ''), base);
   const text = await textAt(address, integrity, signal);
   const manifest = readManifest(text);
   const listed = new Map(files.filter(({ plugin }) => plugin === name).map(({ path: at, sha256 }) => [at, sha256]));
   const digestOf = (file: string): string => {
-    // A pinned manifest pins its files: what the list says of them holds for any manifest.
+    // A pinned manifest must contain the digests of its files: the digests of the list would match any manifest.
     const known = manifest.integrity[file] ?? (integrity === undefined ? fromHex(listed.get(`/plugins/${name}/${file}`)) : undefined);
     if (known === undefined) throw new Refused(`plugin-manifest.json has no digest of ${file}`);
     return known;
@@ -42,7 +42,7 @@ export async function sourceOf({ name, manifest: path, integrity }: Listed, file
   return { manifest, version, digestOf, addressOf };
 }
 
-/** The browser holds the bytes against the digest. */
+/** The browser checks the bytes against the digest. */
 export async function textAt(address: URL, integrity: string | undefined, signal: AbortSignal): Promise<string> {
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
   const file = address.pathname.split('/').at(-1);
@@ -59,8 +59,8 @@ export async function textAt(address: URL, integrity: string | undefined, signal
 }
 
 /**
- * Runs a module whose bytes have the digest. `modulepreload` is what the browser checks: it loads the module into the map of modules, out
- * of which `import` takes it. After a wrong digest `import` would load the address unchecked, so it must not be called.
+ * Imports a module whose bytes have the digest. `modulepreload` makes the browser check them: it loads the module into the module map, from
+ * which `import` takes it. After a wrong digest `import` would load the address unchecked, so it must not be called.
  */
 export async function importChecked(source: Source, file: string, signal: AbortSignal): Promise<unknown> {
   const [address, integrity] = [source.addressOf(file).href, source.digestOf(file)];

@@ -1,7 +1,7 @@
 /**
- * Runs the enabled plugins, beside each other: what one of them does wrong is told of in its place, and stops no other. A plugin runs as
- * the console, with the session of the person; only its digest stands between. So nothing runs but what a ConsolePlugin names, which a
- * right in the whole cluster is needed for.
+ * Runs the enabled plugins side by side. A failure of a plugin is shown in its place, and stops no other plugin. A plugin runs with the
+ * user's session, like the console; only its digest protects the user. Plugins therefore run only if a ConsolePlugin names them, which
+ * requires a cluster-wide permission.
  */
 import { effect } from '@preact/signals';
 import type { Plugin } from '../../template/atrium-console';
@@ -26,7 +26,7 @@ interface Running {
 
 const running = new Map<string, Running>();
 
-/** @returns what stops them all, when the person leaves */
+/** @returns a function that stops all plugins, for logout */
 export function startPlugins(): () => void {
   const stop = new AbortController();
   if (isWithoutPlugins) pluginStates.value = new Map();
@@ -56,7 +56,7 @@ async function startAll(stop: AbortSignal): Promise<void> {
     pluginStates.value = new Map(first.map((state) => [state.name, state]));
     await Promise.all(plugins.map((listed) => start(listed, items, stop)));
   } catch (error) {
-    // The console does without: its page of plugins says what is wrong.
+    // The console works without plugins: its page of plugins shows the problem.
     pluginStates.value ??= new Map();
     if (!stop.aborted) console.warn('plugins are not listed', asProblem(error).message);
   }
@@ -108,7 +108,7 @@ async function within(seconds: number, doing: void | Promise<void>): Promise<voi
   }
 }
 
-/** In the language of now, and in each that is chosen later. English stands in for what another one lacks. */
+/** Keeps texts in the current language, and in each that is chosen later. English is the fallback for missing texts. */
 async function keepTexts(name: string, source: Source, stop: AbortSignal): Promise<void> {
   const { locales } = source.manifest;
   const known = new Set<string>();
@@ -125,7 +125,7 @@ async function keepTexts(name: string, source: Source, stop: AbortSignal): Promi
   stop.addEventListener('abort', end);
 }
 
-/** Someone who comes back to the page is told of what is new. What runs is never exchanged under their hands. */
+/** Announces new versions when the user returns to the page. Running plugins are never replaced. */
 function lookForNews(stop: AbortSignal): void {
   let [last, isTold] = [Date.now(), false];
   const look = async (): Promise<void> => {
