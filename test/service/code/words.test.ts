@@ -137,6 +137,7 @@ describe('the sentences of the code', () => {
     'web/src/app',
     'web/src/editors',
     'web/src/plugins',
+    'web/src/shell',
   ];
 
   for (const room of rooms)

@@ -3,7 +3,7 @@ import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 
-/** What a plugin asks. */
+/** Shows the question of a plugin. */
 export function Asked() {
   const asked = question.value;
   if (asked === undefined) return null;

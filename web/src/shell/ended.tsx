@@ -4,7 +4,7 @@ import { forget, hasEnded, logInAgain } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 
-/** The session is over. It stands above the page, whose forms stay as they are. */
+/** Reports the end of the session in a dialog above the page, whose forms keep their contents. */
 export function Ended() {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {

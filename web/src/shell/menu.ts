@@ -10,7 +10,7 @@ import { menu } from './pages';
 
 export interface ShownEntry {
   to: string;
-  /** It is marked while the page is below this. */
+  /** The entry is marked while the page is below this path. */
   within?: string;
   text: string;
   icon: IconNode;
@@ -18,7 +18,7 @@ export interface ShownEntry {
 
 export type Sections = ReturnType<typeof useMenu>;
 
-/** Sections of the menu with what plugins add to them; without pages of features that are off, and sections that have nothing. */
+/** Returns the sections of the menu with the entries of plugins, without pages of disabled features and without empty sections. */
 export function useMenu() {
   useRights(pluginEntries.value.flatMap(({ rights }) => rights));
   const kinds = useClusterMenu();

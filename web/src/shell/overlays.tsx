@@ -12,7 +12,7 @@ const parts = {
 };
 
 interface Shown {
-  /** Another one each time: what was closed is made again, not opened again. */
+  /** Differs for each opening: an overlay that was closed is mounted again, not reopened. */
   id: number;
   Part: ComponentType<OverlayProps>;
   isClosed: boolean;
@@ -20,7 +20,7 @@ interface Shown {
 
 let last = 0;
 
-/** What a key calls, loaded when it is first called. */
+/** Shows the overlay that a key has opened. Its code is loaded at first use. */
 export function Overlays() {
   const shown = useSignal<Shown | undefined>(undefined);
   useSignalEffect(() => {
@@ -42,7 +42,7 @@ export function Overlays() {
   const current = shown.value;
   if (current === undefined) return null;
   const close = () => {
-    // A dialog says once more, and late, that it was closed: another one may be on its way by then.
+    // The dialog reports its closing a second time, and late: another overlay may be loading by then.
     if (current.isClosed) return;
     current.isClosed = true;
     overlay.value = undefined;

@@ -24,11 +24,11 @@ interface Route {
   pattern: string;
   title: Key;
   load: () => Promise<{ Page: Page }>;
-  /** The texts that it shows. */
+  /** Texts of the page. */
   texts?: Pack;
 }
 
-/** Each page is loaded when it is first gone to. */
+/** Each page is loaded when it is first visited. */
 const routes: readonly Route[] = [
   { pattern: '/', title: 'overview.title', load: () => import('../pages/overview/overview') },
   { pattern: '/users', title: 'users.title', load: () => import('../pages/users/users') },
@@ -71,7 +71,7 @@ const routes: readonly Route[] = [
     load: () => import('../pages/cluster/new'),
     texts: 'cluster',
   },
-  // What is below /plugins belongs to the service.
+  // Paths below /plugins belong to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/x/:plugin/:path*', title: 'plugins.title', load: () => import('../pages/plugin/plugin') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },
@@ -100,7 +100,7 @@ interface MenuEntry {
 }
 
 interface MenuSection {
-  /** Where plugins can add entries. */
+  /** Place to which plugins can add entries. */
   place?: MenuPlace;
   label?: Key;
   entries: readonly MenuEntry[];
@@ -138,5 +138,5 @@ export const menu: readonly MenuSection[] = [
   },
 ];
 
-/** Whether a path is the page of an entry, or below it. */
+/** Reports whether a path is the page of an entry, or below it. */
 export const isWithin = (path: string, to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));

@@ -10,7 +10,7 @@ import { Button } from '../ui/button';
 import { Causes, Notice } from '../ui/state';
 import { Logo } from './logo';
 
-/** What a visitor sees who is not logged in. */
+/** Start page of visitors without a session. */
 export function Start() {
   const busyWith = useSignal<string>();
   const issuers = useLoad('issuers', (signal) => bodyOf(api.GET('/api/v2/token/issuers', { signal })));
@@ -55,7 +55,7 @@ export function Start() {
   );
 }
 
-/** One for each issuer, once it is known how many there are; one for the first if that is not to be had. */
+/** Returns a button for each issuer: none while the list loads, a single one if loading fails or there is only one issuer. */
 function buttonsFor(items: Schemas['LoginIssuers']['items'] | undefined, hasFailed: boolean) {
   if (items !== undefined && items.length > 1)
     return items.map(({ id, name }) => ({ id, label: t('start.logInAt', { name }), issuer: id }));
