@@ -138,6 +138,7 @@ describe('the sentences of the code', () => {
     'web/src/editors',
     'web/src/plugins',
     'web/src/shell',
+    'web/src/text',
   ];
 
   for (const room of rooms)

@@ -1,4 +1,4 @@
-/** Words and formats. English words of the shell come with it; those of pages and other languages when they are needed. */
+/** Texts and formats. English texts of the shell are included; those of pages and other languages are loaded when they are needed. */
 
 import { first, type Pack, packs } from 'virtual:texts';
 import { signal } from '@preact/signals';
@@ -6,17 +6,17 @@ import { createInstance } from 'i18next';
 import type en from './en.json';
 
 type Words = keyof typeof en;
-/** A key, or what stands before `_one` and `_other` of a plural. */
+/** Key of a text, or its part before `_one` and `_other` of a plural. */
 export type Key = Words | (Words extends infer Word ? (Word extends `${infer Base}_other` ? Base : never) : never);
 
 const languageKey = 'atrium-language';
 const own = { en: 'English', de: 'Deutsch', zh: '中文' } as const satisfies Record<string, string>;
 type Own = keyof typeof own;
 
-/** What may be chosen, by tag, as each calls itself. */
+/** Languages to choose from by tag, each by its own name. */
 export const languages = signal<Readonly<Record<string, string>>>(own);
 
-/** What is in the console itself, and never comes from elsewhere. */
+/** Reports whether the console itself contains a language. Such a language is never loaded from elsewhere. */
 export const isOwn = (tag: string): tag is Own => tag in own;
 
 const texts = createInstance();
@@ -32,37 +32,37 @@ void texts.init({
 
 export const language = signal('en');
 
-/** Reading it in a component subscribes to the language. */
+/** Returns a text. Reading it in a component subscribes to the language. */
 export const t = (key: Key, values: Record<string, unknown> = {}): string => {
   void language.value;
   return texts.t(key, values);
 };
 
-/** A text whose key is made of a value; the value itself where there is none. */
+/** Returns the text whose key contains a value, or the value itself if there is no such text. */
 export const tOf = (prefix: string, value: string): string => {
   void language.value;
   return texts.t(`${prefix}.${value}`, { defaultValue: value });
 };
 
-/** Counts the bundles of plugins: what is shown without them is shown again. */
+/** Counts the texts of plugins that were added: components that were rendered without them are rendered again. */
 const bundles = signal(0);
 
-/** Texts of a plugin, by a name of its own. */
+/** Adds texts of a plugin, under a name of its own. */
 export function addTexts(owner: string, tag: string, bundle: Record<string, string>): void {
   texts.addResourceBundle(tag, owner, bundle);
   bundles.value += 1;
 }
 
-/** A text of a plugin; its key where there is none. */
+/** Returns a text of a plugin, or its key if there is no such text. */
 export const tIn = (owner: string, key: string, values: Record<string, string | number> = {}): string => {
   void language.value;
   void bundles.value;
   return texts.t(key, { ...values, ns: owner, fallbackLng: ['en'] });
 };
 
-/** Offers a language with the words that it has for the console: those of plugins are theirs. English stands in for what it lacks. */
+/** Offers a language with its texts for the console, without those of plugins. English is the fallback for missing texts. */
 export async function addLanguage(tag: string, name: string, words: Readonly<Record<string, string>>): Promise<void> {
-  // A key of the console is one that English has.
+  // Keys of the console are those that exist in English.
   await Promise.all((Object.keys(packs.en) as Pack[]).map((pack) => addPack('en', pack)));
   const known = new Set(Object.keys(texts.getResourceBundle('en', 'translation') as object).map((key) => key.replace(plural, '')));
   const bundle = Object.fromEntries(Object.entries(words).filter(([key]) => known.has(key.replace(plural, ''))));
@@ -75,7 +75,7 @@ export async function addLanguage(tag: string, name: string, words: Readonly<Rec
 const plural = /_(?:zero|one|two|few|many|other)$/;
 
 const added = new Map<string, Promise<void>>([['en/first', Promise.resolve()]]);
-/** Packs of pages that were opened: another language needs them, too. */
+/** Packs of pages that were opened. A change of the language loads them, too. */
 const opened = new Set<Pack>(['first']);
 
 function addPack(tag: Own, pack: Pack): Promise<void> {
@@ -93,13 +93,13 @@ function addPack(tag: Own, pack: Pack): Promise<void> {
   return adding;
 }
 
-/** An added language has English for what it lacks. */
+/** Returns the language whose packs are loaded: English for an added language. */
 const spoken = (tag: string): Own => (isOwn(tag) ? tag : 'en');
 
-/** The language that a page begins with, while its texts load. */
+/** Language of a page that starts, while its texts load. */
 let starting: string | undefined;
 
-/** Loads what a page says. The language may change meanwhile. */
+/** Loads the texts of a page. The language may change meanwhile. */
 export async function loadTexts(pack: Pack): Promise<void> {
   opened.add(pack);
   for (let tag: Own | undefined; tag !== spoken(starting ?? language.value); ) {
@@ -126,7 +126,10 @@ export function isAddedChosen(): boolean {
   return chosen !== null && !isOwn(chosen);
 }
 
-/** Begins with the language that was chosen here, or the first of the browser that the console has. An added one replaces it later. */
+/**
+ * Starts with the language that was chosen in this browser, or the first of the browser's languages that the console has. An added language
+ * replaces it later.
+ */
 export async function startLanguage(): Promise<void> {
   const ownOf = (tag: string) => Object.keys(own).find((id) => tag.toLowerCase().split('-')[0] === id);
   const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(ownOf).find((id) => id !== undefined);
@@ -151,13 +154,13 @@ function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 export const dateTime = (time: string | number): string => dateFormat({ dateStyle: 'medium', timeStyle: 'short' }).format(new Date(time));
 
-/** Of a moment that is not long ago; it tells the day once that is another one. */
+/** Formats a recent time, with its date if it is not today. */
 export function timeOf(time: Date): string {
   const isToday = time.toDateString() === new Date().toDateString();
   return dateFormat({ ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'medium' }).format(time);
 }
 
-/** Of this browser, for fields that take a local time: `Europe/Vienna, GMT+2`. */
+/** Returns the time zone of the browser, for fields that take a local time: `Europe/Vienna, GMT+2`. */
 export function timeZone(): string {
   const parts = dateFormat({ timeZoneName: 'shortOffset' }).formatToParts(new Date());
   const offset = parts.find(({ type }) => type === 'timeZoneName')?.value;
@@ -176,7 +179,7 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** `2 hours ago`, `in 3 days`. */
+/** Formats the distance to now: `2 hours ago`, `in 3 days`. */
 export function relative(time: string | number): string {
   const seconds = (new Date(time).getTime() - Date.now()) / 1000;
   const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['minute', 60];
@@ -201,7 +204,7 @@ function unitFormat(unit: string): Intl.NumberFormat {
   return format;
 }
 
-/** `17m`, `3h`; a time to come is written out. */
+/** Formats an age: `17m`, `3h`. A time in the future is written out. */
 export function brief(time: string | number): string {
   const seconds = (Date.now() - new Date(time).getTime()) / 1000;
   // The clocks of the cluster and the browser may differ a little.
