@@ -139,6 +139,7 @@ describe('the sentences of the code', () => {
     'web/src/plugins',
     'web/src/shell',
     'web/src/text',
+    'web/src/ui',
   ];
 
   for (const room of rooms)

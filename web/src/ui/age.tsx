@@ -1,4 +1,4 @@
-/** How long ago something was. A custom resource may hold any text in place of a time; it is shown unchanged. */
+/** Ages. A custom resource may hold any text in place of a time; such a text is shown unchanged. */
 import { signal, useComputed } from '@preact/signals';
 import { brief, dateTime, relative } from '../text/text';
 

@@ -11,9 +11,9 @@ interface ButtonProps {
   type?: 'button' | 'submit';
   isBusy?: boolean;
   isDisabled?: boolean;
-  /** Greyed, and still pressed: then it says why. */
+  /** Greys the button. Pressing it still shows the reason. */
   isRefused?: boolean;
-  /** For a button that shows an icon alone. */
+  /** Name of a button that shows an icon alone. */
   label?: string;
   form?: string;
 }
@@ -35,7 +35,7 @@ export function Button({
     <button
       type={type}
       class={`button ${kind}`}
-      // Focus stays where it is while something is under way, which `disabled` would take away.
+      // Focus stays on the button while its action runs, which `disabled` would prevent.
       aria-disabled={inert || isRefused ? 'true' : undefined}
       aria-busy={isBusy ? 'true' : undefined}
       aria-label={label}
@@ -59,7 +59,7 @@ interface LinkButtonProps {
   kind?: 'main' | 'plain' | 'quiet';
 }
 
-/** What leads to another page is a link, however it looks. */
+/** Link to another page in the shape of a button. */
 export function LinkButton({ to, children, icon, kind = 'plain' }: LinkButtonProps) {
   return (
     <a class={`button ${kind}`} href={href(to)}>

@@ -5,21 +5,21 @@ import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../text/text';
 import { Icon } from './icon';
 
-/** What may be chosen: the text that is put into the field, and what explains it. */
+/** Option of a combobox: the text for the field, and its explanation. */
 export interface Suggestion {
   value: string;
   label?: string | undefined;
-  /** Greys the suggestion. */
+  /** Reason for which the suggestion is greyed. */
   refused?: string | undefined;
 }
 
 interface ComboboxProps {
   id: string;
-  /** That of the field: its list is named after it. */
+  /** Label of the field, and of its list. */
   label: string;
   value: Signal<string>;
   suggestions: readonly (Suggestion | string)[];
-  /** Of the input. */
+  /** Attributes of the input. */
   attributes: Readonly<Record<string, unknown>>;
 }
 
@@ -28,7 +28,7 @@ const shownAtOnce = 50;
 /** The state of the list: open or not, the active suggestion, and the suggestions that match what is typed. */
 function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestions']) {
   const isOpen = useSignal(false);
-  /** All are shown until something is typed. */
+  /** All suggestions are shown until something is typed. */
   const isTyped = useSignal(false);
   const active = useSignal(-1);
   const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
@@ -59,7 +59,7 @@ function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestio
     isOpen.value = true;
     active.value = -1;
   }
-  /** The next one in a direction, round and round; from none to the first or the last, and at the opening to what is chosen. */
+  /** Moves the active suggestion, cyclically. Starts at the first or the last one, and at the chosen one when the list opens. */
   function move(step: 1 | -1): void {
     const count = Math.max(1, isShown ? fitting.length : Math.min(all.length, shownAtOnce));
     const chosen = isShown ? -1 : all.findIndex((one) => one.value === value.value);
@@ -74,7 +74,7 @@ type Options = ReturnType<typeof useOptions>;
 function onKeyDown(event: KeyboardEvent, options: Options): void {
   const { key, altKey } = event;
   const chosen = options.isShown ? options.fitting[options.active] : undefined;
-  // Suggestions may come after the key.
+  // Suggestions may arrive after the key press.
   if (key === 'Escape') options.hide();
   if (key === 'ArrowDown' && altKey) options.show(-1);
   else if (key === 'ArrowDown') options.move(1);
@@ -110,7 +110,7 @@ function usePopup(
   useEffect(() => list.current?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
 }
 
-/** A text with suggestions below it, moved through by arrows (APG: editable combobox with list autocomplete). Other texts may be typed. */
+/** Text field with suggestions, moved through by arrow keys (APG: editable combobox with list autocomplete). Other texts are allowed. */
 export function Combobox({ id, label, value, suggestions, attributes }: ComboboxProps) {
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -180,7 +180,7 @@ const Option = ({ id, of, isActive, onChoose }: OptionProps) => (
   </div>
 );
 
-/** Below the field, or above it where there is more room. */
+/** Places the list below the field, or above it if there is more room. */
 function place(field: HTMLElement, popup: HTMLElement): void {
   const { left, right, top, bottom } = field.getBoundingClientRect();
   const { height } = popup.getBoundingClientRect();

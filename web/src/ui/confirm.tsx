@@ -4,14 +4,14 @@ import { Form } from './form';
 
 interface ConfirmProps {
   title: string;
-  /** What the button does, if the title does not say it. */
+  /** Text of the button, if it differs from the title. */
   action?: string;
   onConfirm: () => Promise<void>;
   onClose: () => void;
   children?: ComponentChildren;
 }
 
-/** Before something that ends or deletes. */
+/** Asks for confirmation before an action that ends or deletes something. */
 export const Confirm = ({ title, action = title, onConfirm, onClose, children }: ConfirmProps) => (
   <Dialog title={title} onClose={onClose}>
     <Form action={action} kind="danger" onSubmit={onConfirm} onCancel={onClose}>

@@ -3,14 +3,14 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { Notice } from './state';
 
-/** A field of a form as it was read, as it is there now, and as the form has it. */
+/** Field of a form with the value that was read, the current value and the typed value. */
 export interface Compared {
   label: string;
   theirs: string;
   yours: Signal<string>;
 }
 
-/** What has changed while a form was filled in. Nothing is lost: each field can be taken over, or saved over. */
+/** Shows changes by others while a form was filled in. For each field, the user can take over the other value or overwrite it. */
 export function Conflict({ fields }: { fields: readonly Compared[] }) {
   const different = fields.filter(({ theirs, yours }) => theirs !== yours.value);
   return (

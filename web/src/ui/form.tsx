@@ -1,4 +1,4 @@
-/** Forms whose failures stand at their fields. */
+/** Forms that show failures at their fields. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
@@ -11,22 +11,22 @@ import { Causes, Notice } from './state';
 
 interface FormState {
   problem: Problem | undefined;
-  /** What its fields are called, so that what is wrong with one of them is said there alone. */
+  /** Names of the fields. A cause about one of them is shown at that field alone. */
   names: Set<string>;
-  /** To the first field that is wrong. */
+  /** Moves the focus to the first invalid field. */
   focusWrong: () => void;
 }
 
 const Current = createContext<FormState>({ problem: undefined, names: new Set(), focusWrong: () => undefined });
 
 interface FormProps {
-  /** What the button says that it does. */
+  /** Text of the button that submits the form. */
   action: string;
   kind?: 'main' | 'danger';
   onSubmit: () => Promise<void>;
   onCancel?: () => void;
   isDisabled?: boolean;
-  /** The form is the page and no dialog: its action comes before Cancel, to the eye and to the keyboard. */
+  /** True for a form that is a page, not a dialog: its action precedes Cancel on the screen and in the tab order. */
   isPage?: boolean;
   children?: ComponentChildren;
 }
@@ -79,20 +79,20 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
 
 interface FieldProps {
   label: string;
-  /** As the causes of a refusal name it. */
+  /** Name of the field in the causes of a refusal. */
   name: string;
   value: Signal<string>;
   type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'search';
   hint?: ComponentChildren;
   isRequired?: boolean;
   autocomplete?: string;
-  /** Then it is a combobox; other texts may be typed. */
+  /** Makes the field a combobox. Other texts are allowed. */
   suggestions?: readonly (Suggestion | string)[];
   children?: ComponentChildren;
   isCode?: boolean;
 }
 
-/** A label, its input, what is wrong with it, and a hint. Children are options: then it is a choice. */
+/** Label, input, failure and hint of a field. Children are the options of a choice. */
 export function Field(props: FieldProps) {
   const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode } = props;
   const id = useId();
@@ -102,7 +102,7 @@ export function Field(props: FieldProps) {
     return () => void names.delete(name);
   }, [names, name]);
   const wrong = problem?.causes.filter(({ field }) => field === name).map(({ message, reason }) => message || reason) ?? [];
-  // What was refused is where the keyboard goes, and what a screen reader then reads: at once, before the next key.
+  // Focus moves to the refused field before the next key press, and a screen reader reads its failure.
   useLayoutEffect(() => {
     if (wrong.length > 0) focusWrong();
   }, [problem]);

@@ -4,7 +4,7 @@ import { t } from '../text/text';
 import { type ClusterRole, fromCluster } from './role-choice';
 import { Skeleton } from './state';
 
-/** What a role allows, a line for each rule. */
+/** Shows the rules of a role, one per line. */
 export function RulesOf({ role }: { role: string }) {
   const right = { verb: 'get', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: role };
   useRights(role ? [right] : []);

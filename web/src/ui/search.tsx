@@ -8,20 +8,20 @@ const pauseMs = 60;
 
 interface SearchFieldProps {
   label: string;
-  /** Nothing is asked for what is found: no key has to be waited for. */
+  /** The list needs no request: it is filtered after each key press without delay. */
   isPrompt?: boolean;
 }
 
-/** Finds in a list; what is looked for stands in the address, a moment after it was typed. */
+/** Finds in a list. The text is added to the address shortly after it was typed. */
 export function SearchField({ label, isPrompt = false }: SearchFieldProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asked = query.value.get('q') ?? '';
-  // What is typed stands, also where the list is shown again before it is in the address.
+  // Typed text stays, even if the list is rendered again before the text is in the address.
   const typed = useSignal(asked);
   useEffect(() => () => clearTimeout(timer.current), []);
   useLayoutEffect(() => {
     if (typed.peek().trim() === asked) return;
-    // The way back, or a button that clears the filter.
+    // The query was changed by the back button, or by a button that clears the filter.
     clearTimeout(timer.current);
     typed.value = asked;
   }, [asked]);

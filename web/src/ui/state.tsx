@@ -1,4 +1,4 @@
-/** What a page shows while it has nothing else to show. Each state says what to do next. */
+/** States of a page that has no content to show. Each names the next step. */
 import { CircleAlert, Inbox, RefreshCw, ShieldX } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { t, timeOf } from '../text/text';
 import { Button, LinkButton } from './button';
 import { Icon } from './icon';
 
-/** Nothing for 300 ms, then grey lines of the final height. */
+/** Placeholder that is empty for 300 ms, and then shows grey lines of the final height. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   const [isShown, show] = useState(false);
   useEffect(() => {
@@ -37,7 +37,7 @@ interface FailureProps {
   onRetry: () => void;
 }
 
-/** A refusal says who was refused; any other failure has its number, and what may be tried. */
+/** Shows a failure: the refused user for a refusal, the status and the next step for any other failure. */
 export function Failure({ problem, onRetry }: FailureProps) {
   if (problem.status === 403)
     return (
@@ -62,7 +62,7 @@ export function Failure({ problem, onRetry }: FailureProps) {
   );
 }
 
-/** Who was refused, why, and where to see what is allowed. */
+/** Shows the refused user, the reason, and the way to the list of allowed actions. */
 export function RefusedState({ children }: { children: ComponentChildren }) {
   return (
     <div class="state" role="alert">
@@ -95,7 +95,7 @@ function Retry({ after, onRetry, kind = 'plain' }: RetryProps) {
   );
 }
 
-/** A failure beside what is still shown. */
+/** Failure beside content that is still shown. */
 export function Notice({ kind = 'bad', children }: { kind?: 'bad' | 'warn' | 'ok' | 'info'; children: ComponentChildren }) {
   return (
     <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
@@ -105,14 +105,14 @@ export function Notice({ kind = 'bad', children }: { kind?: 'bad' | 'warn' | 'ok
 }
 
 interface OldProps {
-  /** Since when it is not told of changes. */
+  /** Time since which changes are not received. */
   lost?: Date | undefined;
-  /** Why it could not be read again. */
+  /** Failure of the last attempt to read it again. */
   problem?: Problem | undefined;
   onRetry: () => void;
 }
 
-/** Above what was read before, which is greyed. */
+/** Notice above outdated content, which is greyed. */
 export const Old = ({ lost, problem, onRetry }: OldProps) =>
   (lost ?? problem) !== undefined && (
     <Notice kind={lost ? 'warn' : 'bad'}>
@@ -125,7 +125,7 @@ export const Old = ({ lost, problem, onRetry }: OldProps) =>
             </span>
           )}
         </p>
-        {/* The seconds are not read out one by one. */}
+        {/* Screen readers do not read each second. */}
         <span aria-live="off">
           <Retry key={problem?.retryAfter} after={problem?.retryAfter} onRetry={onRetry} kind="quiet" />
         </span>
@@ -133,12 +133,12 @@ export const Old = ({ lost, problem, onRetry }: OldProps) =>
     </Notice>
   );
 
-/** What was read before; greyed while it is not told of changes, or could not be read again. */
+/** Content that was read before. Greyed while changes are not received, or after a failure to read it again. */
 export const Held = ({ lost, problem, children }: Pick<OldProps, 'lost' | 'problem'> & { children: ComponentChildren }) => (
   <div class={problem || lost ? 'held old' : 'held'}>{children}</div>
 );
 
-/** What exactly was wrong, where it stands at no field. */
+/** Lists the causes of a problem that no field shows. */
 export function Causes({ of: { causes, message } }: { of: Problem }) {
   const lines = causes
     .map((cause) => [cause.field, cause.message || cause.reason].filter(Boolean).join(': '))
@@ -153,7 +153,7 @@ export function Causes({ of: { causes, message } }: { of: Problem }) {
   );
 }
 
-/** Rows that have come or gone stay out of a list until they are asked for: nothing jumps. */
+/** Announces rows that were added or removed. They enter the list on request, so that nothing jumps. */
 export const Waiting = ({ count, onShow }: { count: number; onShow: () => void }) =>
   count > 0 && (
     <Notice kind="info">

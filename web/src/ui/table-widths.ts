@@ -1,11 +1,14 @@
-/** Widths of the columns of a long table: as wide as their contents. A column never gets narrower, so that nothing moves while rows pass by. */
+/**
+ * Widths of the columns of a long table: as wide as their contents. A column never becomes narrower, so that nothing moves while rows
+ * scroll by.
+ */
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { density } from '../app/theme';
 
-/** Holds a message of 250 characters. A longer text is cut: it would push all others out of sight. */
+/** Fits a message of 250 characters. A longer text is cut: it would push all other columns out of sight. */
 const widest = 2000;
-/** For digits that a number gets while it is shown. */
+/** Room for digits that a number gains while it is shown. */
 const spare = 6;
 
 /** Narrower screens show some of the columns only. */
@@ -45,7 +48,7 @@ function natural(table: HTMLTableElement): number[] {
   return widths;
 }
 
-/** Shares what is left among the columns, by their widths. What does not fit is scrolled to. */
+/** Distributes the remaining width among the columns, in proportion to their widths. A table that does not fit is scrolled. */
 function setWidths(table: HTMLTableElement, widths: readonly number[]): void {
   const columns = [...table.querySelectorAll<HTMLElement>('col')];
   const isFit = wide.matches && widths.length === columns.length;

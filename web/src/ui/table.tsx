@@ -1,4 +1,4 @@
-/** A table of any length, of which the rows in sight and a few beside them are in the page. */
+/** Table of any length. Only the rows in sight and a few beyond them are in the page. */
 import { useSignal } from '@preact/signals';
 import { ArrowDown, ArrowUp } from 'lucide';
 import type { ComponentChildren, RefObject } from 'preact';
@@ -12,9 +12,9 @@ import { useColumnWidths } from './table-widths';
 export interface Column<T> {
   id: string;
   title: string;
-  /** The name by which the service sorts. */
+  /** Property by which the service sorts. */
   sortBy?: string;
-  /** Left out where there is little room. */
+  /** Left out on narrow screens. */
   isMinor?: boolean;
   cell: (row: T) => ComponentChildren;
 }
@@ -30,20 +30,20 @@ interface TableProps<T> {
   total: number;
   row: (index: number) => T | undefined;
   idOf: (row: T) => string;
-  /** What a row is called by who hears it. */
+  /** Name of a row for screen readers. */
   nameOf: (row: T) => string;
   onRange?: (first: number, last: number) => void;
   sort?: Sort;
   onSort?: (sort: Sort) => void;
-  /** A link of the row was chosen. */
+  /** Called when a link of the row is followed. */
   onOpen?: (row: T) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (rows: readonly T[], isSelected: boolean) => void;
-  /** What it was before something went wrong: greyed. */
+  /** Greys rows that were read before a failure. */
   isOld?: boolean;
-  /** Rows of another order or filter are awaited: greyed after a moment. */
+  /** Greys the rows after a moment, while those of another order or filter load. */
   isBusy?: boolean;
-  /** Where the rows come from. Rows of another one are shown from the top. */
+  /** Source of the rows. Rows of another source are shown from the top. */
   source?: unknown;
 }
 
@@ -65,7 +65,7 @@ function useRange<T>({ total, onRange, source }: TableProps<T>, place: RefObject
     if (first !== range.value.first || last !== range.value.last) range.value = { first, last };
   }
   useLayoutEffect(() => {
-    // Another order or filter begins at its top.
+    // Another order or filter starts at its top.
     if (place.current && shownSource.current !== source) place.current.scrollTop = 0;
     shownSource.current = source;
     look();
@@ -130,7 +130,7 @@ export function Table<T>(props: TableProps<T>) {
   );
 }
 
-/** Links of a row are followed by the router; the keyboard follows them by a click, too. */
+/** Reports that a link of a row is followed. The router follows it; the keyboard triggers a click, too. */
 function opened<T>(target: EventTarget | null, { onOpen, row }: TableProps<T>): void {
   if (onOpen === undefined || !(target instanceof Element) || target.closest('td a') === null) return;
   const found = row(Number(target.closest('tr')?.ariaRowIndex) - 2);
@@ -154,7 +154,7 @@ function Row<T>({ index, found, columns, idOf, nameOf, selected, onSelect }: Tab
       )}
       {columns.map(({ id, isMinor, cell, title }) => {
         const content = found ? cell(found) : <span class="waiting" />;
-        // What is cut short keeps its beginning, whichever way it is written.
+        // Truncated text keeps its beginning, in either writing direction.
         const direction = typeof content === 'string' ? 'auto' : undefined;
         return (
           <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title} dir={direction}>
