@@ -136,6 +136,7 @@ describe('the sentences of the code', () => {
   const rooms = ['src/config', 'src/demo', 'src/http', 'src/plugins', 'src/proxy'];
     'web/src/app',
     'web/src/editors',
+    'web/src/pages',
     'web/src/plugins',
     'web/src/shell',
     'web/src/text',

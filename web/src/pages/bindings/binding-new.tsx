@@ -21,7 +21,7 @@ export function Page() {
   );
 }
 
-/** Who gets what where, and the same in a sentence before it is made. */
+/** Form for the subject, role and place of a binding, with a sentence that sums it up before it is created. */
 function NewBinding() {
   const kind = useSignal<'User' | 'Group'>('User');
   const [who, role] = [useSignal(''), useSignal('')];
@@ -111,7 +111,10 @@ async function suggestionsFor(kind: 'User' | 'Group', search: string, signal: Ab
   return items.map(({ spec }) => ({ value: spec.email, label: spec.username }));
 }
 
-/** A user of ours by the record, so that the binding goes with it; any other name as Kubernetes sees it. */
+/**
+ * Returns the record name of a user with this e-mail address, so that the binding is deleted with the user record; any other name is that
+ * of Kubernetes.
+ */
 async function subjectOf(kind: 'User' | 'Group', name: string): Promise<string> {
   if (kind === 'Group') return name;
   const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: name, limit: 10 } } }));

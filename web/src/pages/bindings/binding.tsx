@@ -38,7 +38,9 @@ export function Page({ params: { name = '' } }: PageProps) {
   );
 }
 
-/** At once, since it can be undone: the same binding is made again. Deleted is the one that is shown, as it is shown. */
+/**
+ * Deletes without confirmation, since undo creates the same binding again. Preconditions limit the deletion to the binding as it is shown.
+ */
 async function remove(binding: Schemas['UserBinding']): Promise<void> {
   const { metadata, spec } = binding;
   const path = { name: metadata.name };
@@ -74,13 +76,13 @@ function OneBinding({ name }: { name: string }) {
   const edit = () => {
     isEditing.value = true;
   };
-  // One that is deleted is not asked for again.
+  // A binding that is being deleted is not loaded again.
   async function leave(shown: Schemas['UserBinding']): Promise<void> {
     isLeaving.value = true;
     await remove(shown);
     isLeaving.value = false;
   }
-  // What it became is told by its status, after a while.
+  // The controller reports the outcome in the status, after a while.
   const lost = useWatch(
     {
       path: may(rights.watch) && !isLeaving.value ? bindingsPath : undefined,
@@ -165,7 +167,7 @@ function OneBinding({ name }: { name: string }) {
   );
 }
 
-/** Messages of conditions that are not met, each once: `Ready` repeats that of its cause. */
+/** Returns the messages of unmet conditions without duplicates: `Ready` repeats that of its cause. */
 function problemsOf({ status }: Schemas['UserBinding']): string[] {
   const unmet = (status?.conditions ?? []).filter((condition) => condition.status === 'False');
   return [...new Set(unmet.map(({ message, reason }) => message || tOf('reason', reason)))];

@@ -26,7 +26,7 @@ interface ActionsProps {
 
 type Open = 'scale' | 'delete' | 'debug' | ObjectAction | undefined;
 
-/** What may be done with one object. What may not is greyed, and says why. */
+/** Menu of the actions on an object. An action that the caller may not perform is greyed, and shows the reason. */
 export function ObjectActions({ kind, object }: ActionsProps) {
   const open = useSignal<Open>(undefined);
   const { name, namespace } = object.metadata;
@@ -71,7 +71,10 @@ export function ObjectActions({ kind, object }: ActionsProps) {
   );
 }
 
-/** Asks first, tries by a dry run, and then does it. A tick waits for the controller, whose progress the page shows. */
+/**
+ * Asks for confirmation, tries a dry run, and then acts. The success notice has a tick only for an action that needs no controller, whose
+ * progress the page shows.
+ */
 function Act({ action, name, onClose }: { action: ObjectAction; name: string; onClose: () => void }) {
   const title = `${t(action.label)}: ${name}`;
   async function act(): Promise<void> {

@@ -8,14 +8,14 @@ import { Failure, Skeleton } from '../../ui/state';
 interface CodeProps {
   label: string;
   text: string;
-  /** Schemas by which fields are completed while the text is written. */
+  /** Schemas for the completion of fields. */
   completion?: CompletionOptions;
   onChange?: (text: string) => void;
 }
 
 const helpBy = async (options: CompletionOptions) => (await import('../../editors/completion')).completing(options);
 
-/** A text in the editor, which is loaded when it is first needed. Without `onChange` it is only read. */
+/** Editor for a text, loaded when it is first needed. Without `onChange` the text is read-only. */
 export function Code({ label, text, completion, onChange }: CodeProps) {
   const { host, problem, isThere } = useHeavy(async (place) => {
     const [{ startEditor }, extensions] = await Promise.all([import('../../editors/editor'), completion ? helpBy(completion) : []]);
@@ -36,7 +36,7 @@ interface ChangesProps {
   after: string;
 }
 
-/** What differs between two texts. */
+/** Shows the difference between two texts. */
 export function Changes({ label, before, after }: ChangesProps) {
   const { host, problem, isThere } = useHeavy(async (place) => {
     const { startDiff } = await import('../../editors/diff');

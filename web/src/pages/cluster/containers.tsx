@@ -4,9 +4,9 @@ import { t } from '../../text/text';
 
 interface Container {
   name: string;
-  /** How often it has ended and begun again. */
+  /** Number of restarts. */
   restarts: number;
-  /** Its runtime's name for this run; empty before the first. */
+  /** Name that the container runtime gives this run; empty before the first. */
   run: string;
   hasStarted: boolean;
 }
@@ -22,7 +22,7 @@ interface ContainerStatus {
 const named = (list: unknown): readonly ContainerStatus[] =>
   Array.isArray(list) ? list.filter((one): one is { name: string } => typeof (one as { name?: unknown })?.name === 'string') : [];
 
-/** Of a pod: those that do its work first. */
+/** Returns the containers of a pod, regular ones first. */
 export function containersOf(pod: ClusterObject): readonly Container[] {
   const statuses = new Map(statusesOf(pod).map((one) => [one.name, one]));
   return members
@@ -52,7 +52,7 @@ export function containerState(pod: ClusterObject, container: string): Container
   return { phase: 'waiting', ...(reason && { reason }) };
 }
 
-/** The one that the address names, else the first. */
+/** Returns the container that the address names, or else the first. */
 export const chosenContainer = (pod: ClusterObject): Container | undefined => {
   const all = containersOf(pod);
   return all.find(({ name }) => name === query.value.get('container')) ?? all[0];

@@ -23,9 +23,9 @@ type Yaml = { parse: typeof parse; stringify: typeof stringify };
 
 interface EditProps {
   kind: Kind;
-  /** As it was read. Missing for one that is to be made. */
+  /** Object as it was read. Undefined for a new one. */
   object?: ClusterObject;
-  /** What the editor begins with. */
+  /** Initial text of the editor. */
   text: string;
   namespace: string | undefined;
   /** With the kinds of the cluster, several documents can be applied. */
@@ -37,7 +37,7 @@ interface EditProps {
   onCancel: () => void;
 }
 
-/** Asks for schemas of versions that the cluster has: a version that is being typed is none yet. */
+/** Loads schemas of versions that the cluster has: a version that is being typed does not exist yet. */
 function completionFor(own: Kind, kinds: readonly Kind[] = [own]): CompletionOptions {
   return {
     type: { apiVersion: own.group ? `${own.group}/${own.version}` : own.version, kind: own.kind },
@@ -55,14 +55,14 @@ interface Review {
   after: string;
 }
 
-/** Edits or makes an object: first a dry run, whose answer is shown as what will change, then the same request in earnest. */
+/** Edits or creates an object. A dry run comes first, and its answer is shown as the changes; then the same request is sent for real. */
 export function Edit({ kind, object, text, namespace, kinds, isMasked = false, yaml, onDone, onCancel }: EditProps) {
   const typed = useSignal(text);
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
   const review = useSignal<Review | undefined>(undefined);
   const several = useSignal<readonly Step[] | undefined>(undefined);
-  /** What another one has made of it meanwhile. */
+  /** Object with the changes that another client has made meanwhile. */
   const other = useSignal<ClusterObject | undefined>(undefined);
   const base = other.value ?? object;
   const isChanged = typed.value !== text;
@@ -93,7 +93,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
       : write(apiPath(kind, { namespace, name: object.metadata.name }) + query, { method: 'PUT', body: sent });
   };
 
-  /** @param read what of it is hidden; all of it without one */
+  /** @param read object whose values are hidden; without it, all values are */
   const textOf = (shown: ClusterObject, read?: ClusterObject, changed?: () => string): string =>
     yaml.stringify(sortKeys(bare(isMasked ? masked(shown, read, changed) : shown)));
 
@@ -106,7 +106,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
     }
     const given = onlyObject(values);
     const sent = isMasked && base ? unmasked(given, base) : given;
-    // What was read and is not shown, or what has become of it since.
+    // Metadata that is not shown: as it was read, or as another client has changed it since.
     if (base !== undefined) {
       const { resourceVersion, uid } = base.metadata;
       sent.metadata = { ...sent.metadata, resourceVersion, ...(uid && { uid }) };
@@ -208,7 +208,7 @@ function onlyObject([value, ...others]: readonly unknown[]): ClusterObject {
   return value as ClusterObject;
 }
 
-/** Without what the API server notes for itself. */
+/** Removes metadata that the API server keeps for itself. */
 export function bare({ metadata, ...rest }: ClusterObject): ClusterObject {
   const { managedFields: _, ...shown } = metadata;
   const { apiVersion, kind, ...members } = rest;

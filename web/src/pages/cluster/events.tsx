@@ -30,7 +30,7 @@ export interface EventList {
 
 const limit = 500;
 
-/** What the cluster has noted about an object. */
+/** Shows the events about an object. */
 export function Events({ object }: { object: ClusterObject }) {
   const { name, namespace = 'default' } = object.metadata;
   const fieldSelector = `involvedObject.kind=${object.kind},involvedObject.name=${name}`;

@@ -43,17 +43,17 @@ interface ListFrameProps extends ListProps {
   rights: ListRights;
   /** Undefined before the first answer. */
   total: number | undefined;
-  /** Where something is looked for; it stands while the answer is awaited. */
+  /** Search field, which stays while the answer loads. */
   search: ComponentChildren;
-  /** Beside the search. */
+  /** Filters beside the search field. */
   filters?: ComponentChildren;
   selected: Selected;
-  /** The list is to be read again. */
+  /** Called when the list must be read again. */
   onDeleted: () => void;
   children: ComponentChildren;
 }
 
-/** Around the rows of a kind: how many there are, what is looked for, what is selected, and what may be made. */
+/** Frame of a list of objects: their number, the search, the selection, and the button that creates an object. */
 export function ListFrame({ kind, namespace, rights, total, search, filters, selected, onDeleted, children }: ListFrameProps) {
   const isDeleting = useSignal(false);
   const selector = query.value.get('selector') ?? '';

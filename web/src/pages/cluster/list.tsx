@@ -20,7 +20,7 @@ export function Page({ params }: PageProps) {
   return (
     <OfKind group={group} version={version} resource={resource}>
       {(kind, kinds) =>
-        // An object without a namespace may itself be called `ns`.
+        // The name of a cluster-scoped object may be `ns`.
         namespace !== undefined && !kind.isNamespaced ? (
           <ObjectCalledNs kind={kind} kinds={kinds} tab={namespace} />
         ) : (
@@ -49,7 +49,10 @@ function List({ kind, kinds, namespace }: ListProps & { kinds: readonly Kind[] }
   );
 }
 
-/** By the list of the service where it has one: of all namespaces that the caller may see, too. Otherwise by the API server. */
+/**
+ * Shows the list of the service if it has one for the kind, which covers all namespaces that the caller may see; otherwise that of the API
+ * server.
+ */
 function ListOf({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
   const offered = useLoad('offered', fetchOffered);
   const found = offered.data.value?.items.find(

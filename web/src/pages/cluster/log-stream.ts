@@ -1,38 +1,38 @@
-/** The log of a container by WebSocket. A connection that is lost is taken up again where it was. */
+/** Log of a container by WebSocket. A lost connection is resumed where it ended. */
 import { call } from '../../api/client';
 import { isFinal } from '../../api/lost';
 import { asProblem, Problem } from '../../api/problem';
 import { socketAt } from '../../api/socket';
 import { t } from '../../text/text';
 
-/** The API server closes a log that is over. Any other code, such as 1006 of a proxy that waited too long, is a connection that is lost. */
+/** The API server closes a complete log with this code. Any other code, such as 1006 of a proxy that timed out, is a lost connection. */
 const normalClosure = 1000;
 const [firstPauseMs, longestPauseMs] = [1000, 30_000];
-/** Lines that a stream begins with where no age is chosen. */
+/** Number of lines that a stream begins with if no age is chosen. */
 export const tailLines = 1000;
 
 interface LogStreamOptions {
   path: string;
-  /** The container, and whether it is the one before its restart. */
+  /** Name of the container, and whether its previous run is requested. */
   asked: Readonly<Record<string, string>>;
-  /** The age of the oldest line; unset: the newest lines of any age. */
+  /** Age of the oldest line; unset for the newest lines of any age. */
   sinceSeconds?: number | undefined;
   /** Continues a log that was read before; without it the stream begins with the newest lines. */
   since?: string | undefined;
   onData: (data: ArrayBuffer) => void;
-  /** @returns since when to go on; undefined to begin again */
+  /** @returns the time to resume from; undefined to begin again */
   onLost: () => string | undefined;
   onOpen: () => void;
-  /** It has ended, or cannot be read. */
+  /** The log has ended, or cannot be read. */
   onEnd: (problem?: Problem) => void;
 }
 
-/** @returns what stops it */
+/** @returns a function that stops it */
 export function followLog({ path, asked, sinceSeconds, since, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
   let [isLeft, pauseMs] = [false, firstPauseMs];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const from = (sinceTime: string | undefined): Record<string, string> => {
-    // The API server takes one of the two.
+    // The API server accepts one of the two.
     if (sinceTime !== undefined) return { sinceTime };
     return sinceSeconds ? { sinceSeconds: String(sinceSeconds) } : { tailLines: String(tailLines) };
   };
@@ -56,7 +56,7 @@ export function followLog({ path, asked, sinceSeconds, since, onData, onLost, on
     };
     return () => socket.close();
   }
-  /** A WebSocket hides why it was refused: a request says it. */
+  /** Requests the log to learn the reason of a refusal, which a WebSocket hides. */
   async function refused(): Promise<void> {
     const problem = await refusalOf(path, asked);
     if (isLeft) return;

@@ -33,13 +33,15 @@ interface OfferedRowsProps extends ListProps {
   kinds: readonly Kind[];
   rights: ListRights;
   columns: Offered;
-  /** In the place of a list that is refused. */
+  /** Shown in place of a list that is refused. */
   none: ComponentChildren;
 }
 
 const isState = (name: string): boolean => /(?:^s|S)tat(?:e|us)$|(?:^p|P)hase$/.test(name);
 
-/** A kind that `lists.resources` names: filtered, sorted and counted by the service, all of it, and of all namespaces that one may see. */
+/**
+ * Shows a kind that `lists.resources` names. The service filters, sorts and counts all objects in all namespaces that the caller may see.
+ */
 export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: OfferedRowsProps) {
   const state = columns.find(({ name, type }) => type === 'string' && isState(name))?.name;
   const sortable = ['name', 'namespace', 'creationTimestamp', ...columns.map(({ name }) => name)];
@@ -50,7 +52,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
   const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];
   const asked = { ...(search && { search: search.slice(0, 128) }), ...(labelSelector && { labelSelector }) };
   const at = offeredPath(kind, namespace);
-  // Who may not list it in the cluster sees those namespaces in which they may, and follows them in the same way.
+  // Callers who may not list the kind in the cluster see the namespaces in which they may list it, and follow those in the same way.
   const isOfSome = kind.isNamespaced && namespace === undefined && may(rights.list) === false;
   const somewhere = useNamespaces(isOfSome ? kind : undefined, 'watch').data.value;
   const mayFollow = may(rights.watch) === true || (somewhere !== undefined && somewhere.items.length > 0);
@@ -126,7 +128,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
   }
 }
 
-/** The service does not know usage: the page sorts a list by it that it holds whole. */
+/** Sorts by usage, which the service does not know, if the page holds the whole list. */
 function usageRows(list: LiveWindows<Row>['list'], total: number, usages: Usages | undefined) {
   const sort = usageSortIn(query.value);
   if (sort === undefined || usages === undefined || total > windowSize) return undefined;
@@ -139,7 +141,7 @@ type Asked = NonNullable<paths['/api/v2/resources/{group}/{version}/{resource}']
 async function ask<T>({ group, version, resource }: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
   const path = { group: group || 'core', version, resource };
   const params = { query: asked };
-  // Rows hold integers that a double cannot.
+  // Rows may hold integers that a double cannot represent.
   const parseAs = 'text';
   const answer = await (namespace === undefined
     ? bodyOf(api.GET('/api/v2/resources/{group}/{version}/{resource}', { params: { ...params, path }, parseAs, signal }))
@@ -153,7 +155,7 @@ async function ask<T>({ group, version, resource }: Kind, namespace: string | un
   return parseJson(answer as string) as T;
 }
 
-/** Columns of `kubectl get -o wide` alone: they leave no room for the names. */
+/** Columns of `kubectl get -o wide` only: they leave no room for the names. */
 const wide = new Set(['images', 'ip']);
 
 function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered): Column<Row>[] {
@@ -196,19 +198,19 @@ function cellOf({ name, title = titleOf(name), type }: Offered[number]): Column<
   };
 }
 
-/** `currentState` is headed Current State, `ip` IP. */
+/** Returns the title of a column: `currentState` becomes Current State, `ip` becomes IP. */
 const titleOf = (name: string): string =>
   name.length <= 2 ? name.toUpperCase() : name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/([a-z])([A-Z])/g, '$1 $2');
 
 interface StatesProps extends ListProps {
   state: string;
-  /** The one that is shown alone. */
+  /** State that is shown alone. */
   is: string;
   asked: Asked;
   windows: LiveWindows<Row>;
 }
 
-/** How many are in which state, of all that may be seen. */
+/** Shows the number of objects in each state, among all that the caller may see. */
 function States({ kind, namespace, state, is, asked, windows: { list, waiting } }: StatesProps) {
   const load = useLoad(`${offeredPath(kind, namespace)}/summary?${JSON.stringify(asked)}`, (signal) =>
     ask<Schemas['ResourceSummary']>(kind, namespace, { ...asked, summary: state }, signal),

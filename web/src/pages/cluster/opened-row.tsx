@@ -1,4 +1,4 @@
-/** The row of a list whose page is opened: the page shows it until the object is read. */
+/** Row of a list whose page is opened: the page shows it until the object is read. */
 import type { ComponentChildren } from 'preact';
 import { apiPath, type Kind } from '../../api/kinds';
 import { Facts } from '../../ui/facts';
@@ -17,12 +17,12 @@ interface Listed {
 
 type Cells = () => readonly (readonly [title: string, cell: ComponentChildren])[];
 
-/** One row is enough: a click opens one page. */
+/** A single row is kept: a click opens one page. */
 let opened: { path: string; cells: Cells } | undefined;
 
 const pathOf = ({ kind, ...place }: Place) => apiPath(kind, place);
 
-/** Notes a row whose link was chosen. The page names the object and its namespace itself. */
+/** Remembers a row whose link was followed. The page shows the name and the namespace of the object itself. */
 export function noteRow<T extends Listed>(kind: Kind, row: T, columns: readonly Column<T>[]): void {
   const { name, namespace } = row.metadata;
   const shown = columns.filter(({ id }) => id !== 'name' && id !== 'namespace');

@@ -1,4 +1,4 @@
-/** Gives a file to the one in front of the browser. What the cluster answers was fetched: links to it are refused. */
+/** Saves content as a file. Answers of the cluster are fetched first, because direct links to them are refused. */
 export function saveAs(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

@@ -1,4 +1,4 @@
-/** A list in the columns that kubectl shows, made by the API server: the first part of it, more on demand, and live. */
+/** List in the columns that kubectl shows, made by the API server: its first part, more on demand, and live. */
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
@@ -19,7 +19,7 @@ import { t } from '../../text/text';
 import type { Sort } from '../../ui/table';
 import { orderOf } from './order';
 
-/** Changes are shown together: each draws the list anew. */
+/** Changes are applied together, since each renders the list again. */
 const pauseMs = 50;
 
 export interface Row {
@@ -27,7 +27,7 @@ export interface Row {
   cells: ReadonlyMap<string, unknown>;
 }
 
-/** Selectors as the API server takes them; an empty one selects all. */
+/** Selectors of the API server; an empty one selects all. */
 export interface Selection {
   labelSelector?: string;
   fieldSelector?: string;
@@ -38,12 +38,12 @@ export class TableList {
   readonly error: Signal<Problem | undefined> = signal(undefined);
   readonly isBusy: Signal<boolean> = signal(false);
   readonly lost: Lost = new Lost();
-  /** Rows that have come or gone since, which are not shown yet. */
+  /** Number of rows that were added or removed since, and are not shown yet. */
   readonly waiting: Signal<number> = signal(0);
   readonly size: Signal<number> = signal(0);
-  /** There is more than was read. */
+  /** True if the list has more rows than were read. */
   readonly remaining: Signal<boolean> = signal(false);
-  /** The list changed while its pages were read: all of them are from a new one. */
+  /** True if the list changed while its pages were read: all rows are from a new list. */
   readonly isAnew: Signal<boolean> = signal(false);
   readonly #revision = signal(0);
   readonly #path: string;
@@ -85,7 +85,7 @@ export class TableList {
     this.lost.end();
   }
 
-  /** Reads as many rows again as there are. */
+  /** Reads the same number of rows again. */
   async refresh(): Promise<void> {
     await this.#read('', this.size.value);
   }
@@ -93,19 +93,19 @@ export class TableList {
   async more(): Promise<void> {
     await this.#read(this.#continue);
     if (this.error.value?.status !== 410) return;
-    // The API server forgets a list after minutes: a part of another one would lose rows and repeat others.
+    // The API server forgets a list after minutes: a part of another list would lose rows and repeat others.
     this.isAnew.value = true;
     await this.#read('', this.size.value + pageSize);
   }
 
-  /** Shows what has come and gone. */
+  /** Applies rows that were added or removed. */
   show(): void {
     for (const key of this.#gone) this.#rows?.delete(key);
     for (const [key, row] of this.#come) this.#rows?.set(key, row);
     this.#settle();
   }
 
-  /** Undefined before the first answer. */
+  /** Returns undefined before the first answer. */
   shown({ search, sort }: { search: string; sort: Sort }): readonly Row[] | undefined {
     void this.#revision.value;
     if (this.#rows === undefined) return undefined;
@@ -117,11 +117,11 @@ export class TableList {
   }
 
   readonly #onVisibility = (): void => {
-    // One that is followed asks for itself.
+    // A followed list is refreshed by its watch.
     if (document.visibilityState === 'visible' && this.#unfollow === undefined) void this.refresh();
   };
 
-  /** @param wanted how many rows are read, if there are as many; one page without it */
+  /** @param wanted number of rows to read, if there are as many; one page by default */
   async #read(from: string, wanted = 0): Promise<void> {
     this.#reading?.abort();
     clearTimeout(this.#again);
@@ -186,8 +186,8 @@ export class TableList {
   }
 
   /**
-   * Rows as they change. It is read by `fetch`: a WebSocket cannot say that it wants rows, and would be sent each object whole. One page
-   * has one such request, and only while it can be seen.
+   * Follows changes of the rows by `fetch`: a WebSocket cannot request rows, and would receive each object whole. A page has one such
+   * request, and only while it is visible.
    */
   #follow(): void {
     this.#unfollow?.();
@@ -224,10 +224,10 @@ export class TableList {
       if (!this.#come.delete(key) && isShown) this.#gone.add(key);
     } else if (isShown) {
       this.#rows?.set(key, row);
-      // Without a uid, one that was deleted and made again is the same row.
+      // Without a uid, an object that was deleted and created again is the same row.
       this.#gone.delete(key);
     } else if (type === 'ADDED' || this.#come.has(key) || !this.remaining.value) this.#come.set(key, row);
-    // Any other change is one of a row that was not read yet.
+    // Any other change is about a row that was not read yet.
   }
 }
 
@@ -239,7 +239,7 @@ function matches({ metadata, cells }: Row, words: string): boolean {
 
 function sortedBy({ metadata, cells }: Row, by: string): unknown {
   if (by === 'Namespace') return metadata.namespace;
-  // kubectl sorts the youngest first, too.
+  // kubectl also sorts the youngest first.
   if (by === 'Age') return metadata.creationTimestamp ? -Date.parse(metadata.creationTimestamp) : undefined;
   return cells.get(by);
 }

@@ -17,7 +17,7 @@ import { noteRow } from './opened-row';
 import { type Row, TableList } from './table-list';
 import { sortedByUsage, usageColumns, useUsages } from './usage';
 
-/** A kind in the columns that kubectl shows, by the API server itself. */
+/** Shows a kind in the columns of kubectl, made by the API server itself. */
 export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
   const selector = query.value.get('selector') ?? '';
   const list = useMemo(() => new TableList(kind, namespace, { labelSelector: selector }), [kind, namespace, selector]);
@@ -103,7 +103,7 @@ export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kind
     );
   }
 }
-/** What is to be known of a list that is not all of it, not fresh, or that has changed. */
+/** Notes on a list that is incomplete, outdated or changed. */
 function Notes({ list }: { list: TableList }) {
   const [waiting, remaining, problem] = [list.waiting.value, list.remaining.value, list.error.value];
   const lost = list.lost.since.value;

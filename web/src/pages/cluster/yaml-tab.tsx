@@ -21,7 +21,7 @@ interface YamlTabProps {
   onSaved: () => Promise<void>;
 }
 
-/** The object as it is stored. What a Secret holds is shown when it is asked for. */
+/** Shows the object as it is stored. Values of a Secret are shown on request. */
 export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
   const heavy = useLoad('editors/editor', () => import('../../editors/editor'));
   const [isWhole, isOpen, editing] = [useSignal(false), useSignal(false), useSignal<ClusterObject | undefined>(undefined)];
@@ -30,7 +30,7 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
   const yaml = heavy.data.value;
   if (yaml === undefined) return <Skeleton rows={12} />;
   const { name, namespace } = object.metadata;
-  // As it was when the editor was opened: what another one changes meanwhile is a conflict.
+  // The object is that of the time when the editor was opened: a later change by another client is a conflict.
   if (editing.value)
     return (
       <Edit

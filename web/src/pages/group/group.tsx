@@ -27,7 +27,7 @@ const rightsOf = (name: string) => ({
   get: { verb: 'get', resource: 'groups', name },
   patch: { verb: 'patch', resource: 'groups', name },
   remove: { verb: 'delete', resource: 'groups', name },
-  /** Members get what the group has. */
+  /** Members receive the permissions of the group. */
   members: { verb: 'impersonate', group: '', resource: 'groups', name: `local:${name}` },
 });
 
@@ -120,7 +120,7 @@ interface HeadProps {
 
 const isOfConsole = (group: Schemas['Group'] | undefined) => group?.spec.refConnector === undefined;
 
-/** Members of a local group are added by callers who may give what the group has. */
+/** Reports whether the caller may add members to a local group, which requires the permissions of the group. */
 const mayChangeMembers = (name: string, group: Schemas['Group'] | undefined) =>
   isOfConsole(group) && may(rightsOf(name).patch) === true && may(rightsOf(name).members) === true;
 
@@ -173,13 +173,13 @@ function Members({ members, onRemove }: { members: readonly Member[]; onRemove: 
   );
 }
 
-/** Who is a member stands in the spec at once; the controller adds how they are called. */
+/** Returns the members. The spec has their names at once; the controller adds their e-mail addresses to the status. */
 const membersOf = ({ spec, status }: Schemas['Group']): Member[] =>
   spec.refConnector
     ? (status?.members ?? [])
     : (spec.users ?? []).map(({ name }) => ({ name, email: status?.members?.find((member) => member.name === name)?.email ?? '' }));
 
-/** @throws Error with what stands in the way of the one name */
+/** @throws Error with the reason for which the one name failed */
 function check({ items }: Schemas['GroupMembersResult']): void {
   const failed = items.find(({ status }) => status === 'Failure');
   if (failed) throw new Error(failed.message ?? failed.reason);

@@ -13,7 +13,7 @@ import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { Notice } from '../../ui/state';
 
-/** @param issuer id of one of the person's issuers; '' for that of this login */
+/** @param issuer id of one of the user's issuers; '' for that of this login */
 async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> {
   const address = new URL('auth/v1/kubeconfig', base);
   if (issuer !== '') address.searchParams.set('issuer', issuer);
@@ -22,7 +22,7 @@ async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> 
   return response.text();
 }
 
-/** Kept by the browser as a file, without a request: the text is here already. */
+/** Saves the text as a file without a request. */
 function download(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
   Object.assign(document.createElement('a'), { href: url, download: name }).click();
@@ -48,7 +48,7 @@ export function Page() {
   );
 }
 
-/** For a person with accounts at several issuers: kubectl has another name, and other rights, at each. */
+/** Lets a user with accounts at several issuers choose: kubectl has another name, and other rights, at each. */
 function IssuerChoice({ chosen }: { chosen: Signal<string> }) {
   const load = useLoad('linked-accounts', (signal) => bodyOf(api.GET('/auth/v1/links', { signal })));
   const { items = [] } = load.data.value ?? {};
@@ -69,7 +69,7 @@ function IssuerChoice({ chosen }: { chosen: Signal<string> }) {
 
 function File({ issuer }: { issuer: string }) {
   const load = useLoad(`kubeconfig/${issuer}`, (signal) => kubeconfig(issuer, signal));
-  // The cluster takes no tokens of that issuer.
+  // The cluster accepts no tokens of that issuer.
   if (load.error.value?.causes.some(({ field }) => field === 'mode')) return <Notice kind="info">{t('kubeconfig.noTokens')}</Notice>;
   return (
     <Loaded load={load}>
@@ -90,7 +90,7 @@ function File({ issuer }: { issuer: string }) {
 
 const hours = [1, 4, 8, 24];
 
-/** For programs that cannot log in. It cannot be taken back, so it is short. */
+/** Issues certificates for programs that cannot log in. A certificate cannot be revoked, so it is short-lived. */
 function Certificate() {
   const length = useSignal('1');
   const made = useSignal<Schemas['UserCertificate'] | undefined>(undefined);

@@ -9,7 +9,7 @@ import { count, relative, t } from '../../text/text';
 const soonMs = 14 * 86_400_000;
 const fewCodes = 2;
 
-/** What the caller should see to soon: nothing is shown where there is nothing, or where it cannot be told. */
+/** Shows matters that need the caller's attention soon. Renders nothing if there are none, or if they cannot be loaded. */
 export function Due({ user }: { user: string }) {
   const isOn = useFeatures();
   const own = person.value?.ext.user;

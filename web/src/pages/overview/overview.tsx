@@ -93,14 +93,14 @@ export function Page() {
   );
 }
 
-/** Returns when the session ends in any case. The token, which is renewed, ends sooner. */
+/** Returns when the session expires at the latest. Its token, which is renewed, expires sooner. */
 async function endOfSession(signal: AbortSignal): Promise<string> {
   const { items } = await bodyOf(api.GET('/auth/v1/sessions', { params: { query: { limit: 200 } }, signal }));
   const current = items.find((session) => session.current);
   return current ? dateTime(current.spec.expiration) : '';
 }
 
-/** What bindings give to the caller, by place. */
+/** Shows the roles that bindings grant to the caller, by place. */
 function OwnRoles() {
   const load = useLoad('roles/own', (signal) => bodyOf(api.GET('/auth/v1/usersroles', { signal })));
   return (
@@ -130,7 +130,7 @@ function OwnRoles() {
   );
 }
 
-/** How many users are in which state. */
+/** Shows the number of users in each phase. */
 function Counts() {
   const load = useLoad('users/counts', (signal) =>
     Promise.all(
@@ -160,7 +160,7 @@ function Counts() {
   );
 }
 
-/** Which build answers; what it can do stands on the page About. */
+/** Shows the version of the service. Its features are on the page About. */
 function Versions() {
   const { version } = useVersion().data.value ?? {};
   return (

@@ -8,7 +8,7 @@ import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
 
-/** What is enabled and how it fares, and what lies there without being enabled. */
+/** Shows enabled plugins with their state, and plugins that are available but not enabled. */
 export function Page() {
   const load = useLoad('plugins', (signal) => bodyOf(api.GET('/api/v1/console-plugins', { signal })));
   useRights((load.data.value?.plugins ?? []).map(({ name }) => switchOffRight(name)));

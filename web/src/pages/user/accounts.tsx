@@ -16,10 +16,10 @@ type Account = Schemas['LinkedAccount'];
 
 const key = 'linked-accounts';
 
-/** With which accounts of issuers one can log in: further ones are linked at their issuer's page, and taken away here. */
+/** Shows the accounts of issuers with which the user can log in. Further ones are linked at their issuer's page, and removed here. */
 export function Accounts() {
   const load = useLoad(key, (signal) => bodyOf(api.GET('/auth/v1/links', { signal })));
-  // Where linking is switched off there is no such operation.
+  // The operation does not exist if linking is switched off.
   if (load.error.value?.status === 404) return <Empty text={t('accounts.switchedOff')} />;
   return (
     <Loaded load={load}>
@@ -87,7 +87,7 @@ function AccountTable({ items }: { items: readonly Account[] }) {
   );
 }
 
-/** A button for each issuer of which there is no account here yet. */
+/** Shows a button for each issuer without a linked account. */
 function Further({ issuers }: { issuers: Schemas['LinkedAccountList']['linkable'] }) {
   const link = (issuer: string) => () => {
     begin(issuer).catch((error: unknown) => toast('bad', asProblem(error).message));

@@ -36,10 +36,10 @@ interface Offered {
 
 const patchRight = (name: string) => ({ verb: 'patch', resource: 'users', name });
 const isOwn = ({ metadata }: User) => person.value?.ext.user === metadata.name;
-/** The own name needs no right. */
+/** Users need no right to change their own record. */
 const mayEdit = (user: User) => isOwn(user) || may(patchRight(user.metadata.name)) === true;
 
-/** The account of a user: its name, its state and its password. */
+/** Returns the items about the account of a user: its name, its state and its password. */
 function accountItems({ user, show, enable }: Offered): MenuItem[] {
   const { name } = user.metadata;
   const [patch, isLocal] = [patchRight(name), ['', 'local'].includes(user.spec.connector_id)];
@@ -74,7 +74,7 @@ function useItems(offered: Offered): MenuItem[] {
   ];
 }
 
-/** What may be done with one user. */
+/** Menu of the actions on a user. */
 export function UserActions({ user }: { user: User }) {
   const open = useSignal<Open>(undefined);
   const { name } = user.metadata;

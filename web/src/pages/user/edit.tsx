@@ -19,7 +19,7 @@ interface EditProps {
 
 type User = Schemas['User'];
 
-/** A change of the spec since it was read is refused, and nothing of it is lost: both are shown, and either can be kept. */
+/** Edits a user. If the spec has changed since it was read, the change is refused, and both versions are shown to choose from. */
 export function EditUser({ user, onClose }: EditProps) {
   const read = useSignal(user);
   const isConflict = useSignal(false);
@@ -80,7 +80,7 @@ interface Typed {
   end?: string;
 }
 
-/** What of the form differs from what was read; empty means taken away. */
+/** Returns the fields of the form that differ from what was read. Empty ones are removed. */
 function changesOf({ spec }: User, { username, mail, mobile, end }: Typed) {
   const text = (name: 'mail' | 'mobile', value: string | undefined) =>
     value !== undefined && value !== (spec[name] ?? '') && { [name]: value || null };
@@ -93,7 +93,7 @@ function changesOf({ spec }: User, { username, mail, mobile, end }: Typed) {
   };
 }
 
-/** The user as it is now; undefined if another one has the name by now. */
+/** Returns the current user record, or undefined if another one has the name by now. */
 async function current({ metadata: { name, uid } }: User): Promise<User | undefined> {
   const user = await bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } } }));
   return user.metadata.uid === uid ? user : undefined;

@@ -25,12 +25,15 @@ export const factorRights = (name: string) => ({
 
 const keyOf = (name: string) => `factors/${name}`;
 
-/** What a user proves beside the password. One's own are set up at the issuer's page, and removed one by one; those of others are reset. */
+/**
+ * Shows the second factors of a user. Users set up their own at the issuer's page, and remove them one by one; those of other users are
+ * reset.
+ */
 export function Factors({ user }: { user: Schemas['User'] }) {
   const { name } = user.metadata;
   const isSelf = person.value?.ext.user === name;
   const load = useLoad(keyOf(name), (signal) => bodyOf(api.GET('/auth/v1/users/{name}/factors', { params: { path: { name } }, signal })));
-  // Where second factors are switched off there is no such operation.
+  // The operation does not exist if second factors are switched off.
   if (load.error.value?.status === 404) return <Empty text={t('factors.switchedOff')} />;
   return (
     <Loaded load={load}>
@@ -54,7 +57,7 @@ export function Factors({ user }: { user: Schemas['User'] }) {
 
 const typeOf = ({ type }: Factor): string => t(`factors.type${type}`);
 
-/** As its owner calls it, or what it is. */
+/** Returns the name that the owner has given to a factor, or its type. */
 const called = (factor: Factor): string => factor.name || typeOf(factor);
 
 interface FactorTableProps {

@@ -8,7 +8,7 @@ import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty } from '../../ui/state';
 
-/** Events about objects of no namespace are kept here. */
+/** Events about cluster-scoped objects are stored in this namespace. */
 const namespace = 'default';
 export const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
 const most = 500;
@@ -23,13 +23,13 @@ interface ClusterEvent {
 
 const timeOf = ({ lastTimestamp, metadata }: ClusterEvent): string => lastTimestamp ?? metadata.creationTimestamp;
 
-/** As the service words it: `LoginFailed (BadPassword) by ann from 10.0.0.1`. */
+/** Splits a message of the service: `LoginFailed (BadPassword) by ann from 10.0.0.1`. */
 function partsOf({ reason, message }: ClusterEvent) {
   const [, why, by, from] = /^\w+(?: \(([^)]*)\))?(?: by (\S+))?(?: from (\S+))?$/.exec(message) ?? [];
   return { what: tOf('history', reason), why: why ?? (by || from || message === reason ? '' : message), by, from };
 }
 
-/** What happened to a user, from the Events of the cluster. */
+/** Shows the history of a user, from the Events of the cluster. */
 export function History({ user: { metadata } }: { user: Schemas['User'] }) {
   const selector = `involvedObject.kind=User,involvedObject.uid=${metadata.uid}`;
   const query = new URLSearchParams({ fieldSelector: selector, limit: String(most) });

@@ -15,17 +15,17 @@ type Kind = Schemas['LinkRequest']['kind'];
 
 const isLocal = ({ spec }: User) => ['', 'local'].includes(spec.connector_id);
 
-/** Each kind that the document names, and whether a user has a use for it. */
+/** Kinds of links in the OpenAPI document, and whether each is useful for a user. */
 const kinds: Readonly<Record<Kind, (user: User) => boolean>> = {
   invite: (user) => isLocal(user) && user.status?.lastLoginTime === undefined,
   password: isLocal,
-  // What a reset of factors takes is asked for, too.
+  // The link resets factors, which requires the right to do so.
   enrol: (user) => (isLocal(user) || user.spec.connector_type === 'ldap') && may(factorRights(user.metadata.name).remove) === true,
 };
 
 export const linkKindsFor = (user: User): Kind[] => (Object.keys(kinds) as Kind[]).filter((kind) => kinds[kind](user));
 
-/** A link sets the password: what setting it takes is asked for, too. */
+/** Returns the rights that links require. A link sets the password, so the right to set it is required, too. */
 export const linkRights = (name?: string) => {
   const named = name === undefined ? {} : { name };
   const password = { verb: 'update', resource: 'users', subresource: 'password', ...named };
@@ -40,7 +40,7 @@ interface LinkProps {
 
 const called = ({ spec }: User): string => spec.username || spec.email;
 
-/** Made or mailed; a link that was made is shown once. */
+/** Creates or mails a link. A link that was created is shown once. */
 export function MakeLink({ user, onClose }: LinkProps) {
   const offered = linkKindsFor(user);
   const kind = useSignal<string>(offered[0] ?? 'password');

@@ -4,7 +4,7 @@ import { t } from '../../text/text';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Failure, Skeleton } from '../../ui/state';
 
-/** What bindings give to a user: the role, where, and by which binding. */
+/** Shows the roles that bindings grant to a user: the role, its place, and the binding. */
 export function Roles({ user }: { user: Schemas['User'] }) {
   const { name } = user.metadata;
   const load = useLoad(`roles/${name}`, (signal) => bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { name } }, signal })));

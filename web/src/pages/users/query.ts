@@ -1,4 +1,4 @@
-/** What of the users is looked at stands in the address of the page, and goes to the service as it stands. */
+/** State of the users list. The address of the page contains it, and it is sent to the service unchanged. */
 import type { Ref } from '../../../template/atrium-console';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { type FetchSlice, windowSize } from '../../api/windows';
@@ -6,7 +6,7 @@ import type { Asked } from '../../app/list-page';
 
 export type User = Schemas['User'];
 
-/** As plugins are told of a user. */
+/** Returns the reference to a user that plugins receive. */
 export const refOfUser = ({ metadata: { name, uid } }: User): Ref => ({
   group: 'auth.platform.io',
   version: 'v1',
@@ -20,7 +20,7 @@ export const sortable = ['username', 'email', 'phase', 'last_login_time', 'conne
 
 const escaped = (value: string) => value.replaceAll(',', '\\,');
 
-/** As the service is asked: by the list, and by the live list. */
+/** Returns the query parameters of the list and of the live list. */
 function listParameters({ parameters, chosen: { phase = '', source = '' } }: Asked) {
   const filterBy = [phase && `phase,${escaped(phase)}`, source && `connector_type,${escaped(source)}`].filter((text) => text !== '');
   return { ...parameters, ...(filterBy.length > 0 && { filterBy }) };

@@ -19,7 +19,7 @@ interface SelectionProps {
 
 type Act = 'disable' | 'enable' | 'delete';
 
-/** What may be done with all that are selected. Each button says with how many. */
+/** Toolbar of the actions on all selected users. Each button shows their number. */
 export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: SelectionProps) {
   const act = useSignal<Act | undefined>(undefined);
   const offered = usePluginActions('auth.platform.io', 'users');
@@ -66,10 +66,10 @@ interface BulkProps {
   onDone: () => void;
 }
 
-/** With the address: several users may have the same name. */
+/** Includes the e-mail address, because several users may have the same name. */
 const called = ({ spec: { username, email } }: User): string => (username && username !== email ? `${username} · ${email}` : email);
 
-/** Says whom it is about before, and what became of each after. */
+/** Shows the affected users before an action, and the result for each after it. */
 function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
   const outcomes = useSignal<readonly Outcome[] | undefined>(undefined);
   const count = users.length;

@@ -11,12 +11,12 @@ type UserPatch = operations['PatchUser']['requestBody']['content']['application/
 const patch = (name: string, body: UserPatch) => api.PATCH('/auth/v1/users/{name}', { params: { path: { name } }, body });
 
 const tries = 3;
-/** Until the replica that is asked has heard of a change of a moment ago. */
+/** Pause until the replica that answers has received a recent change. */
 const pauseMs = 300;
 
 /**
- * Changes the spec of a user as it was read. What the service has noted in the status since is no conflict; a change of the spec is, and
- * the service says so.
+ * Changes the spec of a user as it was read. Later changes of the status by the service are no conflict; a change of the spec is one, and
+ * is refused.
  */
 export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable<UserPatch['spec']>): Promise<void> {
   const { name, generation } = metadata;
@@ -36,13 +36,13 @@ export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable
 
 export interface Outcome {
   name: string;
-  /** Missing where it worked. */
+  /** Undefined on success. */
   message?: string;
 }
 
 const atATime = 4;
 
-/** One write for each, a few at a time. None stops the others. */
+/** Calls `write` for each name, a few at a time. A failure does not stop the others. */
 export async function each(names: readonly string[], write: (name: string) => Promise<void>): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const left = [...names];
