@@ -1,5 +1,5 @@
-/** Answers that are requested before the page that shows them is there. Each serves one request, and soon. */
-/** A watch that begins at the version of such an answer finds each change since. */
+/** Answers that are requested before the page that shows them has loaded. Each serves one request, within seconds. */
+/** A watch that begins at the version of such an answer receives each change since. */
 const maxAgeMs = 10_000;
 
 interface Asked {
@@ -28,7 +28,7 @@ export function sendAhead(request: Request): void {
   }, maxAgeMs);
 }
 
-/** Returns the answer to a request that was sent ahead. It ends with the signal of the request. */
+/** Returns the answer to a request that was sent ahead. Aborting the request aborts the answer. */
 export function takeAhead(request: Request): Promise<Response> | undefined {
   if (request.method !== 'GET' || waiting.size === 0) return undefined;
   const key = keyOf(request);
@@ -42,12 +42,12 @@ export function takeAhead(request: Request): Promise<Response> | undefined {
   return asked.answer;
 }
 
-/** After a write, and for another user, earlier answers do not hold. */
+/** Drops earlier answers after a write, and for another user. */
 export function forgetAhead(): void {
   for (const [key, asked] of waiting) drop(key, asked);
 }
 
-/** An answer that no page reads would keep one of the few connections. */
+/** An answer that no page reads would occupy one of the few connections. */
 function drop(key: string, { abort }: Asked): void {
   waiting.delete(key);
   abort.abort();

@@ -1,4 +1,4 @@
-/** Speaks to the service, with the types of its own document. Every failure is thrown as a Problem. */
+/** Client of the service, with types from its OpenAPI document. Every failure is thrown as a Problem. */
 import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
 import { forgetAhead, sendAhead, takeAhead } from './ahead';
@@ -7,16 +7,16 @@ import type { components, paths } from './schema';
 
 export type Schemas = components['schemas'];
 
-/** Where the service is; it wrote its base path into the page. */
+/** Address of the service, which writes its base path into the page. */
 export const base = new URL(document.documentElement.dataset.base ?? '/', location.href);
 
-/** Names an entry of the browser's storage. Another installation on the same host has other entries. */
+/** Returns the name of an entry in the browser's storage. Another installation on the same host has other entries. */
 export const storageKey = (name: string): string => `atrium-${name}${base.pathname.replace(/\/$/, '')}`;
 
-/** Told of what was refused: the session of a 401, rights of a 403. */
+/** Receives refusals: a 401 concerns the session, a 403 the rights. */
 export const refusals = new EventTarget();
 
-/** Counts the logins after a session has ended: what was refused meanwhile is asked again. */
+/** Counts the logins after a session has ended: requests that were refused meanwhile are sent again. */
 export const resumed = signal(0);
 
 export class Refusal extends Event {
@@ -30,20 +30,20 @@ export class Refusal extends Event {
 
 let askForLogin: (wanted: StepUp) => Promise<boolean> = () => Promise.resolve(false);
 
-/** Who asks the person for a fresher login. It says whether there is one now: then the request that wanted it is sent again. */
+/** Sets the function that asks the user for a fresher login. If it returns true, the refused request is sent again. */
 export function setStepUp(ask: typeof askForLogin): void {
   askForLogin = ask;
 }
 
 /** @returns whether the request is to be sent again */
 async function onRefused(problem: Problem): Promise<boolean> {
-  // The session lives on.
+  // The session has not ended.
   if (problem.stepUp !== undefined) return askForLogin(problem.stepUp);
   if (problem.status === 401 || problem.status === 403) refusals.dispatchEvent(new Refusal(problem));
   return false;
 }
 
-/** As `fetch`, for a path below the base path. What is refused is told of, and answered. */
+/** Sends a request like `fetch`, to a path below the base path. Refusals are reported to `refusals`, and returned as answers. */
 export async function sendRaw(path: string, init?: RequestInit): Promise<Response> {
   const url = new URL(path.replace(/^\//, ''), base);
   if (!url.href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
@@ -52,7 +52,7 @@ export async function sendRaw(path: string, init?: RequestInit): Promise<Respons
   return isAgain ? sendRaw(path, init) : response;
 }
 
-/** Counts the writes: an answer from before one may be old. */
+/** Counts the writes: an answer from before a write may be outdated. */
 let writes = 0;
 
 export const writesSoFar = (): number => writes;
@@ -82,14 +82,22 @@ async function send(request: Request): Promise<Response> {
 
 export const api = createClient<paths>({ baseUrl: base.href.replace(/\/$/, ''), fetch: send });
 
-/** A request that the document does not describe: the cluster's own API. @param path below the base path */
+/**
+ * Sends a request that the OpenAPI document does not describe, such as one to the Kubernetes API.
+ *
+ * @param path below the base path
+ */
 export const call = (path: string, init?: RequestInit): Promise<Response> => send(new Request(new URL(path, base), init));
 
-/** Sends a GET whose answer the next such call gets. @param path below the base path */
+/**
+ * Sends a GET whose answer the next such call receives.
+ *
+ * @param path below the base path
+ */
 export const askAhead = (path: string, Accept = 'application/json'): void =>
   sendAhead(new Request(new URL(path, base), { headers: { Accept } }));
 
-/** The body of an answer: `send` has thrown all that is none. */
+/** Returns the body of an answer: `send` has thrown every failure. */
 export async function bodyOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }

@@ -1,4 +1,4 @@
-/** What kinds of objects the cluster has, by its own discovery. The browser keeps the answer and asks by its ETag whether it still holds. */
+/** Kinds of objects in the cluster, from its discovery. The browser caches the answer, and revalidates it by its ETag. */
 import { type Signal, signal } from '@preact/signals';
 import { call, writesSoFar } from './client';
 
@@ -36,13 +36,13 @@ interface Discovery {
 
 const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Groups in a version whose server the API server cannot reach: their kinds are missing, or as they were. */
+/** Groups in a version whose server the API server cannot reach: their kinds are missing or outdated. */
 export const staleGroups: Signal<readonly string[]> = signal([]);
 
 let asked: { writes: number; answer: Promise<readonly Kind[]> } | undefined;
 let known: { texts: string; kinds: readonly Kind[] } | undefined;
 
-/** Menu, namespaces and page get one answer, until another page is opened or something is written. */
+/** Loads the kinds. The menu, the namespaces and the page share one answer, until another page is opened or something is written. */
 export function fetchKinds(): Promise<readonly Kind[]> {
   if (asked?.writes === writesSoFar()) return asked.answer;
   const mine = { writes: writesSoFar(), answer: readKinds() };
@@ -53,7 +53,7 @@ export function fetchKinds(): Promise<readonly Kind[]> {
   return mine.answer;
 }
 
-/** The next caller asks again. */
+/** Makes the next caller load the kinds again. */
 export function forgetKinds(): void {
   asked = undefined;
 }
@@ -114,7 +114,7 @@ const segments = (...parts: readonly (string | undefined)[]) =>
     .map((part) => encodeURIComponent(part as string))
     .join('/');
 
-/** Where objects of a kind are at the Kubernetes API, below the base path. */
+/** Returns the path of a kind or an object at the Kubernetes API, below the base path. */
 export function apiPath(
   { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
   { namespace, name, subresource }: Place = {},
@@ -123,7 +123,7 @@ export function apiPath(
   return `api/kubernetes/${root}/${segments(...(namespace ? ['namespaces', namespace] : []), resource, name, subresource)}`;
 }
 
-/** The page of a kind, or of one of its objects. */
+/** Returns the page of a kind, or of one of its objects. */
 export function pageOf(
   { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
   place: Place = {},
@@ -133,5 +133,5 @@ export function pageOf(
   return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
 }
 
-/** The page of the events of a namespace, or of all namespaces. */
+/** Returns the page of the events of a namespace, or of all namespaces. */
 export const eventsPage = (namespace = ''): string => (namespace ? `/events/${encodeURIComponent(namespace)}` : '/events');

@@ -7,23 +7,25 @@ interface LiveEvent<T> {
 }
 
 interface LiveOptions<T> {
-  /** Path with its query, below the base path; `resourceVersion` says from where. */
+  /** Path with its query, below the base path; `resourceVersion` is the version to begin at. */
   address: string;
   onEvent: (event: LiveEvent<T>) => void;
-  /** It has ended: a new list is needed before it goes on. */
+  /** The stream has ended: a new list is needed to continue. */
   onEnd: () => void;
-  /** It is lost, and tried again; or it is there. */
+  /** The stream is lost and retried, or it is back. */
   onLost: (isLost: boolean) => void;
 }
 
-/** A stream that was never there is not asked for at once again. */
+/** A stream that never opened is not retried at once. */
 const pauseMs = 2000;
 
 const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
 
 /**
- * A live list, while the page can be seen. EventSource hides the status of a refusal; it connects again by itself, from the last event,
- * and ends where the service says that it has ended. @returns what stops it
+ * Follows a live list while the page is visible. EventSource hides the status of a refusal; it reconnects by itself from the last event,
+ * and ends when the service reports the end.
+ *
+ * @returns a function that stops it
  */
 export function follow<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
   let source: EventSource | undefined;

@@ -4,13 +4,13 @@ import { forgetAhead } from './ahead';
 import { resumed } from './client';
 import { asProblem, isAbort, type Problem } from './problem';
 
-/** What was asked for: the last answer, what went wrong since, and when. */
+/** State of a request: the last answer, and the failure since. */
 export interface Load<T> {
   data: ReadonlySignal<T | undefined>;
   error: ReadonlySignal<Problem | undefined>;
   isBusy: ReadonlySignal<boolean>;
   reload(): Promise<void>;
-  /** Takes a newer state that a watch reports. A request under way may be older, and is aborted. */
+  /** Takes a newer state that a watch reports. A request in progress may be older, and is aborted. */
   take(newer: { data: T } | { error: Problem }): void;
 }
 
@@ -27,13 +27,13 @@ function remember(key: string, value: unknown): void {
   if (remembered.size > rememberedLimit && oldest !== undefined) remembered.delete(oldest);
 }
 
-/** For another person nothing is kept. */
+/** Forgets all answers, which another user must not see. */
 export function forgetLoads(): void {
   remembered.clear();
   forgetAhead();
 }
 
-/** After a write: asks again what is shown below these keys, and forgets the rest of it. */
+/** Loads the shown answers below these keys again after a write, and forgets the others. */
 export async function refetch(...prefixes: string[]): Promise<void> {
   const isMeant = (key: string) => prefixes.some((prefix) => key.startsWith(prefix));
   for (const key of [...remembered.keys()].filter(isMeant)) remembered.delete(key);
@@ -41,7 +41,11 @@ export async function refetch(...prefixes: string[]): Promise<void> {
   await Promise.all(reloads.map((reload) => reload()));
 }
 
-/** What is shown below a key in another way than by `useLoad` is told to be asked again, too. @returns what ends that */
+/**
+ * Registers a view of a key that does not use `useLoad`: `refetch` reloads it, too.
+ *
+ * @returns a function that removes it
+ */
 export function onRefetch(key: string, reload: () => Promise<void>): () => void {
   const loads = shown.get(key) ?? new Set();
   shown.set(key, loads.add(reload));
@@ -51,7 +55,7 @@ export function onRefetch(key: string, reload: () => Promise<void>): () => void 
   };
 }
 
-/** Loads by a key while the component stands; another key is another load. */
+/** Loads by a key while the component is mounted; another key is another load. */
 export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
   const load = useMemo(() => makeLoad(key, fetch), [key]);
   useEffect(() => {

@@ -1,25 +1,25 @@
-/** Since when what is shown is not told of changes. */
+/** Time since which the shown data receives no changes. */
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Problem } from './problem';
 
-/** What is back by then was never lost to who looks on. */
+/** Shorter interruptions are not shown. */
 const shownAfterMs = 5000;
 
-/** A pause before what could not be read is read again. */
+/** Returns the pause before a failed request is sent again. */
 export const retryMs = ({ retryAfter = 0 }: Problem): number => Math.max(5000, retryAfter * 1000);
 
-/** Refused, or switched off: asking again would not help. */
+/** Reports whether a problem is a refusal or a disabled feature: a retry would not help. */
 export const isFinal = ({ status }: Problem): boolean => status >= 400 && status < 500 && ![410, 429].includes(status);
 
-/** A stream with such a problem is lost, and tried again. */
+/** Reports whether a stream with such a problem is lost and retried. */
 export const isTransient = (problem: Problem | undefined): boolean => problem !== undefined && !isFinal(problem);
 
-/** A stream that can be lost, and comes back by itself. */
+/** Stream that can be lost, and comes back by itself. */
 export class Lost {
   readonly #since = signal<Date>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Undefined while it is there. */
+  /** Undefined while the stream is open. */
   get since(): ReadonlySignal<Date | undefined> {
     return this.#since;
   }

@@ -3,8 +3,8 @@ const groups = 4;
 const groupLength = 5;
 
 /**
- * Easy to read out: no letters that look alike, in groups. 117 bits. Of each kind of characters that the policy of a service may ask for: one
- * in twenty has no digit by chance.
+ * Returns a password of 117 bits that is easy to read out: groups of letters and digits without look-alikes. Both letters and digits occur,
+ * since the policy of a service may require them: one in twenty passwords would have no digit by chance.
  */
 export function makePassword(): string {
   for (;;) {
@@ -15,7 +15,7 @@ export function makePassword(): string {
 
 function byChance(): string {
   const take = () => {
-    // What does not fit whole times into a byte would come more often.
+    // The last bytes are skipped: with them, some letters would come more often.
     const limit = 256 - (256 % letters.length);
     for (;;) {
       const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));

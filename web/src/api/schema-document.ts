@@ -1,4 +1,4 @@
-/** Reads the OpenAPI document of a group version. It comes from the cluster and may be of any shape. */
+/** Reader of the OpenAPI document of a group version. The document comes from the cluster and may have any shape. */
 import type { Resolve, Schema } from './schema-fields.ts';
 import { schemaPositions } from './schema-positions.ts';
 
@@ -10,7 +10,7 @@ export interface KindName {
 
 type Positions = Awaited<ReturnType<typeof positionsIn>>;
 
-/** The time that the page may be held by the search of a document. */
+/** Time for which the search of a document may block the page. */
 const heldMs = 8;
 
 /** A document whose schemas are parsed when they are asked for. */

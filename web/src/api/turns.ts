@@ -1,6 +1,6 @@
 /**
- * Watches take turns at the connections of the browser. By HTTP/1.1 it has six for a host, of all its windows, and a page whose
- * watches hold them all could not even be left.
+ * Turns of watches at the connections of the browser. HTTP/1.1 allows six for a host, shared by all windows, and a page whose watches hold
+ * them all could not even be left.
  */
 
 const places = 3;
@@ -37,9 +37,9 @@ function release(): void {
 }
 
 /**
- * Runs a request that lasts. It is ended after its turn while others wait.
+ * Runs a long request, and ends it after its turn while others wait.
  *
- * @returns what it returns; true if it was ended, and may go on later
+ * @returns the result of `run`; true if the request was ended, and may continue later
  */
 export async function inTurn(stop: AbortSignal, run: (stop: AbortSignal) => Promise<boolean>): Promise<boolean> {
   await place(stop);

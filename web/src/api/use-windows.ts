@@ -9,16 +9,20 @@ import { type FetchSlice, Windows } from './windows';
 export interface Following<T> {
   resourceVersion: string;
   onEvent: (event: { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'; object: T }) => void;
-  /** It has ended: a new list is needed before it goes on. */
+  /** The stream has ended: a new list is needed to continue. */
   onEnd: () => void;
   onLost: (isLost: boolean) => void;
 }
 
 interface WindowsOptions<T> {
-  /** Of what is asked for; another key is another list. */
+  /** Key of the list; another key is another list. */
   key: string;
   fetch: FetchSlice<T>;
-  /** Follows the list from a version on, where the caller may. @returns what stops it */
+  /**
+   * Follows the list from a version on, if the caller may.
+   *
+   * @returns a function that stops it
+   */
   follow: ((following: Following<T>) => () => void) | undefined;
 }
 
@@ -30,18 +34,18 @@ export const followObjects =
 
 export interface LiveWindows<T extends { metadata: { uid: string } }> {
   list: Windows<T>;
-  /** The list is of an earlier key, and stands until the first answer. */
+  /** True until the first answer, while the list of an earlier key is shown. */
   isAwaited: boolean;
-  /** Fetches what is missing of the rows in sight. */
+  /** Fetches the missing rows of those in sight. */
   want: (first: number, last: number) => void;
-  /** How many rows have come or gone since, which are not shown yet. */
+  /** Number of rows that were added or removed since, and are not shown yet. */
   waiting: ReadonlySignal<number>;
-  /** Since when it is not as it is by now, as far as is known. */
+  /** Time since which the list may be outdated. */
   lost: ReadonlySignal<Date | undefined>;
   refresh: () => Promise<void>;
 }
 
-/** A long list in windows, with what changes in it: rows change in place, those that come and go are counted until they are asked for. */
+/** Shows a long list in windows, with its changes: rows change in place; added and removed rows are counted until they are requested. */
 export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch, follow }: WindowsOptions<T>): LiveWindows<T> {
   const list = useMemo(() => new Windows<T>(fetch), [key]);
   const read = useRef(list);
@@ -62,9 +66,9 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
     if (resumed.value > 0) void refresh();
   }, [resumed.value]);
 
-  // One that is refused by now would be refused again.
+  // A refused list would be refused again.
   const isLive = follow !== undefined && list.total.value !== undefined && list.error.value?.status !== 403;
-  // A live list begins where the list was read; one that is read again begins again.
+  // A live list begins where the list was read, and begins again when it is read again.
   useEffect(() => {
     const { resourceVersion } = list;
     if (!isLive || resourceVersion === undefined) return;
@@ -72,7 +76,7 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
     return follow({
       resourceVersion,
       onEvent({ type, object }) {
-        // What is not fetched yet comes as it is by then.
+        // Rows that are not fetched yet arrive in their current state.
         if (type === 'MODIFIED') list.replace(object);
         else waiting.value += 1;
       },

@@ -8,7 +8,7 @@ type Version = Schemas['Version'];
 
 let asked: Promise<Version> | undefined;
 
-/** Reads what the service is, and which of its extensions are on: once for the page. 404 where the service does not tell. */
+/** Loads the version of the service and its enabled extensions, once per page. 404 if the service does not report them. */
 function fetchVersion(): Promise<Version> {
   asked ??= bodyOf(api.GET('/version')).catch((error: unknown) => {
     asked = undefined;
@@ -32,7 +32,10 @@ async function askOnce(): Promise<void> {
   }
 }
 
-/** Whether an extension is on, by the name of its setting. Each is, as long as the service does not say otherwise. */
+/**
+ * Returns a function that reports whether an extension is enabled, by the name of its setting. Extensions are enabled unless the service
+ * reports otherwise.
+ */
 export function useFeatures(): (name: string) => boolean {
   useEffect(() => void askOnce(), []);
   return (name) => features.value[name] !== false;

@@ -22,23 +22,23 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
 }
 
 interface Watched<T> {
-  /** Of the resource, below the base path. */
+  /** Path of the resource, below the base path. */
   path: string;
-  /** Which of them; all without one. */
+  /** Selects objects; all of them by default. */
   fieldSelector?: string;
   labelSelector?: string;
-  /** The form of the objects: a row of a table comes without the object. */
+  /** Form of the objects: a row of a table comes without the object. */
   Accept?: string;
-  /** From where; empty from what there is now. */
+  /** Version to begin at; empty for the current state. */
   resourceVersion: string;
-  /** Begins with what there is whenever the watch is opened: no version can be too old, and `onEnd` is never called. */
+  /** Begins with the current objects whenever the watch is opened: no version can be too old, and `onEnd` is never called. */
   isFresh?: boolean;
   /** The API server has accepted the watch. */
   onOpen?: () => void;
   onEvent: (event: WatchEvent<T>) => void;
-  /** It cannot go on: a new list is needed. */
+  /** The watch cannot continue: a new list is needed. */
   onEnd: () => void;
-  /** It could not be read just now; undefined once it is read again. */
+  /** The watch failed and is retried; undefined once it is read again. */
   onProblem?: (problem: Problem | undefined) => void;
 }
 
@@ -53,7 +53,11 @@ const versionOf = ({ metadata, rows }: Versioned): string | undefined =>
 
 const againMs = 2000;
 
-/** What becomes of a list of the Kubernetes API, while the page can be seen. @returns what stops it */
+/**
+ * Watches a list of the Kubernetes API while the page is visible.
+ *
+ * @returns a function that stops it
+ */
 export function watchObjects<T extends Versioned>({
   path,
   fieldSelector = '',
@@ -69,7 +73,7 @@ export function watchObjects<T extends Versioned>({
   let { resourceVersion } = from;
   let current: AbortController | undefined;
 
-  /** @returns false if it cannot go on from here */
+  /** @returns false if the watch cannot continue from here */
   async function read(signal: AbortSignal): Promise<boolean> {
     const query = new URLSearchParams({
       ...{ watch: 'true', allowWatchBookmarks: 'true' },
@@ -101,7 +105,7 @@ export function watchObjects<T extends Versioned>({
       onProblem?.(problem);
       if (isFinal(problem)) return;
     }
-    // It ends by itself from time to time, and goes on where it was.
+    // Watches end from time to time, and continue where they ended.
     setTimeout(() => {
       if (!mine.signal.aborted) void follow();
     }, againMs);

@@ -1,4 +1,4 @@
-/** What is loaded by itself, and asked again when it has changed in the cluster. */
+/** Data that is loaded by other means, and loaded again after changes in the cluster. */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isTransient, Lost } from './lost';
@@ -8,17 +8,21 @@ const pauseMs = 300;
 const againMs = 1000;
 
 interface WatchOptions {
-  /** Of the list. Without one nothing is watched. */
+  /** Path of the list. Without a path, nothing is watched. */
   path: string | undefined;
   fieldSelector?: string;
   labelSelector?: string;
-  /** From where. */
+  /** Version to begin at. */
   resourceVersion: string | undefined;
-  /** Whether what is shown has come that far. What the service answers out of a watch of its own may be older than what is heard here. */
+  /** Reports whether the shown data includes a version. Answers from a watch of the service may be older than the events received here. */
   isShown?: (resourceVersion: string) => boolean;
 }
 
-/** Calls back, at most a few times a second, when one of the objects has changed: while the page can be seen. @returns since when it is lost */
+/**
+ * Calls back, at most a few times a second, when one of the objects has changed, while the page is visible.
+ *
+ * @returns the time since which the watch is lost
+ */
 export function useWatch(
   { path, fieldSelector = '', labelSelector = '', resourceVersion, isShown }: WatchOptions,
   onChange: () => Promise<void>,
@@ -52,7 +56,7 @@ export function useWatch(
         onEnd() {
           stop();
           tell();
-          // From what there is by then.
+          // Begins at the current state.
           again = setTimeout(() => {
             stop = begin('');
           }, againMs);

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { asProblem, isAbort, type Problem } from './problem';
 
-/** One page of a list as the service gives it. */
+/** Page of a list as the service returns it. */
 interface Slice<T> {
   items: readonly T[];
   total: number;
@@ -14,14 +14,14 @@ export type FetchSlice<T> = (page: number, signal: AbortSignal) => Promise<Slice
 export const windowSize = 200;
 const keptWindows = 5;
 
-/** A long list, of which the parts that are looked at are fetched and a few are kept. */
+/** Long list, of which the parts in sight are fetched and a few are kept. */
 export class Windows<T extends { metadata: { uid: string } }> {
   /** Unknown until the first answer. */
   readonly total: Signal<number | undefined> = signal(undefined);
   readonly error: Signal<Problem | undefined> = signal(undefined);
-  /** Counts up whenever a row has come or changed. */
+  /** Incremented whenever a row arrives or changes. */
   readonly revision: Signal<number> = signal(0);
-  /** Of the oldest part that is kept; a live list begins there. */
+  /** Version of the oldest part that is kept, at which a live list begins. */
   resourceVersion: string | undefined;
 
   readonly #fetch: FetchSlice<T>;
@@ -38,7 +38,7 @@ export class Windows<T extends { metadata: { uid: string } }> {
     return this.#kept.get(Math.floor(index / windowSize) + 1)?.[index % windowSize];
   }
 
-  /** These rows are looked at: what is missing of them is fetched, what is under way for others is not waited for. */
+  /** Sets the rows in sight: fetches the missing ones, and aborts requests for others. */
   want(first: number, last: number): void {
     const [from, to] = [first, Math.max(first, last)].map((index) => Math.floor(index / windowSize) + 1) as [number, number];
     this.#wanted = Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -46,7 +46,7 @@ export class Windows<T extends { metadata: { uid: string } }> {
     for (const page of this.#wanted) if (!this.#kept.has(page) && !this.#running.has(page)) void this.#load(page);
   }
 
-  /** Fetches again what is looked at; the rest is forgotten. What is shown stands until the answer is here. */
+  /** Fetches the rows in sight again, and forgets the others. Shown rows stay until the answer arrives. */
   async refresh(): Promise<void> {
     for (const page of this.#kept.keys()) if (!this.#wanted.includes(page)) this.#kept.delete(page);
     this.resourceVersion = undefined;
