@@ -1,4 +1,7 @@
-/** `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which knows nothing of the service. `users` asks it. */
+/**
+ * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users` calls the
+ * service.
+ */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
@@ -68,13 +71,13 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
   addCompletion(program, terminal);
 }
 
-/** The bounds are the service's. */
+/** The service checks the bounds. */
 function secondsOfLink(text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('must be a number of seconds');
   return Number(text);
 }
 
-/** Of the command line; for what it leaves out, of the kubeconfig if it names no issuer. */
+/** Returns the settings of the command line. If it names no issuer, missing settings are those of the kubeconfig. */
 async function wantedOf(command: Command, terminal: Terminal): Promise<Wanted> {
   const { context, ...given } = command.opts<LogInOptions & { context?: string }>();
   if (given.issuer !== undefined) return { logIn: await logInOf(given), ways: waysOf(given) };

@@ -1,6 +1,6 @@
 /**
- * Completion in shells, made from the commands themselves. The scripts ask the program, in the protocol of Cobra, which kubectl has for
- * its plugins too (`kubectl_complete-atrium`).
+ * Completion in shells, generated from the commands themselves. The scripts call the program in the protocol of Cobra, which kubectl also
+ * uses for its plugins (`kubectl_complete-atrium`).
  */
 import { Argument, type Command } from 'commander';
 import type { Terminal } from './terminal.ts';
@@ -33,7 +33,7 @@ complete -c ${name} -a '(set -l words (commandline -opc) (commandline -ct); $wor
 `,
 };
 
-/** What Cobra's scripts do after the last line: 0 completes files if nothing was found, 4 never does. */
+/** Directives of Cobra in the last line: 0 completes files if there are no candidates, 4 never completes files. */
 const directive = { files: ':0', none: ':4' };
 
 export function addCompletion(program: Command, terminal: () => Terminal): void {
@@ -47,7 +47,7 @@ export function addCompletion(program: Command, terminal: () => Terminal): void 
     });
 
   program
-    // Else an option among the words would be one of ours.
+    // Otherwise an option among the words would be parsed as one of this program.
     .enablePositionalOptions()
     .command('__complete', { hidden: true })
     .argument('[words...]')
@@ -59,7 +59,7 @@ export function addCompletion(program: Command, terminal: () => Terminal): void 
     });
 }
 
-/** What the last of these words can become, each with a tab and what it means; the last line is a directive. */
+/** Returns the candidates for the last word, each with a tab and its description. The last line is a directive. */
 function completions(program: Command, words: readonly string[]): string[] {
   const begun = words.at(-1) ?? '';
   const { command, rest } = commandOf(program, words.slice(0, -1));
@@ -77,7 +77,7 @@ function completions(program: Command, words: readonly string[]): string[] {
   return [...fitting, directive.none];
 }
 
-/** The command that those words name, and the words after it. */
+/** Returns the command that the words name, and the words after it. */
 function commandOf(program: Command, [word, ...rest]: readonly string[]): { command: Command; rest: readonly string[] } {
   const child = program.commands.find((command) => command.name() === word);
   if (child !== undefined) return commandOf(child, rest);

@@ -10,16 +10,16 @@ const infoSchema = z.object({
   spec: z.optional(z.object({ interactive: z.optional(z.boolean()) })),
 });
 
-/** What kubectl asks for. */
+/** Request of kubectl for a credential. */
 export interface ExecRequest {
   apiVersion: (typeof versions)[number];
   isInteractive: boolean;
 }
 
 /**
- * Reads KUBERNETES_EXEC_INFO. Without it, a person has called the program.
+ * Reads KUBERNETES_EXEC_INFO. Without it, a user has called the program.
  *
- * @throws CommandError for what is not understood
+ * @throws CommandError for a request that is not understood
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 export function execRequestOf({ environment, isInteractive }: Terminal): ExecRequest {
@@ -33,7 +33,7 @@ export function execRequestOf({ environment, isInteractive }: Terminal): ExecReq
   return { apiVersion: version, isInteractive: spec?.interactive ?? false };
 }
 
-/** The credential is the ID token: the API server takes no access tokens. */
+/** Formats the credential. Its token is the ID token, because the API server accepts no access tokens. */
 export function execCredential({ apiVersion }: ExecRequest, tokens: Tokens): string {
   const expirationTimestamp = claimsOf(tokens)
     .expiresAt.toISOString()

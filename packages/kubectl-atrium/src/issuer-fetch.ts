@@ -12,8 +12,8 @@ export interface IssuerFetch {
 }
 
 /**
- * Requests to the issuer, for openid-client: by the proxies of the environment; no redirect is followed, no answer is larger than 1 MiB,
- * and each ends within ten seconds. Believed are the authorities of Node, of the system, as kubectl has it, and the given one (PEM).
+ * Requests to the issuer, for openid-client. They use the proxies of the environment, follow no redirect, accept answers of at most 1 MiB,
+ * and time out after ten seconds. Trusted authorities are those of Node, those of the system, as in kubectl, and the given one (PEM).
  */
 export function issuerFetch({ environment, signal }: Terminal, certificateAuthority?: string): IssuerFetch {
   const named = (name: string) => environment[name.toLowerCase()] ?? environment[name];
@@ -41,10 +41,10 @@ export function issuerFetch({ environment, signal }: Terminal, certificateAuthor
         chunks.push(chunk);
       }
       const hasNoBody = answer.status === 204 || answer.status === 304;
-      // openid-client takes none but the runtime's own.
+      // openid-client accepts only a Response of the runtime.
       return new Response(hasNoBody ? null : Buffer.concat(chunks), { status: answer.status, headers: Object.fromEntries(answer.headers) });
     },
-    // What is under way then is of no use any more.
+    // Requests in progress are of no use any more.
     close: () => dispatcher.destroy(),
   };
 }

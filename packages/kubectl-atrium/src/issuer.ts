@@ -1,4 +1,4 @@
-/** The issuer as a command-line tool speaks to it (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
+/** Issuer as seen by a command-line tool (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
 import * as client from 'openid-client';
 import { clientAuthentication } from './client-authentication.ts';
 import { type IssuerFetch, issuerFetch } from './issuer-fetch.ts';
@@ -6,17 +6,17 @@ import { type LogIn, readNamed } from './settings.ts';
 import { CommandError, harmless, type Terminal } from './terminal.ts';
 import { claimsOf, type Tokens } from './tokens.ts';
 
-/** The issuer will never take this refresh token again. */
+/** The issuer will never accept this refresh token again. */
 export class RefreshRefused extends CommandError {}
 
-/** What is sent with the browser, and checked when it comes back. */
+/** Authorization request that the browser opens, and the check of its response. */
 export interface CodeFlow {
   url: URL;
   state: string;
   redeem(callback: URL): Promise<Tokens>;
 }
 
-/** Clocks of two machines differ. */
+/** Tolerance for the clocks of two machines. */
 const toleranceSeconds = 60;
 
 export class Issuer {
@@ -30,7 +30,7 @@ export class Issuer {
     this.#logIn = logIn;
   }
 
-  /** Asks the issuer where everything is. @throws CommandError */
+  /** Discovers the endpoints of the issuer. @throws CommandError */
   static async find(logIn: LogIn, terminal: Terminal): Promise<Issuer> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic', certificateAuthority } = logIn;
     const secret = clientSecretFile === undefined ? undefined : (await readNamed('--client-secret-file', clientSecretFile)).trim();
@@ -42,13 +42,13 @@ export class Issuer {
         ...(isInsecure && { execute: [client.allowInsecureRequests] }),
       });
       const metadata = found.serverMetadata();
-      // openid-client compares them as URLs, which takes a missing last slash for none; the API server does not.
+      // openid-client compares issuers as URLs, which ignores a missing last slash; the API server does not.
       if (metadata.issuer !== issuer) throw new CommandError(`it calls itself ${harmless(metadata.issuer)}`);
       const authentication = clientAuthentication({ secret, transport, offered: metadata.token_endpoint_auth_methods_supported });
       const configuration = new client.Configuration(metadata, clientID, { [client.clockTolerance]: toleranceSeconds }, authentication);
       configuration[client.customFetch] = fetch.fetch;
       if (isInsecure) client.allowInsecureRequests(configuration);
-      // Otherwise the signature of an ID token that came over TLS is believed.
+      // Otherwise the signature of an ID token that came over TLS is not checked.
       client.enableNonRepudiationChecks(configuration);
       return new Issuer(configuration, fetch, logIn);
     } catch (error) {
@@ -61,7 +61,7 @@ export class Issuer {
     return this.#configuration.serverMetadata().device_authorization_endpoint !== undefined;
   }
 
-  /** @param redirectURL where this program listens */
+  /** @param redirectURL address on which this program listens */
   async codeFlow(redirectURL: string, { isFresh }: { isFresh: boolean }): Promise<CodeFlow> {
     const { scopes, loginHint } = this.#logIn;
     const { verifier, parameters } = await proofKey();
@@ -82,20 +82,21 @@ export class Issuer {
     return { url, state, redeem };
   }
 
-  /** @param show tells the person where to go and what to type in there */
+  /** @param show shows the user the address, and the code to enter there */
   async deviceFlow(show: (place: { url: string; code: string }) => void, signal: AbortSignal): Promise<Tokens> {
     const { verifier, parameters } = await proofKey();
-    // PKCE is not of this flow (RFC 8628), but Keycloak wants it of clients that must use it; others ignore what they do not know.
+    // PKCE is not part of this flow (RFC 8628), but Keycloak requires it of clients that must use it. Other issuers ignore unknown
+    // parameters.
     const begun = await client.initiateDeviceAuthorization(this.#configuration, { scope: this.#logIn.scopes, ...parameters });
     show({ url: harmless(begun.verification_uri), code: harmless(begun.user_code) });
-    // It looks at the signal between its pauses only.
+    // openid-client checks the signal between its pauses only.
     const ended = Promise.withResolvers<never>();
     signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
     const polled = client.pollDeviceAuthorizationGrant(this.#configuration, begun, { code_verifier: verifier }, { signal });
     return tokensOf(await Promise.race([polled, ended.promise]));
   }
 
-  /** @throws RefreshRefused if the issuer says no, or answers for another user */
+  /** @throws RefreshRefused if the issuer refuses, or answers for another user */
   async refresh({ refreshToken, ...old }: Tokens & { refreshToken: string }): Promise<Tokens> {
     let answer: client.TokenEndpointResponse;
     try {
@@ -104,15 +105,15 @@ export class Issuer {
       if (isFinal(error)) throw new RefreshRefused('the issuer has ended the login');
       throw error;
     }
-    // Not every issuer sends a new one (OpenID Connect Core 12.2): such a login ends with its ID token.
+    // Some issuers send no new ID token (OpenID Connect Core 12.2): such a login ends when its ID token expires.
     if (answer.id_token === undefined) throw new RefreshRefused('the issuer gives no new ID token');
     const tokens = tokensOf(answer);
     if (claimsOf(tokens).subject !== claimsOf(old).subject) throw new RefreshRefused('the issuer answered for another user');
-    // One that is not rotated goes on.
+    // A refresh token that is not rotated stays valid.
     return { refreshToken, ...tokens };
   }
 
-  /** @returns false if the issuer offers no such thing */
+  /** @returns false if the issuer has no revocation endpoint */
   async revoke(refreshToken: string): Promise<boolean> {
     if (this.#configuration.serverMetadata().revocation_endpoint === undefined) return false;
     await client.tokenRevocation(this.#configuration, refreshToken, { token_type_hint: 'refresh_token' });
@@ -135,20 +136,20 @@ function tokensOf({ id_token: idToken, refresh_token: refreshToken }: client.Tok
   return { idToken, ...(refreshToken !== undefined && { refreshToken }) };
 }
 
-/** What says nothing about the refresh token, but about the client or the moment (RFC 6749, 5.2). */
+/** Errors about the client or a temporary state, which do not invalidate the refresh token (RFC 6749, 5.2). */
 const passingErrors: readonly string[] = ['invalid_client', 'unauthorized_client', 'temporarily_unavailable', 'slow_down'];
 
 const isFinal = (error: unknown): boolean =>
   error instanceof client.ResponseBodyError && (error.status === 400 || error.status === 401) && !passingErrors.includes(error.error);
 
-/** What went wrong, in words for the person; what is theirs to decide goes on as it is. */
+/** Returns a failure in words for the user. An abort by the user and a refused refresh token are returned unchanged. */
 export function troubleOf(what: string, error: unknown, { signal }: Terminal): Error {
   if (signal.aborted) return signal.reason;
   if (error instanceof RefreshRefused) return error;
   return new CommandError(`${what}: ${wordsOf(error)}`, { cause: error });
 }
 
-/** No message of a library: it might hold a token. */
+/** Messages of libraries are left out: they might contain a token. */
 function wordsOf(error: unknown): string {
   if (error instanceof client.ResponseBodyError || error instanceof client.AuthorizationResponseError) {
     const { error: code, error_description: description } = error;

@@ -1,13 +1,13 @@
-/** The login that is kept on this machine: used, renewed or replaced, by one process at a time. */
+/** Login that is stored on this machine: used, renewed or replaced, by one process at a time. */
 import type { Issuer } from './issuer.ts';
 import type { LogIn, Ways } from './settings.ts';
 import { CommandError, say, type Terminal } from './terminal.ts';
 import { TokenCache } from './token-cache.ts';
 import { claimsOf, type Tokens } from './tokens.ts';
 
-/** A token with less life than this might be over before the API server sees it. */
+/** A token that expires sooner might be expired before the API server receives it. */
 const leastLifeMs = 10_000;
-/** How long a process that cannot log in waits for another one that may. */
+/** Time for which a process that cannot log in waits for another that can. */
 const waitMs = 60_000;
 
 export interface Wanted {
@@ -15,13 +15,13 @@ export interface Wanted {
   ways: Ways;
 }
 
-/** @throws CommandError if there is none that counts, and no terminal to ask for a new one in */
+/** @throws CommandError if there is no valid login, and no terminal to ask for a new one */
 export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: { isInteractive: boolean }, terminal: Terminal) {
   const cache = new TokenCache(terminal);
   const kept = await cache.read(logIn);
   if (isFresh(kept)) return kept;
   const renew = async () => {
-    // The one who was faster has renewed it.
+    // Another process may have renewed it first.
     const now = await cache.read(logIn);
     if (isFresh(now)) return now;
     return withIssuer(logIn, terminal, async (issuer) => {
@@ -35,7 +35,7 @@ export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: 
   return cache.alone(logIn, renew, isInteractive ? ways.timeoutMs + waitMs : waitMs);
 }
 
-/** Makes a new one whatever is kept. */
+/** Logs in again, whatever is stored. */
 export async function loginAgain({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
   const cache = new TokenCache(terminal);
   const make = () =>
@@ -50,7 +50,11 @@ export async function loginAgain({ logIn, ways }: Wanted, terminal: Terminal): P
 const isFresh = (tokens: Tokens | undefined): tokens is Tokens =>
   tokens !== undefined && claimsOf(tokens).expiresAt.getTime() - Date.now() >= leastLifeMs;
 
-/** Undefined if the issuer will have none of it. @throws CommandError for what may pass: the login is kept */
+/**
+ * Renews the tokens. Returns undefined if the issuer refuses.
+ *
+ * @throws CommandError for a temporary failure, after which the login is kept
+ */
 async function renewed(issuer: Issuer, kept: Tokens | undefined, terminal: Terminal): Promise<Tokens | undefined> {
   if (kept?.refreshToken === undefined) return undefined;
   const { RefreshRefused, troubleOf } = await import('./issuer.ts');
@@ -70,7 +74,7 @@ async function newTokens(issuer: Issuer, { ways, isInteractive }: { ways: Ways; 
   return tokens;
 }
 
-/** What speaks to the issuer is loaded for that alone: most calls of kubectl need the kept token only. */
+/** Loads the client of the issuer on demand: most calls of kubectl need the stored token only. */
 async function withIssuer<T>(logIn: LogIn, terminal: Terminal, use: (issuer: Issuer) => Promise<T>): Promise<T> {
   const { Issuer } = await import('./issuer.ts');
   const issuer = await Issuer.find(logIn, terminal);

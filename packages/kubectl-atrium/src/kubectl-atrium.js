@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Where kubectl's login starts on people's machines; see atrium.js. */
+/** Entry point of kubectl's login on users' machines; see atrium.js. */
 import './node-version.js';
 
 void import('./kubectl-atrium.ts');

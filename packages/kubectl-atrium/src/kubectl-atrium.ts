@@ -1,4 +1,4 @@
-/** The login of kubectl as a program of its own, for people's machines: `kubectl atrium login`. One file, built by scripts/build.ts. */
+/** Login of kubectl as a separate program for users' machines: `kubectl atrium login`. The program is one file, built by scripts/build.ts. */
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
@@ -18,11 +18,11 @@ function terminal(): Terminal {
 const program = new Command('kubectl-atrium').description('Logs kubectl in at an OpenID issuer.').version(packageJson.version);
 addLoginCommands(program, terminal);
 
-// What kubectl runs for the completion of its plugin: a link with this name.
+// kubectl completes the arguments of its plugin by a link with this name.
 const [node = '', called = '', ...words] = process.argv;
 const isCompletion = basename(called).startsWith('kubectl_complete-');
 
-// Without `await`, which a file that is no module cannot have outside of functions.
+// `await` is not available here: a file that is no module cannot have it outside of functions.
 program.parseAsync([node, called, ...(isCompletion ? ['__complete'] : []), ...words]).catch((error: unknown) => {
   process.exit(exitCodeOf(error, process));
 });

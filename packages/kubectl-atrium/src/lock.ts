@@ -1,4 +1,4 @@
-/** A file that one process at a time holds. */
+/** Lock file that one process at a time holds. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,15 +6,15 @@ import { CommandError } from './terminal.ts';
 
 export const lockEnding = '.lock';
 
-/** Its holder touches it so often. */
+/** Interval at which the holder touches the file. */
 const beatMs = 250;
 const pollMs = 50;
 /**
- * Who saw it untouched so many times takes it for left behind: 5 s of being awake. No clocks are compared, as two machines with one home
- * folder, and one that slept, have other times.
+ * A process that has seen the file untouched for so many polls considers it abandoned: 5 s of being awake. No clocks are compared, since
+ * two machines with a shared home folder, or one that slept, have different times.
  */
 const goneAfterPolls = 100;
-/** Of several who take over at once the last one has it; after that long all of them know. */
+/** If several processes take over at once, the last one wins; after this time all of them know. */
 const settleMs = 150;
 
 interface LockOptions {
@@ -35,7 +35,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>, options:
     return await work();
   } finally {
     clearInterval(beat);
-    // Another may have taken it over while this process slept.
+    // Another process may have taken the lock over while this one slept.
     if ((await holderOf(path)) === holder) await rm(path, { force: true });
   }
 }
@@ -56,7 +56,7 @@ async function acquire(path: string, holder: string, { waitMs, signal, gonePolls
   }
 }
 
-/** @returns false if another process has it */
+/** @returns false if another process holds the lock */
 async function create(path: string, holder: string): Promise<boolean> {
   try {
     await writeFile(path, holder, { flag: 'wx', mode: 0o600 });
@@ -67,7 +67,7 @@ async function create(path: string, holder: string): Promise<boolean> {
   }
 }
 
-/** @returns whether it is this one's now */
+/** @returns whether this process holds the lock now */
 async function takeOver(path: string, holder: string): Promise<boolean> {
   const own = `${path}.${holder}`;
   await writeFile(own, holder, { flag: 'wx', mode: 0o600 });
@@ -78,7 +78,7 @@ async function takeOver(path: string, holder: string): Promise<boolean> {
 
 const holderOf = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined);
 
-/** Changes with every touch, and with its holder. */
+/** Identifies a touch: changes with every touch, and with the holder. */
 async function lastTouch(path: string): Promise<string | undefined> {
   const stats = await stat(path).catch(() => undefined);
   return stats && `${stats.ino} ${stats.mtimeMs}`;

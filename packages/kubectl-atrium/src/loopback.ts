@@ -1,4 +1,4 @@
-/** The place on this machine where the browser brings the code (RFC 8252, 7.3). */
+/** Address on this machine to which the browser brings the code (RFC 8252, 7.3). */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -20,9 +20,9 @@ const headers = {
 };
 
 /**
- * Listens until a browser has brought what the issuer says. The address that opens the login is a random path here: it gives the first
- * browser that comes a cookie, without which no answer is taken. So neither who reads the arguments of processes nor a page that
- * guesses the port can bring a login of their own.
+ * Listens until a browser has brought the response of the issuer. The address that starts the login has a random path. The first browser
+ * that opens it receives a cookie, without which no response is accepted. Neither a user who reads the arguments of processes nor a page
+ * that guesses the port can therefore bring a login of their own.
  */
 export class Loopback {
   readonly #server: Server;
@@ -39,7 +39,7 @@ export class Loopback {
     this.#origin = `http://${host}:${port}`;
     this.#result.promise.catch(() => undefined);
     server.on('request', (request, response) => {
-      // The promise tells why the login fails; requests of others do not matter.
+      // The promise reports why the login fails; failures of other requests do not matter.
       this.#answer(request, response).catch(() => response.destroy());
     });
   }
@@ -64,12 +64,12 @@ export class Loopback {
     return `${this.#origin}/callback`;
   }
 
-  /** What the browser is to open. */
+  /** Address that the browser opens. */
   get startURL(): string {
     return `${this.#origin}${this.#startPath}`;
   }
 
-  /** The tokens of the user who logs in there. @throws what redeeming the code throws, or the reason of the signal */
+  /** Returns the tokens of the user who logs in. @throws errors of redeeming the code, or the reason of the signal */
   async tokens(flow: CodeFlow, signal: AbortSignal): Promise<Tokens> {
     this.#flow = flow;
     const abort = () => this.#result.reject(signal.reason);
@@ -84,7 +84,7 @@ export class Loopback {
 
   close(): void {
     this.#server.close();
-    // What was answered is on its way; what is idle is not waited for.
+    // Sent answers arrive anyway, and idle connections are not waited for.
     this.#server.closeIdleConnections();
     this.#server.unref();
   }
@@ -92,7 +92,7 @@ export class Loopback {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const flow = this.#flow;
     const url = URL.parse(request.url ?? '', this.#origin);
-    // A page elsewhere may have a name that leads here (DNS rebinding).
+    // A foreign page may have a host name that resolves to this machine (DNS rebinding).
     const isForUs = request.method === 'GET' && `http://${request.headers.host}` === this.#origin;
     if (!isForUs || url === null || flow === undefined) return send(response, 404, nothingHere);
     if (isSame(url.pathname, this.#startPath)) return this.#start(request, response, flow);
@@ -118,7 +118,7 @@ export class Loopback {
     await once(response, 'close');
   }
 
-  /** Cookies know no ports. */
+  /** Cookies are shared by all ports of a host. */
   get #cookieName(): string {
     return `atrium-log-in-${new URL(this.#origin).port}`;
   }
@@ -128,7 +128,7 @@ export class Loopback {
   }
 }
 
-/** Resolves when the other side has it. */
+/** Resolves when the other side has received it. */
 async function send(response: ServerResponse, status: number, text: string): Promise<void> {
   response.writeHead(status, headers);
   response.end(`<!doctype html><html lang="en"><title>Atrium</title><p>${text}</p></html>\n`);

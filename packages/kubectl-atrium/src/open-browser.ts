@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Terminal } from './terminal.ts';
 
-/** Whether a browser on this machine would show itself to the person. */
+/** Reports whether a browser on this machine would be visible to the user. */
 export function hasBrowser({ environment, platform }: Terminal): boolean {
   if (environment.BROWSER) return true;
   if (environment.SSH_CONNECTION && !environment.DISPLAY) return false;
@@ -9,7 +9,9 @@ export function hasBrowser({ environment, platform }: Terminal): boolean {
   return Boolean(environment.DISPLAY || environment.WAYLAND_DISPLAY || environment.WSL_DISTRO_NAME);
 }
 
-/** Opens it, if that can be; nothing is said if not. The variable BROWSER names a command, `%s` in it the place of the address. */
+/**
+ * Opens the address in a browser if possible, without a message if not. The variable BROWSER names a command, in which `%s` is the address.
+ */
 export function openBrowser(url: string, terminal: Terminal): void {
   const [command, ...args] = commandOf(url, terminal);
   const child = spawn(command, args, { detached: true, stdio: 'ignore', env: { ...terminal.environment } });
@@ -22,7 +24,7 @@ function commandOf(url: string, { environment, platform }: Terminal): [string, .
   if (command !== undefined)
     return args.join().includes('%s') ? [command, ...args.map((arg) => arg.replaceAll('%s', url))] : [command, ...args, url];
   if (platform === 'darwin') return ['open', url];
-  // No shell has a look at the address.
+  // No shell interprets the address.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url];
   return ['xdg-open', url];
 }

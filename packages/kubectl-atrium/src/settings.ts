@@ -1,34 +1,34 @@
-/** Where and as what to log in: the options that all commands share. */
+/** Settings of a login: its issuer, its client, and the options that all commands share. */
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod/mini';
 import { CommandError } from './terminal.ts';
 
-/** What tells one login from another, and what is needed to go on with it later. */
+/** Settings that distinguish one login from another, or that renewing it later requires. */
 export const logInSchema = z.object({
   issuer: z.string(),
   clientID: z.string(),
-  /** With blanks between them, in the order of the alphabet. */
+  /** Separated by blanks, in alphabetical order. */
   scopes: z.string(),
   loginHint: z.optional(z.string()),
-  /** PEM; beside the authorities of the system. */
+  /** PEM, in addition to the authorities of the system. */
   certificateAuthority: z.optional(z.string()),
   clientSecretFile: z.optional(z.string()),
-  /** How the secret is sent. Default: HTTP Basic. */
+  /** Place of the secret. Default: HTTP Basic. */
   clientAuthentication: z.optional(z.enum(['basic', 'post'])),
 });
 export type LogIn = z.infer<typeof logInSchema>;
 
-/** How the person is asked. */
+/** Ways to ask the user. */
 export interface Ways {
-  /** On another device, by a code. */
+  /** Logs in on another device, by a code. */
   device: boolean;
-  /** False: the address is only shown. */
+  /** If false, the address is only shown. */
   opensBrowser: boolean;
-  /** Tried in this order; 0 is any. */
+  /** Ports in the order in which they are tried; 0 is any free one. */
   ports: readonly number[];
   timeoutMs: number;
-  /** Whether the password is to be given once more, whatever the browser has. */
+  /** Requires the password again, even if the browser has a session. */
   isFresh?: boolean;
 }
 

@@ -1,28 +1,28 @@
-/** What a command has of the process it runs in. */
+/** Process context of a command. */
 export interface Terminal {
   environment: Readonly<Record<string, string | undefined>>;
-  /** For what was asked for, and nothing else: kubectl reads it. */
+  /** Receives requested output and nothing else: kubectl reads it. */
   stdout: { write(text: string): unknown };
-  /** For people. */
+  /** Receives messages for users. */
   stderr: { write(text: string): unknown };
-  /** Whether a user can answer there. */
+  /** True if a user can answer in this terminal. */
   isInteractive: boolean;
   platform: NodeJS.Platform;
-  /** The person's own number, where the system has such. */
+  /** User id, on systems that have one. */
   userID: number | undefined;
   homeDirectory: string;
-  /** Aborted when the process is told to end, with what it ends with. */
+  /** Aborted when the process receives a signal to end. The reason contains the exit code. */
   signal: AbortSignal;
 }
 
-/** A failure that the person can understand; the message is all that is shown. */
+/** Failure that the user can understand; its message is all that is shown. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** The end by a signal, after what was begun is put in order. */
+/** End by a signal, after cleaning up. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly exitCode: number;
@@ -33,17 +33,17 @@ export class Interrupted extends Error {
   }
 }
 
-/** Text of others, made harmless for a terminal: no control characters, no end. */
+/** Makes foreign text harmless for a terminal: without control characters, and limited in length. */
 export const harmless = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').slice(0, 500);
 
 export const say = ({ stderr }: Terminal, text: string): void => {
   stderr.write(`${text}\n`);
 };
 
-/** Tells the person why a command ended. @returns what the process ends with */
+/** Tells the user why a command failed. @returns the exit code */
 export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interrupted) return error.exitCode;
-  // An unexpected error is told by its kind: its text might hold a token.
+  // An unexpected error is reported by its name only: its message might contain a token.
   stderr.write(
     error instanceof CommandError ? `${error.message}\n` : `unexpected: ${error instanceof Error ? error.name : typeof error}\n`,
   );

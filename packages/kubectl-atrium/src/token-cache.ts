@@ -1,4 +1,4 @@
-/** The tokens of this user on this machine: one file for each login, which no other user can read. */
+/** Tokens of this user on this machine: one file for each login, which no other user can read. */
 import { hash, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -24,12 +24,12 @@ export class TokenCache {
     this.#terminal = terminal;
   }
 
-  /** Undefined if there are none, or none that can be read. @throws CommandError if others could have put them there, or read them */
+  /** Returns undefined if there are no readable tokens. @throws CommandError if other users could have written or read them */
   async read(logIn: LogIn): Promise<Tokens | undefined> {
     return (await this.#entry(this.#file(logIn)))?.tokens;
   }
 
-  /** All at once, or not at all. */
+  /** Writes the tokens atomically. */
   async write(logIn: LogIn, tokens: Tokens): Promise<void> {
     await this.#prepare();
     const file = this.#file(logIn);
@@ -48,7 +48,7 @@ export class TokenCache {
     await rm(this.#file(logIn), { force: true });
   }
 
-  /** Of each login that is kept. */
+  /** Returns the entries of all stored logins. */
   async entries(): Promise<Entry[]> {
     const names = await readdir(this.#directory).catch(() => []);
     const entries = await Promise.all(
@@ -57,7 +57,7 @@ export class TokenCache {
     return entries.filter((entry) => entry !== undefined);
   }
 
-  /** Does that while no other process does it with the same login. @throws CommandError if the other one takes too long */
+  /** Runs the work while no other process works with the same login. @throws CommandError if another process takes too long */
   async alone<T>(logIn: LogIn, work: () => Promise<T>, waitMs: number): Promise<T> {
     await this.#prepare();
     return withLock(`${this.#file(logIn)}${lockEnding}`, work, { waitMs, signal: this.#terminal.signal });
@@ -75,7 +75,7 @@ export class TokenCache {
       claimsOf(entry.tokens);
       return entry;
     } catch {
-      // Of another version, or cut: a login makes a new one.
+      // The entry is of another version, or truncated: a login replaces it.
       return undefined;
     }
   }
@@ -112,7 +112,7 @@ export class TokenCache {
     if (stats !== undefined && (!stats.isDirectory() || this.#isForeign(stats))) throw foreign(directory);
   }
 
-  /** Windows keeps the folders of people apart by other means. */
+  /** Windows separates the folders of users by other means. */
   #isForeign({ uid, mode }: Stats): boolean {
     const { userID } = this.#terminal;
     return userID !== undefined && (uid !== userID || (mode & 0o077) !== 0);

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import * as z from 'zod/mini';
 
-/** What an issuer gave, and is kept. */
+/** Tokens of an issuer that are stored. */
 export const tokensSchema = z.object({ idToken: z.string(), refreshToken: z.optional(z.string()) });
 export type Tokens = z.infer<typeof tokensSchema>;
 
@@ -12,7 +12,7 @@ const claimsSchema = z.object({
   preferred_username: z.optional(z.string()),
 });
 
-/** Claims of an ID token that was verified when it came. @throws Error for what is none */
+/** Returns the claims of an ID token that was verified when it was received. @throws Error for text that is no ID token */
 export function claimsOf({ idToken }: Tokens): { subject: string; name: string; expiresAt: Date } {
   const { sub, exp, email, preferred_username: username } = claimsSchema.parse(decodeJwt(idToken));
   return { subject: sub, name: email ?? username ?? sub, expiresAt: new Date(exp * 1000) };

@@ -1,4 +1,4 @@
-/** `users link` and `users reset-factors`: asked of the service that the embedded issuer belongs to. */
+/** `users link` and `users reset-factors`: calls of the service that has the embedded issuer. */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { currentTokens, loginAgain, type Wanted } from './kept-login.ts';
@@ -19,7 +19,7 @@ const refusalSchema = z.object({
 
 const issuerPath = '/identity';
 
-/** Makes a one-time link, and shows it unless it is mailed. @throws CommandError */
+/** Creates a one-time link, and shows it unless it is mailed. @throws CommandError */
 export async function linkUser(user: string, request: LinkRequest, wanted: Wanted, terminal: Terminal): Promise<void> {
   const { data: made } = madeSchema.safeParse(await ask({ method: 'POST', of: user, path: 'links', body: request }, wanted, terminal));
   if (made === undefined) throw new CommandError('the service answered with no link');
@@ -30,7 +30,7 @@ export async function linkUser(user: string, request: LinkRequest, wanted: Wante
   );
 }
 
-/** Takes all second factors from a user who has lost them. @throws CommandError */
+/** Removes all second factors of a user who has lost them. @throws CommandError */
 export async function resetFactors(user: string, wanted: Wanted, terminal: Terminal): Promise<void> {
   await ask({ method: 'DELETE', of: user, path: 'factors' }, wanted, terminal);
   say(terminal, 'The user has no second factor now, and all sessions have ended.');
@@ -38,14 +38,19 @@ export async function resetFactors(user: string, wanted: Wanted, terminal: Termi
 
 interface Asked {
   method: 'POST' | 'DELETE';
-  /** E-mail address, or name of the record. */
+  /** E-mail address, or name of the user record. */
   of: string;
-  /** Below the user. */
+  /** Path below the user. */
   path: string;
   body?: object;
 }
 
-/** Logs in once more where the service wants a fresh login. @returns the body of the answer; @throws CommandError for a refusal, too */
+/**
+ * Sends a request to the service, and logs in again if it requires a fresh login.
+ *
+ * @returns the body of the answer
+ * @throws CommandError for a refusal, too
+ */
 async function ask(asked: Asked, wanted: Wanted, terminal: Terminal): Promise<unknown> {
   const { issuer } = wanted.logIn;
   if (!issuer.endsWith(issuerPath)) throw new CommandError('this is for users of the embedded issuer, whose address ends with /identity');
@@ -62,7 +67,7 @@ function freshLogin({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens
   return loginAgain({ logIn, ways: { ...ways, isFresh: true } }, terminal);
 }
 
-/** Of a record, or of the record of an address. */
+/** Returns the name of a user record, by its name or its e-mail address. */
 const nameOf = (user: string): string => (/^[0-9a-f]{32}$/.test(user) ? user : hash('sha256', user.toLowerCase()).slice(0, 32));
 
 interface Answer {
