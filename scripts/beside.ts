@@ -1,6 +1,6 @@
 /**
- * Runs npm scripts beside each other: `node scripts/beside.ts check test:service`. What the last one says is shown as it comes, what the
- * others say at their end. The first failure ends all of them, and so does the end of this process, however it comes.
+ * Runs npm scripts in parallel: `node scripts/beside.ts check test:service`. The output of the last script is shown as it arrives, that of
+ * the others when they end. The first failure ends all scripts, and so does any end of this process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,12 +8,15 @@ import { once } from 'node:events';
 const names = process.argv.slice(2);
 const running = new Set<ChildProcess>();
 
-/** Each has a process group of its own, so that nothing of it stays. */
+/** Each script has its own process group, so that no child of it remains. */
 function endAll(): void {
   for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGTERM');
 }
 
-/** Beside the script, in its process group: reads until this process has closed the pipe or was killed, and ends what is left of the group. */
+/**
+ * Guard beside the script, in its process group: reads until this process has closed the pipe or was killed, and then ends the rest of the
+ * group.
+ */
 const guarded = '(cat <&3; kill -TERM 0) >/dev/null 2>&1 & exec npm run "$0" 3<&-';
 
 async function runScript(name: string, isShown: boolean): Promise<void> {

@@ -1,10 +1,10 @@
 /**
- * Builds the service as one program: `dist/atrium.js`, with everything that it loads beside it (`dist/parts`); kubectl's login as one
- * file for people's machines, `dist/kubectl-atrium`; and the licences of everything that went into them (`dist/LICENSES.txt`).
+ * Builds the service as one program, `dist/atrium.js`, with everything that it loads beside it (`dist/parts`); the login of kubectl as one
+ * file for users' machines, `dist/kubectl-atrium`; and the licences of everything in them (`dist/LICENSES.txt`).
  *
- * Parts, because what is loaded is resident: one file with the reader of kubeconfigs and the embedded cluster in it costs 50 MB more.
- * The demo is in neither: `atrium sandbox` of a built program runs the sources of the repository.
- * Both programs begin with node-version.js: an old Node.js must be able to read what says that it is too old.
+ * The service has parts because loaded code stays in memory: one file with the kubeconfig reader and the embedded cluster costs 50 MB more.
+ * The demo is in neither program: `atrium sandbox` of a built program runs the sources of the repository. Both programs begin with
+ * node-version.js: an old Node.js must be able to read the message that it is too old.
  *
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
@@ -28,7 +28,7 @@ const shared = {
   metafile: true,
 } satisfies BuildOptions;
 
-/** A package that wants `reflect-metadata` before it without importing it: which part would be first is esbuild's to choose. */
+/** The package requires `reflect-metadata` before it without importing it, and esbuild would choose the order of parts. */
 const withReflectMetadata: Plugin = {
   name: 'with reflect-metadata',
   setup({ onLoad }) {
@@ -39,9 +39,9 @@ const withReflectMetadata: Plugin = {
 };
 
 /**
- * Packages that go by the names of their classes: oidc-provider stores them as the kind of a record, others call their errors so. In a
- * bundle such a class gets another name where something else has it already. They alone keep names by esbuild's calls: each of these
- * gives a function its name when it is made, which costs a closure on the path of a request more than what it does.
+ * Packages that depend on the names of their classes: oidc-provider stores them as the kind of a record, others use them as names of
+ * errors. A bundle renames such a class if its name is taken. Names are kept for these packages only: each of esbuild's calls names a
+ * function when it is created, which costs a closure on the path of a request more than its own work.
  */
 const withClassNames: Plugin = {
   name: 'with the names of classes',
@@ -54,7 +54,10 @@ const withClassNames: Plugin = {
   },
 };
 
-/** One class of the JavaScript client reads kubeconfigs. Its package does not say that the five megabytes of types beside it do nothing. */
+/**
+ * Only one class of the JavaScript client, which reads kubeconfigs, is used. Its package does not declare that the five megabytes of types
+ * beside it have no side effects.
+ */
 const withoutTypes: Plugin = {
   name: 'without the types of the Kubernetes API',
   setup({ onResolve, resolve }) {
@@ -62,7 +65,8 @@ const withoutTypes: Plugin = {
     onResolve({ filter: new RegExp(`^${client}$`) }, async ({ path, pluginData, ...from }) =>
       pluginData === client ? undefined : { ...(await resolve(path, { ...from, pluginData: client })), sideEffects: false },
     );
-    // Its modules name each other by their files. To ask esbuild for each of these thousands takes longer than all of the build.
+    // Modules of the package import each other by file. Asking esbuild to resolve each of these thousands takes longer than the rest of the
+    // build.
     onResolve({ filter: /^\..*\.js$/ }, ({ path, importer, resolveDir }) =>
       importer.includes(`/node_modules/${client}/`) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
     );
@@ -70,8 +74,8 @@ const withoutTypes: Plugin = {
 };
 
 /**
- * What is loaded stays in memory, and these are never asked: the messages of zod in some sixty languages, and the tables of encodings,
- * which raw-body brings for those who want a text of it. The service reads bytes, and takes UTF-8 alone.
+ * Loaded code stays in memory, and these modules are never used: the messages of zod in some sixty languages, and the tables of encodings
+ * that raw-body brings to return text. The service reads bytes, and accepts UTF-8 only.
  */
 const withoutOtherLanguages: Plugin = {
   name: 'without other languages',
@@ -84,8 +88,8 @@ const withoutOtherLanguages: Plugin = {
 };
 
 /**
- * The sources of the service ask undici for four names, and its index loads the rest of it as well: fetch, WebSocket, caches, and what
- * tests of others want. The build fails if they ask for another name. What is loaded for one command alone gets all of it.
+ * The sources of the service import four names of undici, but its index loads the rest of it as well: fetch, WebSocket, caches, and test
+ * helpers. The build fails if they import another name. Code that is loaded for one command alone gets all of undici.
  */
 const withoutBrowserAPIs: Plugin = {
   name: 'without the browser APIs of undici',
@@ -109,7 +113,9 @@ const withoutBrowserAPIs: Plugin = {
   },
 };
 
-/** The OpenID provider reads the time of the service (`src/identity/oidc-provider.ts`). The build fails if it has no such module any more. */
+/**
+ * The OpenID provider reads the time of the service (`src/identity/oidc-provider.ts`). The build fails if it no longer has such a module.
+ */
 const withServiceTime: Plugin = {
   name: 'with the time of the service',
   setup({ onResolve, onEnd }) {
@@ -125,7 +131,7 @@ const withServiceTime: Plugin = {
   },
 };
 
-/** The embedded cluster and the demo on it stay in the repository, which is where the demo can run. */
+/** The embedded cluster and its demo stay in the repository, where the demo can run. */
 const withoutDemo: Plugin = {
   name: 'without the demo',
   setup({ onResolve }) {
@@ -136,21 +142,21 @@ const withoutDemo: Plugin = {
 await rm(join(outdir, 'parts'), { recursive: true, force: true });
 const service = await build({
   ...shared,
-  // Names stay as they are: a stack in the log is read by people.
+  // Names stay as they are, because stack traces in the log are read by people.
   minifyWhitespace: true,
   minifySyntax: true,
   target: 'node24',
   format: 'esm',
-  // What CommonJS packages of it call.
+  // CommonJS packages in the bundle call `require`.
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
   entryPoints: { main: 'src/main.ts' },
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,
   plugins: [withReflectMetadata, withClassNames, withoutTypes, withoutOtherLanguages, withoutBrowserAPIs, withServiceTime, withoutDemo],
-  // For LICENSES.txt: a name in a licence is not always ASCII.
+  // Licence comments are moved to LICENSES.txt, because names in them are not always ASCII.
   legalComments: 'external',
-  // What a test runner happens to bring.
+  // An optional dependency that test runners install.
   external: ['supports-color'],
 });
 
@@ -166,12 +172,13 @@ for (const path of Object.keys(service.metafile.outputs)) {
     await rm(path);
     continue;
   }
-  // Node.js keeps two bytes a character of a whole large part for a single one of them. In a string, not a template, esbuild escapes it.
+  // A single wide character makes Node.js keep a whole large part in two bytes per character. esbuild escapes them in strings, but not in
+  // templates.
   const [wide] = /[\u0080-\uffff]/.exec(text) ?? [];
   if (wide !== undefined) throw new Error(`${path} holds ${wide}, a character beyond ASCII`);
 }
 
-/** Read by every Node.js since 14, as a module or not: the name of the file and the folder it is in decide which of them it is. */
+/** Every Node.js since 14 can read it, as a module or not: the name of the file and its folder decide which of them it is. */
 const readable = { format: 'iife', target: 'node14', minify: true, keepNames: true } satisfies BuildOptions;
 await build({
   ...shared,
@@ -192,7 +199,7 @@ await build({
 const plugin = await build({
   ...shared,
   ...readable,
-  // A module has no require, and a new enough Node.js hands one out.
+  // A module has no `require`, and a new enough Node.js provides one.
   banner: {
     js: "var require=typeof require=='function'?require:process.getBuiltinModule&&process.getBuiltinModule('module').createRequire(process.execPath);",
   },
@@ -201,7 +208,7 @@ const plugin = await build({
 });
 await chmod(join(outdir, 'kubectl-atrium'), 0o755);
 
-// Two files of a package that are served, not run: the program looks for them as it does where all packages are installed.
+// Two files of a package that are served, not run. The program looks for them where an installation has all packages.
 const servedPackage = 'node_modules/swagger-ui-dist';
 const served = join(outdir, servedPackage);
 await mkdir(served, { recursive: true });

@@ -23,9 +23,9 @@ const types = join(web, 'src/api/schema.d.ts');
 /** A plugin to copy, which the demo runs. */
 const template = join(web, 'template');
 const stampName = '.stamp';
-/** Kilobytes of brotli that the first page may take: everything that index.html names, and what that imports. */
+/** Kilobytes of brotli allowed for the first page: everything that index.html names, and its imports. */
 const firstLoadBudget = 70;
-/** The same for what is loaded when it is opened, beside what is there by then. */
+/** Kilobytes of brotli allowed for code that is loaded on demand, beside the code that is loaded by then. */
 const heavyBudgets = [
   { what: 'editor', sources: ['src/editors/editor.ts'], budget: 150 },
   {
@@ -44,7 +44,7 @@ const { values: options } = parseArgs({
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
 
-/** What the licences of packages ask for: their texts go where their code goes. */
+/** Licence texts of packages, which their licences require beside their code. */
 const licences: Plugin = {
   name: 'licences',
   apply: 'build',
@@ -60,7 +60,7 @@ const licences: Plugin = {
   },
 };
 
-/** Stands where xterm would put a `<style>`, which the policy refuses: it takes the same text, as a constructed sheet. */
+/** Replaces xterm's `<style>` elements, which the content security policy refuses: takes the same text, as a constructed sheet. */
 const styleNode = `
 function styleNode() {
   const [node, sheet] = [document.createComment(''), new CSSStyleSheet()];
@@ -74,7 +74,7 @@ function styleNode() {
   return node;
 }`;
 
-/** Where xterm writes styles, and how often: another release has to be looked at. */
+/** Places where xterm writes styles, and their number: another release has to be checked. */
 const xtermStyles = [
   { times: 3, found: /[\w.]+\.createElement\("style"\)/g, replacement: 'styleNode()' },
   {
@@ -106,7 +106,7 @@ const config = {
   publicDir: 'static',
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  // Else the development server bundles it before the plugin sees it.
+  // Otherwise the development server bundles it before the plugin sees it.
   optimizeDeps: { exclude: ['@xterm/xterm'] },
   plugins: [
     licences,
@@ -124,17 +124,17 @@ const config = {
 const parts =
   /web\/src\/(?:(?:api|app|ui|plugins)\/.*|pages\/(?:users\/(?:query|writes)|cluster\/event-groups))\.tsx?$|node_modules\/lucide\//;
 
-/** Files that several pages share. Without these, each module that two pages have would be a file of its own. */
+/** Files that several pages share. Without them, each module of two pages would be a file of its own. */
 const files = [
   { name: 'console', tags: ['$initial' as const], priority: 3 },
   { name: 'parts', test: parts, priority: 2 },
-  // The list comes with its texts in English, which stand in for what another language lacks.
+  // The list includes its texts in English, the fallback for missing texts in other languages.
   { name: 'list', test: /pages\/cluster\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   { name: 'cluster', test: /pages\/cluster\//, minShareCount: 2 },
   { name: 'people', test: /pages\/(?!cluster)/, minShareCount: 2 },
 ];
 
-/** What stands in for the service. */
+/** Address of the service in development. */
 const service = process.env.ATRIUM_URL ?? 'http://127.0.0.1:8080';
 
 const manifestFile = z.record(
@@ -172,7 +172,7 @@ async function stampOfSources(): Promise<string> {
   return hash('sha256', lines.join('\n'));
 }
 
-/** Into a folder of its own, and then in one step to where it is served from: two builds at once end as one of them. */
+/** Builds into a separate folder, and then moves it in one step to where it is served from: two builds at once end as one of them. */
 async function makeConsole(stamp: string): Promise<void> {
   console.log('Building the console …');
   await writeTypes();
@@ -187,7 +187,7 @@ async function makeConsole(stamp: string): Promise<void> {
         modulePreload: { polyfill: false },
         assetsInlineLimit: 0,
         cssCodeSplit: false,
-        // The service pins what has a hash of hex digits in its name.
+        // The service marks files as immutable if their names contain a hash of hex digits.
         rolldownOptions: {
           output: {
             hashCharacters: 'hex',
@@ -228,7 +228,7 @@ async function compress(directory: string): Promise<void> {
   }
 }
 
-/** @throws Error if the first page, or what is loaded later, is too large */
+/** @throws Error if the first page or code that is loaded later is too large */
 async function checkBudget(directory: string): Promise<void> {
   const manifestPath = join(directory, '.vite/manifest.json');
   const chunks = manifestFile.parse(JSON.parse(await readFile(manifestPath, 'utf8')));
@@ -262,7 +262,7 @@ async function checkBudget(directory: string): Promise<void> {
   }
 }
 
-/** openapi-typescript prints with the compiler's own interface, which TypeScript 7 does not have any more. */
+/** openapi-typescript prints with the compiler's own interface, which TypeScript 7 no longer has. */
 async function writeTypes(): Promise<void> {
   const main = join(root, 'src/atrium.js');
   const { stdout } = await promisify(execFile)(process.execPath, [main, 'openapi'], { maxBuffer: 64 * 1024 * 1024 });

@@ -1,4 +1,4 @@
-/** deploy/manifests: what the chart renders with its default values, as plain YAML for `kubectl apply -k`. */
+/** Files of deploy/manifests: the chart rendered with its default values, as plain YAML for `kubectl apply -k`. */
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,9 +20,9 @@ const component = { apiVersion: 'kustomize.config.k8s.io/v1alpha1', kind: 'Compo
 const administratorFile = 'first-administrator.yaml';
 /** Rights for `kubernetes.credentials: impersonate` and for access tokens, as a component that an installation includes. */
 const impersonationFile = 'impersonation.yaml';
-/** Those of a first administrator who is told of in the overlay's kustomization.yaml. */
+/** Kinds for a first administrator, who is described in the overlay's kustomization.yaml. */
 const administratorKinds = ['Job', 'ClusterRoleBinding'];
-/** Rights for what is off by default, applied by hand where it is turned on; each with the setting that does so. */
+/** Rights for features that are off by default. They are applied by hand when a feature is turned on; each has the setting that does so. */
 const byHand = {
   'access-tokens.yaml': 'features.accessTokens',
   'certificates.yaml': 'users.certificates.enabled',
@@ -39,10 +39,10 @@ const namespaceObject = {
   metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
 };
 
-/** The files by their paths below deploy/manifests; `helm` is the path of the program. */
+/** Returns the files by their paths below deploy/manifests; `helm` is the path of the program. */
 export async function manifestFiles(helm: string): Promise<Map<string, string>> {
   const { 'config.yaml': config = '', 'crds.yaml': _, [impersonationFile]: impersonation, ...templates } = await renderedTemplates(helm);
-  // Whatever config.yaml says, which is for others to write: either issuer, and directories.
+  // Rights cover any config.yaml, which administrators write: either issuer, and directories.
   const rights = await renderedTemplates(
     helm,
     '--set=config.identity.enabled=true,config.login.issuer=https://issuer.example.com',
@@ -69,7 +69,7 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
   );
 }
 
-/** Each template with its objects, without what only Helm needs. */
+/** Renders each template to its objects, without parts that only Helm needs. */
 async function renderedTemplates(helm: string, ...options: string[]): Promise<Record<string, string>> {
   const chart = fileURLToPath(chartDirectory);
   const url = `--set=config.server.publicURL=${exampleURL}`;
@@ -85,8 +85,8 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
 }
 
 /**
- * The Job with the account of the service, which may make users anyway. An account of its own would need the user's hashed name in its
- * roles, which readers should not have to work out.
+ * Gives the Job the account of the service, which may create users anyway. An account of its own would need the user's hashed name in its
+ * roles, which readers should not have to compute.
  */
 function plainAdministrator(text: string): string {
   const objects = parseAllDocuments(text).filter((object) => {
@@ -110,7 +110,10 @@ function withoutHelm(object: Document): string {
   return object.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** The definitions are files of the chart, and `crds` is a link to them. Kustomize follows it because they are a kustomization too. */
+/**
+ * Returns the definitions, which are files of the chart with `crds` as a link to them. Kustomize follows the link because they are a
+ * kustomization too.
+ */
 async function definitionFiles(): Promise<string[]> {
   const names = await readdir(new URL('files/crds/', chartDirectory));
   return names.filter((name) => name !== 'kustomization.yaml').sort();

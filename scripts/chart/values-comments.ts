@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** One value of the chart that says what it means; a section has further ones below it. */
+/** Value of the chart with its meaning; a section has further ones below it. */
 export interface ValueComment {
   path: readonly string[];
   comment: string;
@@ -14,7 +14,7 @@ const commentLine = /^( *)# ?(.*)/;
 const tree = z.record(z.string(), z.unknown());
 
 /**
- * What stands above each key of a values.yaml. A mapping none of whose keys has a comment is one value.
+ * Returns the comment above each key of a values.yaml. A mapping without comments on its keys is one value.
  *
  * @throws Error for a value without a comment
  */

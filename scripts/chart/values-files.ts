@@ -1,4 +1,4 @@
-/** What is made of the values of the chart: values.schema.json and the tables of README.md. */
+/** Files that are generated from the values of the chart: values.schema.json and the tables of README.md. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { valuesSchema } from './values.ts';
@@ -10,14 +10,14 @@ const read = (name: string) => readFileSync(new URL(name, chartDirectory), 'utf8
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** values.schema.json: every value with its type and its comment, those of `config` with the text of docs/configuration.md. */
+/** Returns values.schema.json: every value with its type and its comment, those of `config` with the text of docs/configuration.md. */
 export function valuesSchemaFile(): string {
   const schema: JsonSchema = z.toJSONSchema(valuesSchema, {
     io: 'input',
     target: 'draft-7',
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod;
-      // What these say besides is lost in translation.
+      // Properties that the translation to JSON Schema loses.
       if ('protocol' in def && def.protocol instanceof RegExp) jsonSchema.pattern = def.protocol.source.replace(/\$$/, '://');
       if (jsonSchema.title === 'size')
         jsonSchema.anyOf = [
@@ -44,7 +44,7 @@ function propertyOf(schema: JsonSchema | undefined, key: string): JsonSchema | u
 const begin = '<!-- values: made by `npm run chart` -->\n';
 const end = '<!-- end of values -->\n';
 
-/** README.md with the tables as values.yaml has them now. */
+/** Returns README.md with the tables for the current values.yaml. */
 export function readmeFile(): string {
   const text = read('README.md');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];

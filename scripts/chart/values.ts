@@ -1,14 +1,14 @@
-/** The values of the chart: their types and checks, of which values.schema.json is made. What they mean stands in values.yaml. */
+/** Values of the chart: their types and checks, from which values.schema.json is generated. Their meaning is in values.yaml. */
 import { z } from 'zod';
 import { configSchema } from '../../src/config/schema.ts';
 
 const text = () => z.string();
 const count = () => z.number().int().min(0);
 const port = () => z.number().int().min(1).max(65_535);
-/** Kubernetes names; the API server knows the finer rules. */
+/** Kubernetes names. The API server checks the finer rules. */
 const objectName = () => z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/);
 const labels = () => z.record(z.string(), z.string());
-/** Parts of Kubernetes objects: their members are named, what is in them is left to the API server. */
+/** Parts of Kubernetes objects: their members are named, and the API server checks the contents. */
 const anything = () => z.unknown().optional();
 const cidr = () => z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/);
 const numberOrPercent = () => z.union([count(), z.string().regex(/^\d{1,3}%$/)]);
@@ -246,6 +246,6 @@ export const valuesSchema = z.strictObject({
       extra: z.array(z.strictObject({ to: z.array(peer()).optional(), ports: anything() })),
     }),
   }),
-  // What Helm hands down where this chart is part of another one.
+  // Values that Helm passes from a parent chart.
   global: anything(),
 });
