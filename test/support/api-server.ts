@@ -6,55 +6,54 @@ import { ClusterAdmin, eventually, installation } from './cluster-admin.ts';
 const people = ['admin', 'alice', 'bob', 'carol', 'viewer', 'manager', 'nobody'] as const;
 export type Person = (typeof people)[number];
 
-/** A Kubernetes API server as the suites see it: an address, what verifies it, and bearer tokens. */
+/** A Kubernetes API server for the suites: its address, the certificate authority that verifies it, and bearer tokens. */
 export interface ApiServer {
   url: string;
   /** PEM bundle. */
   certificateAuthority: string;
   token(person: Person): Promise<string>;
-  /** Whether what an installation applies is there already. */
+  /** True if the cluster already has the objects of an installation. */
   isInstalled?: boolean;
   stop(): Promise<void>;
 }
 
-/** One that a suite has to itself, to bind roles, to trust issuers and to break as it likes. */
+/** A server for one suite, which may bind roles, trust issuers and inject failures. */
 export interface OwnApiServer extends ApiServer {
-  /** For https servers on 127.0.0.1 or localhost, such as an issuer: `certificateAuthority` verifies it. */
+  /** Key pair for https servers on 127.0.0.1 or localhost, such as an issuer: `certificateAuthority` verifies it. */
   serving: KeyPair;
   /** Path of its audit log, one JSON object a line; the embedded cluster keeps none. */
   auditLog: string | undefined;
   /**
-   * From now on tokens of that issuer count, too; it must be up. kube-apiserver restarts for it (3 s), so that an issuer known
-   * beforehand is better named at the start.
+   * Makes the API server accept tokens of a running issuer. kube-apiserver restarts for it (3 s); name a known issuer at the start instead.
    */
   trustIssuer(issuer: TrustedIssuer): Promise<void>;
 }
 
 export interface ApiServerOptions {
-  /** Trusted from the start; must be up. */
+  /** Issuers that are trusted from the start; they must be running. */
   issuers?: readonly TrustedIssuer[];
-  /** Asked about tokens that no other issuer vouches for, with a token of one of the people; need not be up yet. */
+  /** Reviews tokens of all other issuers, with a token of one of the people; need not be running yet. */
   tokenWebhook?: TokenWebhook;
   /**
-   * It may be one that another suite had before; what that made is gone, and what an installation applies is there. Default: a
-   * new one.
+   * Allows a server that another suite had before: the objects of that suite are deleted, and those of an installation exist. Default: a
+   * new server.
    */
   isReused?: boolean;
   /** Further controllers of a control plane, by the names of kube-controller-manager. */
   controllers?: readonly string[];
-  /** The time as the embedded cluster sees it; nothing moves the clock of kube-apiserver. */
+  /** Clock of the embedded cluster; the clock of kube-apiserver cannot be replaced. */
   now?: () => Date;
 }
 
 const isReal = process.env.TEST_CLUSTER === 'real';
 
-/** A server of the caller's own: with `TEST_CLUSTER=real` a control plane, ready in 4 s, otherwise an embedded cluster. */
+/** Starts a server for the caller alone: with `TEST_CLUSTER=real` a control plane, ready in 4 s, otherwise an embedded cluster. */
 export const apiServer = (options: ApiServerOptions = {}): Promise<OwnApiServer> =>
   isReal ? (options.isReused ? reused(options) : real(options)) : embedded(options);
 
 /**
- * A server for suites that keep to a namespace of their own: that of the kubeconfig file `TEST_KUBECONFIG` (a user with a token
- * for each of `people`), with `TEST_CLUSTER=real` a control plane that is started once per run, otherwise an embedded cluster.
+ * Returns a server for suites that keep to a namespace of their own: that of the kubeconfig file `TEST_KUBECONFIG` (a user with a token for
+ * each of `people`), with `TEST_CLUSTER=real` a control plane that is started once per run, otherwise an embedded cluster.
  */
 export async function sharedApiServer(): Promise<ApiServer> {
   if (process.env.TEST_KUBECONFIG) return fromKubeconfig(process.env.TEST_KUBECONFIG);
@@ -65,7 +64,7 @@ export async function sharedApiServer(): Promise<ApiServer> {
 
 let shared: Promise<OwnApiServer> | undefined;
 
-// A benchmark, which runs outside mocha, never shares one.
+// Benchmarks run outside mocha and never share a server.
 globalThis.after?.(async () => (await shared)?.stop());
 
 async function real({ issuers = [], tokenWebhook, controllers = [] }: ApiServerOptions): Promise<OwnApiServer> {
@@ -106,7 +105,7 @@ async function reused({ issuers = [] }: ApiServerOptions): Promise<OwnApiServer>
   };
 }
 
-/** kube-apiserver reads the keys of an issuer beside its own start, and until then it judges no token of it. */
+/** Waits until kube-apiserver verifies tokens of an issuer: it fetches the keys in the background, also after it is ready. */
 async function untilTrusted(server: ApiServer, { url }: TrustedIssuer): Promise<void> {
   const admin = new ClusterAdmin(server, await server.token('admin'));
   const token = [{ alg: 'RS256' }, { iss: url }, {}].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
@@ -136,14 +135,14 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
   };
 }
 
-/** One authority for all embedded clusters of a process: keys and signatures take their time. */
+/** Certificate authority of all embedded clusters of a process: generating keys and signatures is slow. */
 let certificates: ReturnType<typeof loopbackCertificates> | undefined;
 
 async function embedded({ issuers = [], tokenWebhook, now, isReused = false }: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('@atrium/embedded-cluster/cluster.ts');
   certificates ??= loopbackCertificates();
   const { authority, serving } = await certificates;
-  // As on the control plane, one authority vouches for the API server and for the servers of the tests.
+  // The authority of the API server also verifies the servers of the tests, as on the control plane.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
   const cluster = await Cluster.start({ issuers: issuers.map(trusted), ...(now && { now }) });
   if (tokenWebhook) {
@@ -152,7 +151,7 @@ async function embedded({ issuers = [], tokenWebhook, now, isReused = false }: A
       : tokenWebhook.as;
     cluster.askTokenWebhook({ url: tokenWebhook.url, token, certificateAuthority: authority.certificate });
   }
-  // By call, which takes a fraction of the requests.
+  // Calls in the process take a fraction of the time of requests.
   if (isReused) await cluster.apply(...(await installation()));
   return {
     url: cluster.url,

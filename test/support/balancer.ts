@@ -5,11 +5,11 @@ import { request as ask } from 'undici';
 import { OpenSockets } from './open-sockets.ts';
 
 const pollMs = 1_000;
-/** What is known for longer is asked again before it is heeded: a machine may stop this process for so long that a backend is gone meanwhile. */
+/** Milliseconds for which a probe is valid. The process may have been suspended for longer, and a backend may have stopped meanwhile. */
 const knownMs = 2_000;
-/** An idle connection ends here long before a backend that stops would end it, perhaps just as a request is on its way. */
+/** Timeout of idle connections, far below that of the backends: a backend that stops could close one while a request is on its way. */
 const idleMs = 1_000;
-/** So many probes without an answer in a row, and a backend is taken for dead; a kubelet is no quicker. */
+/** Number of successive probes without an answer after which a backend counts as stopped; a kubelet is no quicker. */
 const failureThreshold = 15;
 
 type Held = 'request' | 'answer';
@@ -17,23 +17,23 @@ type Held = 'request' | 'answer';
 /** A replica, on 127.0.0.1. */
 export interface Backend {
   port: number;
-  /** What its readiness probe asks. */
+  /** URL of the readiness probe. */
   readyURL: string;
 }
 
 /**
- * A load balancer of the tests. It asks each backend's `/readyz` once a second and gives new work, in turn, to those that said 200 the
- * last time (one that says nothing for 15 s is out too): so it learns a second late, as every client in a cluster does. It never
- * sends anything twice, and never elsewhere because of a failure: what a backend loses is lost.
+ * A load balancer of the tests. The balancer probes `/readyz` of each backend once a second and sends new work, in turn, to backends whose
+ * last probe was answered with 200. A backend that does not answer for 15 s is removed too. Like every client in a cluster, the balancer
+ * learns of a change up to a second late. Requests are never retried: work that a backend loses is lost.
  *
- * - of connections, as kube-proxy: one is given to a backend and stays there to its end, whatever `/readyz` says meanwhile;
+ * - of connections, as kube-proxy: a connection stays at its backend to its end, also if `/readyz` changes meanwhile;
  * - of requests, as an ingress controller: connections to clients and backends are kept alive, and each request goes to the next
- *   backend; 502 where that failed, 503 where there is none.
+ *   backend; 502 if the request failed there, 503 if no backend is ready.
  */
 export class Balancer {
   readonly #backends: Backend[] = [];
   readonly #ready = new Set<Backend>();
-  /** In a row. */
+  /** Number of successive probes without an answer. */
   readonly #silences = new Map<Backend, number>();
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true, timeout: idleMs });
@@ -71,7 +71,7 @@ export class Balancer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** It gets work as soon as it was found to be ready. */
+  /** Adds a backend, which gets work after its first successful probe. */
   add(backend: Backend): void {
     this.#backends.push(backend);
   }
@@ -81,15 +81,16 @@ export class Balancer {
     this.#ready.delete(backend);
   }
 
-  /** Whether it gets new work at the moment. */
+  /** Reports whether the backend gets new work at the moment. */
   isReady(backend: Backend): boolean {
     return this.#ready.has(backend);
   }
 
   /**
-   * The next request with that path, or its answer, waits here (of requests only).
+   * Holds the next request with that path, or its answer. Only a balancer of requests can hold.
    *
-   * @returns `arrived`, when it has come, `left`, when its client has gone, and `release`, which lets it go on, unless the client has gone
+   * @returns `arrived`, when it has arrived, `left`, when its client has disconnected, and `release`, which forwards it, unless the client
+   * has disconnected
    */
   hold(what: Held, path: string): { arrived: Promise<void>; left: Promise<void>; release: () => void } {
     const arrival = Promise.withResolvers<void>();
@@ -99,7 +100,7 @@ export class Balancer {
     return { arrived: arrival.promise, left: leaving.promise, release: release.resolve };
   }
 
-  /** Probes all of them, one round after the other. */
+  /** Probes all backends at once. Calls during a round share it. */
   #look(): Promise<void> {
     const begunAt = performance.now();
     this.#poll ??= Promise.all(this.#backends.map((backend) => this.#probe(backend))).then(() => {
@@ -174,10 +175,10 @@ export class Balancer {
   }
 }
 
-/** A process that is gone refuses the connection. */
+/** Probes a backend. A process that has ended refuses the connection. */
 async function stateOf(readyURL: string): Promise<'ready' | 'not ready' | 'silent'> {
   try {
-    // As a kubelet asks: on a connection of its own.
+    // A kubelet uses a new connection for each probe.
     const { statusCode, body } = await ask(readyURL, { signal: AbortSignal.timeout(pollMs), reset: true });
     await body.dump();
     return statusCode === 200 ? 'ready' : 'not ready';

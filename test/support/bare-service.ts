@@ -13,18 +13,18 @@ export interface BareService {
   port: number;
   metrics: Metrics;
   logLines: string[];
-  /** How many tokens were asked about. */
+  /** Number of tokens that were reviewed. */
   readonly judged: number;
   stop(graceMs?: number): Promise<void>;
 }
 
 interface BareServiceOptions extends Partial<Omit<ChainOptions, 'addresses' | 'authenticator' | 'operations'>> {
   trustedProxies?: readonly string[];
-  /** How long a request may take to arrive. Default: as long as its answer. */
+  /** Milliseconds for a request to arrive. Default: `requestTimeoutMs`. */
   arrivalTimeoutMs?: number;
 }
 
-/** The request chain of the service around operations of the test's own. The only accepted token is `good`. */
+/** Starts the request chain of the service around operations of the test. The only accepted token is `good`. */
 export async function startBareService(operations: readonly Operation[], options: BareServiceOptions = {}): Promise<BareService> {
   const { trustedProxies = [], requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...given } = options;
   const metrics = new Metrics();

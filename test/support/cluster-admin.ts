@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import type { ApiServer } from './api-server.ts';
 import { Trusting } from './trusting.ts';
 
-/** A Kubernetes object as a test writes it. */
+/** A Kubernetes object in a test. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
@@ -29,17 +29,17 @@ export interface Answer {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export const serviceNamespace = 'atrium-system';
-/** Objects that the policies let the service alone write. */
+/** Paths of objects that, by the admission policies, only the service may write. */
 const ofTheService = ['/apis/auth.platform.io/v1/users', `/api/v1/namespaces/${serviceNamespace}/secrets`];
 const manifests = new URL('../../deploy/manifests/', import.meta.url);
 
-/** The administrator of the cluster behind the service, speaking to it directly. */
+/** A client of the cluster behind the service with the rights of an administrator, without the service in between. */
 export class ClusterAdmin {
   readonly #url: string;
   readonly #token: string;
   readonly #agent: Trusting;
   readonly #isInstalled: boolean;
-  /** True once the policies are installed; Users and Secrets are then written in the name of the service. */
+  /** True once the policies are installed; Users and Secrets are then written as the service. */
   #hasPolicies = false;
 
   constructor(
@@ -52,7 +52,7 @@ export class ClusterAdmin {
     this.#agent = new Trusting(certificateAuthority);
   }
 
-  /** A server that is not ready for that kind yet is asked again, as kubectl does. */
+  /** Sends a request, and repeats it on 429, like kubectl: the API server may not be ready for the kind yet. */
   call(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     return eventually(
       () => this.#send(method, path, body, headers),
@@ -61,7 +61,7 @@ export class ClusterAdmin {
   }
 
   async #send(method: Method, path: string, body: unknown, given: Record<string, string>): Promise<Answer> {
-    // Whatever a login or a directory has told stands on a record by the hand of the service: no policy lets another account write it.
+    // The policies let only the service account write fields of a record that come from a login or a directory.
     const isRecord = this.#hasPolicies && ofTheService.some((own) => path.startsWith(own)) && method !== 'GET';
     const headers = { ...(isRecord && asService), ...given };
     const answer = await request(`${this.#url}${path}`, {
@@ -80,7 +80,7 @@ export class ClusterAdmin {
     return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text, warnings };
   }
 
-  /** Creates, or merges into what is there; custom resource definitions are served when it returns. */
+  /** Creates objects, or merges them into existing ones. Custom resource definitions are served when it returns. */
   async apply(...objects: Manifest[]): Promise<void> {
     for (const object of objects) await this.#applyOne(object);
   }
@@ -90,15 +90,17 @@ export class ClusterAdmin {
     if (status !== 200 && status !== 202) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
 
-  /** What an installation applies: the custom resources, the account of the service with its rights, and the roles for people. */
+  /**
+   * Applies the objects of an installation: custom resources, the service account with its roles, the roles for users, and the policies.
+   */
   async install(): Promise<void> {
-    // A suite that asks again has taken something away.
+    // A second call follows the removal of an object by the suite.
     if (!this.#isInstalled || this.#hasPolicies) await this.apply(...(await installation()));
     if (!this.#hasPolicies) await this.#untilAdmitting();
     this.#hasPolicies = true;
   }
 
-  /** A policy counts a moment after it was made. */
+  /** Waits for the admission policies, which take effect a moment after their creation. */
   async #untilAdmitting(): Promise<void> {
     const spec = { email: 'probe', username: '', connector_type: '', connector_id: '', connector_name: '', is_admin: false, valid: false };
     const probe = { apiVersion: 'auth.platform.io/v1', kind: 'User', metadata: { name: 'probe' }, spec };
@@ -113,7 +115,7 @@ export class ClusterAdmin {
     await this.apply(...(await objectsOf(file)));
   }
 
-  /** A token of the service's own account, or another one beside it, as a kubelet would mount it. */
+  /** Issues a token of the service's account, or of another account of its namespace, like the one that a kubelet mounts. */
   async serviceToken(account = 'atrium'): Promise<string> {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 7200 } };
     const { status, body } = await this.call('POST', `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/${account}/token`, review);
@@ -127,7 +129,7 @@ export class ClusterAdmin {
 
   async #applyOne(object: Manifest): Promise<void> {
     const path = pathOf(object, object.metadata.name);
-    // A kind is served a moment after its definition was accepted, and its store is made again while that settles.
+    // A kind is served a moment after its definition was accepted, and its storage is recreated meanwhile.
     const created = await eventually(
       () => this.call('POST', pathOf(object), object),
       ({ status }) => status !== 404 && status !== 503,
@@ -146,7 +148,7 @@ export class ClusterAdmin {
   }
 }
 
-/** By file below deploy/manifests: they are read once in a process. */
+/** Manifests by file below deploy/manifests. A process reads each file once. */
 const read = new Map<string, Promise<Manifest[]>>();
 
 async function objectsOf(file: string): Promise<Manifest[]> {
@@ -159,11 +161,11 @@ async function objectsOf(file: string): Promise<Manifest[]> {
   return objects;
 }
 
-/** Of what is probed, which comes last: once that counts, all policies do. */
+/** Selects the binding of the probed policy, which is applied last: once it takes effect, all policies do. */
 const isProbed = ({ kind, metadata }: Manifest) =>
   kind === 'ValidatingAdmissionPolicyBinding' && metadata.name === 'users.auth.platform.io';
 
-/** What an installation applies, in its order: the policies last. */
+/** Returns the objects of an installation in the order of their creation: the policies last. */
 export async function installation(): Promise<Manifest[]> {
   const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
   const files = [
@@ -179,7 +181,7 @@ export async function installation(): Promise<Manifest[]> {
   return [...objects.filter((object) => !isProbed(object)), ...objects.filter(isProbed)];
 }
 
-/** The name that the policies know, with the rights of an administrator. */
+/** Headers that impersonate the service account that the policies name, with the rights of an administrator. */
 export const asService = {
   'impersonate-user': `system:serviceaccount:${serviceNamespace}:atrium`,
   'impersonate-group': 'system:masters',
@@ -197,7 +199,7 @@ function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string
 
 const patienceMs = 120_000;
 
-/** Asks again until the answer is as wanted, for at most two minutes: a bound against hanging, not what is shown. */
+/** Repeats a call until its answer is wanted, for at most two minutes: a bound against hanging, and no expectation. */
 export async function eventually<T>(ask: () => Promise<T> | T, isWanted: (answer: T) => boolean, timeoutMs = patienceMs): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

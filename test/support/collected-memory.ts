@@ -5,8 +5,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 /**
- * What the process holds. What was not collected yet is not held; and what the first collection finds of buffers is given back beside it,
- * by the begin of the second.
+ * Returns the memory that remains after garbage collection. The second collection waits until the buffers that the first one found are
+ * freed, which happens beside it.
  */
 export function collectedMemory(): NodeJS.MemoryUsage {
   collectGarbage();

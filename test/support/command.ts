@@ -10,12 +10,12 @@ export interface Finished {
   stderr: string;
 }
 
-/** Where Node keeps what it has compiled, for a program that otherwise gets an environment of its own. */
+/** Cache of compiled code, for a program that does not inherit the environment. */
 export const compileCache: Record<string, string> = process.env.NODE_COMPILE_CACHE
   ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
   : {};
 
-/** The command line as a person runs it, in a process of its own. */
+/** The command line, run in a process of its own. */
 export class Command {
   readonly process: ChildProcess;
   readonly finished: Promise<Finished>;
@@ -44,13 +44,13 @@ export class Command {
     this.process.kill(name);
   }
 
-  /** Ends it, however it is. */
+  /** Kills the process if it is still running. */
   async end(): Promise<void> {
     if (this.process.exitCode === null) this.process.kill('SIGKILL');
     await this.finished;
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its end. */
 export const run = (args: readonly string[], environment?: Record<string, string>): Promise<Finished> =>
   new Command(args, environment).finished;

@@ -19,38 +19,41 @@ import { TestApp } from './test-app.ts';
 import { Trusting } from './trusting.ts';
 
 export interface EmbeddedLogin {
-  /** https */
+  /** https URL of the service. */
   url: string;
-  /** Of all replicas, the first one's is that of the issuer. */
+  /** URLs of all replicas. The first one is the URL of the issuer. */
   urls: readonly string[];
   metricsURL: string;
   /** Path of the PEM bundle that verifies the service, and the cluster. */
   caFile: string;
   cluster: OwnApiServer;
-  /** Trusts the service. */
+  /** Connections that trust the certificate of the service. */
   dispatcher: Trusting;
   admin: ClusterAdmin;
-  /** Of the log at level debug, and of the audit trail. */
+  /** Lines of the log at level debug, and of the audit trail. */
   lines: string[];
   /** @param at another replica than the first */
   request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'duplex'>, at?: string): Promise<Response>;
-  /** `at` is the replica that all requests go to, those to the issuer among them. Up to UserInfo, with storage `cookie` unless the parameters say otherwise, with the browser that has the session, and the address that the issuer sent it back to. */
+  /**
+   * Logs in until the UserInfo answer. Returns it with the browser that has the session and the address to which the issuer redirected.
+   * Storage is `cookie` unless the parameters name another one; `at` is the replica that gets all requests, also those to the issuer.
+   */
   logIn(
     email: string,
     password: string,
     parameters?: string,
     at?: string,
   ): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
-  /** Up to the answer of the issuer, which was not taken yet. */
+  /** Logs in up to the answer of the issuer, which is not sent to the service yet. */
   authorize(email: string, password: string, parameters?: string, at?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
   stop(): Promise<void>;
 }
 
 export interface EmbeddedLoginOptions {
   emails: readonly string[];
-  /** Of all of them. They are in the group `dev`. */
+  /** Password of all users. They are in the group `dev`. */
   password: string;
-  /** How the cluster learns who the caller is. Default: as the demo's, it trusts the provider. */
+  /** Authentication at the cluster. Default: the cluster trusts the provider, as in the demo. */
   credentials?: 'passthrough' | 'impersonate';
   /** Settings of users, as in the YAML file. */
   users?: Record<string, unknown>;
@@ -58,34 +61,37 @@ export interface EmbeddedLoginOptions {
   identity?: Record<string, unknown>;
   /** Settings of login, as in the YAML file. */
   login?: Record<string, unknown>;
-  /** Issuers beside the embedded one, which comes first and has the id `local`; as in the YAML file. */
+  /** Issuers beside the embedded one, which comes first and has the id `local`; settings as in the YAML file. */
   issuers?: readonly Record<string, unknown>[];
   /** Switches of the extensions, as in the YAML file. */
   features?: Record<string, boolean>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
-  /** Ids of `console.languages`, in order. Default: that of the settings. */
+  /** Ids of `console.languages`, in order. Default: the default of the setting. */
   languages?: readonly string[];
   /** Settings of the mail server, as in the YAML file; its certificate is the cluster's. */
   smtp?: Record<string, unknown>;
-  /** Whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
   replicas?: number;
-  /** What stands between the service and the cluster. */
+  /** Starts a proxy between the service and the cluster. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
-  /** Directory of the static files. Default: a page in the place of the console. */
+  /** Directory of the static files. Default: a small page instead of the console. */
   files?: string;
-  /** Replaces the time of the service. */
+  /** Clock of the service. */
   now?: () => Date;
   /** Milliseconds by which the clock of each replica's machine is ahead. Default: 0. */
   clocksAhead?: readonly number[];
-  /** What its address names. Browsers have passkeys at `localhost`, and at no IP address. */
+  /** Host in the URL of the service. Browsers create passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
 }
 
-/** The assembled service with its own provider, over https, since kube-apiserver trusts no other. @throws Error if it does not start; then nothing runs */
+/**
+ * Starts the service with its own provider, over https, because kube-apiserver trusts no other issuers. @throws Error if it does not start;
+ * all its parts are stopped
+ */
 export async function startEmbeddedLogin(options: EmbeddedLoginOptions): Promise<EmbeddedLogin> {
-  // In the order in which they were started.
+  // Functions that stop the parts, in the order of their start.
   const started: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const one of started.toReversed()) await one();
@@ -98,7 +104,7 @@ export async function startEmbeddedLogin(options: EmbeddedLoginOptions): Promise
   }
 }
 
-/** @param started gets what ends each part, as soon as it runs */
+/** @param started receives the function that stops each part, as soon as the part runs */
 async function startAll(
   {
     emails,

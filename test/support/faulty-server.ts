@@ -2,7 +2,7 @@ import { FaultProxy } from '../cluster/faults/fault-proxy.ts';
 import { type ServerOptions, startServer, type TestServer } from './server.ts';
 
 export interface FaultyServer extends TestServer {
-  /** Stands between the service and the API server, and does nothing until a test injects a fault. */
+  /** Proxy between the service and the API server, which forwards all requests until a test injects a fault. */
   faults: FaultProxy;
 }
 

@@ -4,15 +4,15 @@ interface Stoppable {
   stop(): unknown;
 }
 
-/** How to stop what goes on after the suite, or needs no stop. */
+/** The `stop` of a fixture that outlives the suite, or needs no stop. */
 export const needsNoStop = (): void => undefined;
 
-/** By suite, what stops that which its hooks have started. */
+/** Functions that stop the fixtures of a suite. */
 const running = new WeakMap<Suite, (() => unknown)[]>();
 
 /**
- * What all tests of a `describe` share: started before them, stopped after them and after the `after` hooks of the suite, the last
- * first. It can be used in hooks and tests as if it were there; before its start every use of it throws.
+ * Shares a fixture between all tests of a `describe`. The fixture starts before the tests, and stops after them and after the `after` hooks of the
+ * suite; the last fixture stops first. Hooks and tests use the returned proxy as the fixture itself; before the start every use throws.
  */
 export function forSuite<T extends object & Stoppable>(start: () => Promise<T>): T;
 export function forSuite<T extends object>(start: () => Promise<T>, stop: (started: T) => unknown): T;
@@ -30,11 +30,11 @@ export function forSuite<T extends object & Partial<Stoppable>>(
     started = it;
     stopAfter(this, () => stop(it));
   });
-  // Nothing is read from the target of the proxy: it only gives it its type.
+  // The target gives the proxy its type and is never read.
   return new Proxy({} as T, {
     get(_target, name) {
       const value: unknown = Reflect.get(there(), name);
-      // A class with private fields wants to be itself.
+      // Private fields need the instance as `this`, not the proxy.
       return typeof value === 'function' ? value.bind(there()) : value;
     },
     set: (_target, name, value) => Reflect.set(there(), name, value),
@@ -47,7 +47,7 @@ export function forSuite<T extends object & Partial<Stoppable>>(
   });
 }
 
-/** Added while the suite runs, so that it comes after the hooks that the suite itself has. */
+/** Registers the stop while the suite runs, so that it runs after the hooks of the suite itself. */
 function stopAfter({ test }: Mocha.Context, stop: () => unknown): void {
   const suite = test?.parent;
   if (!suite) throw new Error('not in a hook');

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Below those that the system gives to connections and to servers on port 0, so that no suite beside this one is given it meanwhile. */
+/** Range below the ephemeral ports, so that the system gives none of them to connections or to servers on port 0 of other suites. */
 const [first, last] = [20_000, 32_000];
 
 /**
- * A port of 127.0.0.1 that no program listens on at this moment, for a program that must be told its port. It is given out once on a
- * machine for as long as this process runs, so that it may also be closed and opened again.
+ * Returns a port of 127.0.0.1 on which no program listens, for a program that must be told its port. No other process of the machine gets
+ * the same port as long as this process runs, so a test may also close and reopen it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** By a socket without a file, which goes with the process. Where there are none, no other process is asked. */
+/** Reserves a port by an abstract socket (Linux), which ends with the process. On other systems, other processes are not considered. */
 async function isReserved(port: number): Promise<boolean> {
   const failure = await failureToListen(createServer().unref(), `\0atrium-test-port-${port}`);
   return failure !== 'EADDRINUSE';
@@ -30,7 +30,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** @returns the code of the error, if it is one */
+/** @returns the code of the error, undefined if the server could listen */
 async function failureToListen(server: Server, at: number | string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'));

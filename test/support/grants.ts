@@ -11,14 +11,17 @@ const review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 type Attributes = Partial<Record<'verb' | 'group' | 'resource' | 'subresource' | 'name', string | undefined>>;
 
-/** Whether the API server lets that user do it: it follows roles and bindings a moment behind. */
+/**
+ * Reports whether the API server authorizes the user, by a SubjectAccessReview. Roles and bindings take effect a moment after they are
+ * written.
+ */
 export async function isAllowed(kubernetes: ClusterAdmin, user: string, resourceAttributes: Attributes): Promise<boolean> {
   const asked = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user, resourceAttributes } };
   const { body } = await kubernetes.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', asked);
   return review.parse(body).status.allowed;
 }
 
-/** The manifest that binds a ClusterRole to a user or a group, everywhere. */
+/** Returns a ClusterRoleBinding of a user or a group. */
 export const clusterRoleBinding = (name: string, clusterRole: string, subject: { kind: 'User' | 'Group'; name: string }): Manifest => ({
   apiVersion: `${apiGroup}/v1`,
   kind: 'ClusterRoleBinding',
@@ -27,7 +30,7 @@ export const clusterRoleBinding = (name: string, clusterRole: string, subject: {
   subjects: [{ apiGroup, ...subject }],
 });
 
-/** Binds a ClusterRole to a person, everywhere; the API server goes by it when this returns. */
+/** Binds a ClusterRole to a person in all namespaces, and waits until the API server authorizes by it. */
 export async function grant(kubernetes: ClusterAdmin, person: Person, clusterRole: string): Promise<void> {
   await kubernetes.apply(clusterRoleBinding(`${person}-${clusterRole}`, clusterRole, { kind: 'User', name: person }));
   const { body } = await kubernetes.call('GET', `/apis/${apiGroup}/v1/clusterroles/${clusterRole}`);
@@ -38,6 +41,6 @@ export async function grant(kubernetes: ClusterAdmin, person: Person, clusterRol
   await eventually(() => isAllowed(kubernetes, person, attributes), Boolean);
 }
 
-/** Takes it back. */
+/** Deletes the binding of `grant`. */
 export const revoke = (kubernetes: ClusterAdmin, person: Person, clusterRole: string): Promise<void> =>
   kubernetes.remove(`${rbac}/${person}-${clusterRole}`);

@@ -4,14 +4,14 @@ import { ClusterAdmin, serviceNamespace } from './cluster-admin.ts';
 
 type Reached = Pick<OwnApiServer, 'url' | 'certificateAuthority'>;
 
-/** The administrator of a cluster that gets all that an installation applies. */
+/** Applies the objects of an installation to a cluster, and returns its administrator. */
 export async function install(cluster: Reached & Pick<OwnApiServer, 'token' | 'isInstalled'>): Promise<ClusterAdmin> {
   const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
   await admin.install();
   return admin;
 }
 
-/** A connection to no cluster, for a service that is looked at and not started. */
+/** A connection to no cluster, for a service that is described and not started. */
 export const noConnection: Connection = {
   server: 'https://localhost',
   tls: {},
@@ -20,7 +20,7 @@ export const noConnection: Connection = {
   discardAuthorization() {},
 };
 
-/** A connection with one token for ever, such as that of the service's account. */
+/** Returns a connection with one permanent token, such as that of the service account. */
 export const connectionWith = (token: string, { url, certificateAuthority: ca }: Reached, namespace?: string): Connection => ({
   server: url,
   tls: { ca },

@@ -1,14 +1,14 @@
-/** YAML, and the JSON that kubectl makes of it: test/tools/kubectl/yaml.test.ts compares it with kubectl, and writes it again. */
+/** YAML, and the JSON that kubectl makes of it: test/tools/kubectl/yaml.test.ts compares it with kubectl, and rewrites the file. */
 import { readFileSync } from 'node:fs';
 
 export const casesFile: URL = new URL('kubectl-yaml.json', import.meta.url);
 
-/** Members of `spec`, and that as JSON. Missing where kubectl refuses it. */
+/** Members of `spec`, and their JSON. Null if kubectl refuses them. */
 export type YamlCase = readonly [yaml: string, json: string | null];
 
 export const yamlCases: readonly YamlCase[] = JSON.parse(readFileSync(casesFile, 'utf8')) as YamlCase[];
 
-/** An object with these members in its `spec`. */
+/** Returns an object with these members in its `spec`. */
 export const yamlObject = (members: string): string =>
   `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n${members.replaceAll(/^(?=[^\n])/gm, '  ')}`;
 
@@ -31,7 +31,7 @@ const lines = [
   ...['"', "'", '\\', 'a\\nb', '{{ x }}', '[[', '&a', '*a', '!a', '? a', ': a', 'a: ', 'a :b', ' #', 'a #b', '<<', '1:30', '12:30:45.5'],
 ];
 
-/** Texts that arrive at kubectl as they are: those that mean something without quotes, and each character of Latin 1. */
+/** Texts that kubectl must get unchanged: those with a meaning in YAML without quotes, and each character of Latin 1. */
 export const yamlTexts: readonly string[] = [
   ...yamlCases.map(([yaml]) => yaml.replace(/^value: /, '').trim()),
   ...Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code)).flatMap(around),

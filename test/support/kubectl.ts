@@ -15,7 +15,7 @@ export interface Ran {
   stderr: string;
 }
 
-/** What every kubectl is told. */
+/** Arguments of every kubectl command. */
 export const kubectlArguments = ({ url, caFile, token }: KubectlTarget): string[] => [
   '--kubeconfig=/dev/null',
   `--server=${url}`,
@@ -24,14 +24,14 @@ export const kubectlArguments = ({ url, caFile, token }: KubectlTarget): string[
   `--cache-dir=${join(dirname(caFile), 'kubectl')}`,
 ];
 
-/** A kubectl that goes on until it is ended. */
+/** A kubectl command that runs until it is ended. */
 export interface Following {
-  /** What it has written so far. */
+  /** Returns the output so far. */
   text(): string;
   end(): Promise<void>;
 }
 
-/** Begins a kubectl that goes on by itself, such as one with `--watch`. */
+/** Starts a kubectl command that does not end by itself, such as one with `--watch`. */
 export function follow(target: KubectlTarget, ...args: string[]): Following {
   const child = spawn('kubectl', [...kubectlArguments(target), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close');
@@ -49,7 +49,7 @@ export function follow(target: KubectlTarget, ...args: string[]): Following {
   };
 }
 
-/** Runs the kubectl of this machine as the owner of that token. @throws Error if there is none */
+/** Runs the kubectl of this machine with the token of the target. @throws Error if kubectl is not installed */
 export function kubectl(target: KubectlTarget, ...args: string[]): Promise<Ran> {
   return new Promise((resolve, reject) => {
     execFile('kubectl', [...kubectlArguments(target), '--request-timeout=20s', ...args], (error, stdout, stderr) => {

@@ -4,7 +4,7 @@ import { type ClusterAdmin, type Manifest, serviceNamespace } from './cluster-ad
 
 const created = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) });
 
-/** Makes a User who has that password. @param hash as `Passwords.hash` gives it */
+/** Creates a User with a password. @param hash as `Passwords.hash` returns it */
 export async function addLocalUser(admin: ClusterAdmin, user: Manifest, hash: string): Promise<void> {
   await admin.apply(user);
   const { body } = await admin.call('GET', `/apis/auth.platform.io/v1/users/${user.metadata.name}`);

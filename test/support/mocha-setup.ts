@@ -6,14 +6,14 @@ import { config } from 'chai';
 
 const script = fileURLToPath(new URL('../../scripts/web.ts', import.meta.url));
 
-// What was compiled once is kept, for this process and for the programs that the tests start: that halves what a start takes.
+// The cache of compiled code serves this process and the programs that the tests start: it halves the time of a start.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 enableCompileCache();
 
-// The proxies find words that chai does not know, which the type check does, too; they take most of the time of an assertion.
+// The proxies of chai detect misspelt assertions, which the type check does too; they take most of the time of an assertion.
 config.useProxy = false;
 
-/** Whichever tests run, the console that they serve is that of these sources. */
+/** Rebuilds the console if its sources have changed, so that all tests serve the current one. */
 export function mochaGlobalSetup(): void {
   execFileSync(process.execPath, [script, '--if-changed'], { stdio: 'inherit' });
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** The connections that something between two programs holds: at its stop, what stays open would hold it. */
+/** Open connections of a proxy, which would otherwise delay its stop. */
 export class OpenSockets extends Set<Socket> {
   track(socket: Socket): void {
     this.add(socket);

@@ -1,5 +1,5 @@
 /**
- * Numbers from 0 to 1, the same ones for the same seed.
+ * Returns a generator of numbers from 0 to 1, the same ones for the same seed.
  *
  * @see https://en.wikipedia.org/wiki/Xorshift
  */

@@ -7,9 +7,9 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes as they are and reads until the peer closes: for what no HTTP client would send.
+ * Sends bytes unchanged and reads until the peer closes, for requests that no HTTP client would send.
  *
- * @param parts sent one after the other, each once the one before is out
+ * @param parts sent one after the other, each after the previous one has left the process
  */
 export function sendRaw(port: number, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
@@ -20,14 +20,14 @@ export function sendRaw(port: number, ...parts: (string | Buffer)[]): Promise<Ra
     socket.on('data', (chunk) => {
       text += chunk;
     });
-    // A peer that refuses a body resets the connection once it has answered; what counts is the answer.
+    // A peer that refuses a body resets the connection after its answer; the test needs the answer.
     socket.on('error', (error) => (text === '' ? reject(error) : resolve(parseAnswer(text))));
     socket.on('close', () => resolve(parseAnswer(text)));
     for (const part of parts) socket.write(part);
   });
 }
 
-/** A request without a body that ends the connection; `target` goes out untouched. */
+/** Sends a request without a body that ends the connection; `target` is sent unchanged. */
 export const rawGet = (port: number, target: string, method = 'GET', headers = '') =>
   sendRaw(port, `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`);
 

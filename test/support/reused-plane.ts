@@ -5,10 +5,10 @@ import { EtcdState } from '../cluster/etcd-state.ts';
 import type { ApiServer } from './api-server.ts';
 import { ClusterAdmin, eventually } from './cluster-admin.ts';
 
-/** What a suite that changes it leaves to no other suite: the API server takes its time with these. */
+/** Selects keys that the API server is slow to revert. A plane on which a suite has changed them is not reused. */
 const isLasting = (key: string) => /^\/registry\/(apiextensions|apiregistration|.*admission)/.test(key);
 
-/** Of the groups of Kubernetes that suites make objects of; etcd's keys do not tell them. */
+/** API paths of the built-in resources that suites create; etcd's keys do not contain them. */
 const groupOf: Record<string, string> = {
   namespaces: '/api/v1',
   configmaps: '/api/v1',
@@ -24,8 +24,8 @@ const groupOf: Record<string, string> = {
 const idle: ReusedPlane[] = [];
 
 /**
- * A control plane that the suites of a process have one after the other. In between it is made what it was after the installation:
- * its start and the installation take the processor longer than most suites.
+ * A control plane that the suites of a process use one after the other. Between suites it is reset to its state after the installation: its
+ * start and the installation take more CPU time than most suites.
  */
 export class ReusedPlane {
   readonly plane: ControlPlane;
@@ -39,7 +39,7 @@ export class ReusedPlane {
     this.#installed = installed;
   }
 
-  /** @param connect tells how its API server is reached */
+  /** @param connect returns a connection to its API server */
   static async take(people: readonly string[], connect: (plane: ControlPlane) => Promise<ApiServer>): Promise<ReusedPlane> {
     const free = idle.pop();
     if (free) {
@@ -51,10 +51,10 @@ export class ReusedPlane {
     const server = await connect(plane);
     const admin = new ClusterAdmin(server, await server.token('admin'));
     await admin.install();
-    // It looks for new kinds every 30 s only, and until then collects nothing that their objects own.
+    // kube-controller-manager looks for new kinds every 30 s only, and until then collects no garbage of their owners.
     await plane.controllerManager.kill();
     await plane.controllerManager.start();
-    // Controllers get their accounts when they first call. An account that came later would be removed with the objects of a suite.
+    // Controllers get their service accounts at their first call. An account that came later would be removed with the objects of a suite.
     for (const account of ['generic-garbage-collector', 'namespace-controller'])
       await eventually(
         () => admin.call('GET', `/api/v1/namespaces/kube-system/serviceaccounts/${account}`),
@@ -70,7 +70,7 @@ export class ReusedPlane {
     await this.plane.apiServer.start();
   }
 
-  /** Ends it if the suite has changed what lasts. */
+  /** Returns the plane for the next suite, or ends it if the suite has changed lasting keys. */
   async giveBack(): Promise<void> {
     const changes = await this.#installed.changes();
     if ([...changes.added, ...changes.changed].some(isLasting)) {
@@ -85,7 +85,7 @@ export class ReusedPlane {
     idle.push(this);
   }
 
-  /** The caches of the API server, which the service's lists come from, follow a moment later. */
+  /** Waits for the watch caches of the API server, which serve the lists of the service and lag behind etcd. */
   async #untilForgotten(keys: readonly string[]): Promise<void> {
     const names = new Map<string, Set<string>>();
     for (const key of keys) {

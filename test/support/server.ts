@@ -10,25 +10,25 @@ import { TcpProxy } from './tcp-proxy.ts';
 import { TestApp } from './test-app.ts';
 
 interface RequestOptions extends Omit<RequestInit, 'body'> {
-  /** Sent as bearer token of that person, or of a token made elsewhere. */
+  /** Person whose bearer token is sent. */
   as?: Person;
   token?: string;
-  /** Address of another replica. */
+  /** URL of another replica. */
   at?: string;
   /** Sent as JSON, unless it is text. */
   body?: unknown;
 }
 
-/** The assembled service on free ports, on a cluster of its own, as a test speaks to it. */
+/** The assembled service on free ports, with a cluster of its own. */
 export interface TestServer {
   url: string;
   port: number;
   metricsURL: string;
   request(path: string, options?: RequestOptions): Promise<Response>;
   token(person: Person): Promise<string>;
-  /** The cluster behind the service, spoken to by its administrator without the service between. */
+  /** Administrator of the cluster behind the service, without the service in between. */
   kubernetes: ClusterAdmin;
-  /** What the service is told as the API server's address: a test can cut it. */
+  /** Relay in front of the API server, whose address the service gets: a test can cut it. */
   relay: TcpProxy;
   /** Log lines written so far. */
   logLines: string[];
@@ -36,9 +36,9 @@ export interface TestServer {
   auditLines: string[];
   /** Path of the API server's audit log; the embedded cluster keeps none. */
   auditLog: string | undefined;
-  /** Starts another replica on the same cluster, which stops with the first, or earlier. */
+  /** Starts another replica on the same cluster. The replica stops with the first one, or earlier. */
   replica(): Promise<{ url: string; stop(): Promise<void> }>;
-  /** Stops the replica that `url` is of; the others and the cluster go on. */
+  /** Stops the replica at `url`; other replicas and the cluster continue. */
   stopFirst(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -47,17 +47,17 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   /** Settings that differ from the baseline, as in the YAML file. */
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
-  /** In the cluster before the service starts, beside what an installation applies. */
+  /** Objects that the cluster has before the service starts, beside those of an installation. */
   objects?: readonly Manifest[];
-  /** What the service takes for the time. */
+  /** Clock of the service. */
   now?: () => Date;
-  /** Where the Services of plugins are. */
+  /** Addresses of the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
-  /** What stands between the service and the cluster, beside the relay. */
+  /** Starts a proxy between the service and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
 
-/** For all tests but those of deadlines: on a machine with other work, many requests at once wait for long. */
+/** Timeouts for all tests but those of deadlines: on a busy machine, many concurrent requests wait long. */
 export const patient = { kubernetes: { requestTimeout: '60s' }, server: { requestTimeout: '120s' } };
 
 const baseline = {
@@ -67,7 +67,7 @@ const baseline = {
   log: { level: 'info' },
 };
 
-/** Starts the service as `atrium serve` does, with one or two settings changed, and waits until it is ready. */
+/** Starts the service as `atrium serve` does, with the given settings in addition to the baseline, and waits until it is ready. */
 export async function startServer({
   config = {},
   environment = {},

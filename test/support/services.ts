@@ -9,7 +9,7 @@ import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
 
-/** What the wiring gives a feature, for a test of a part of one. Nothing of it is started. */
+/** Returns the services that a feature gets, for a test of a part of one. No service is started. */
 export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
   const { config = parseConfig({ yaml: '{}' }) } = overrides;
   const metrics = new Metrics();

@@ -16,13 +16,13 @@ export interface RequestParts {
 
 const usual = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** CN and each O, as a person would ask. */
+/** Returns a subject with CN and each O, in the usual encoding. */
 export const subjectOf = (commonName: string, ...organizations: string[]): x509.JsonNameParams => [
   { CN: [{ utf8String: commonName }] },
   ...organizations.map((name) => ({ O: [{ utf8String: name }] })),
 ];
 
-/** A PKCS #10 request as PEM, with the key that made it (PEM, PKCS #8). */
+/** Generates a PKCS #10 request as PEM, with its key (PEM, PKCS #8). */
 export async function signingRequest({ subject, algorithm = usual, ...rest }: RequestParts): Promise<{ request: string; key: string }> {
   const keys = await keyPair(algorithm);
   const name = new x509.Name(subject);
@@ -30,7 +30,7 @@ export async function signingRequest({ subject, algorithm = usual, ...rest }: Re
   return { request: request.toString('pem'), key: await keyText(keys.privateKey) };
 }
 
-/** A certificate without an authority, with its key. */
+/** Generates a self-signed certificate, with its key. */
 export async function selfSigned(commonName: string): Promise<{ certificate: string; key: string }> {
   const keys = await keyPair(usual);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

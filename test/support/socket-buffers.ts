@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
-/** Linux: least, default and most bytes of a buffer (tcp(7)); elsewhere a guess on the safe side. */
+/** Megabytes assumed on other systems than Linux, whose files contain the least, default and most bytes of a buffer (tcp(7)). */
 const settings = { '/proc/sys/net/ipv4/tcp_rmem': 6, '/proc/sys/net/ipv4/tcp_wmem': 4 };
 
-/** Bytes that the kernel keeps at most between the two ends of a TCP connection of this machine, while its reader stands still. */
+/**
+ * Returns how many bytes the kernel buffers at most between the two ends of a TCP connection of this machine, while its reader reads
+ * nothing.
+ */
 export async function socketBuffers(): Promise<number> {
   const most = await Promise.all(
     Object.entries(settings).map(async ([file, megabytes]) => {

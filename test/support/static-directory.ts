@@ -1,7 +1,7 @@
-/** What a service of tests serves. */
+/** Static directories that the service serves in tests. */
 
-/** The console, as it is built. */
+/** The built console. */
 export const theConsole = 'web/dist';
 
-/** A page in its place, for suites that do not open the console: to read all of it takes a quarter of a start. */
+/** A page instead of the console, for suites that do not open it: reading all of the console takes a quarter of a start. */
 export const aPage = 'test/support/page';

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePort } from './free-port.ts';
 import { OpenSockets } from './open-sockets.ts';
 
-/** A plain TCP relay before an upstream, which a test can cut and mend: the upstream's certificate and bytes stay real. */
+/** A TCP relay in front of an upstream, which a test can cut and restore. The bytes and the certificate of the upstream are unchanged. */
 export class TcpProxy {
   readonly #target: URL;
   readonly #silenceMs: number;
@@ -15,7 +15,7 @@ export class TcpProxy {
   #isHeld = false;
   #accepted = 0;
 
-  /** @param silenceMs how long a connection may be silent, as behind a reverse proxy; 0 for as long as both sides want */
+  /** @param silenceMs timeout of a silent connection, as behind a reverse proxy; 0 for none */
   constructor(target: string, silenceMs = 0) {
     this.#target = new URL(target);
     this.#silenceMs = silenceMs;
@@ -23,7 +23,7 @@ export class TcpProxy {
   }
 
   async start(): Promise<void> {
-    // The system would give a port of its own to others while the relay is cut.
+    // A port that the system chooses could be given to another program while the relay is cut.
     this.#port ||= await freePort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -33,12 +33,12 @@ export class TcpProxy {
     return `${this.#target.protocol}//127.0.0.1:${this.#port}`;
   }
 
-  /** How many connections there have been. */
+  /** Number of accepted connections. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** From here on every connection is refused and the open ones are dead. */
+  /** Refuses new connections and destroys open ones. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#sockets.destroy();
@@ -51,13 +51,13 @@ export class TcpProxy {
     await this.start();
   }
 
-  /** From here on connections are accepted and nothing is ever said, also on the open ones. */
+  /** Accepts connections and sends nothing, also on open connections. */
   fallSilent(): void {
     this.#isSilent = true;
     for (const socket of this.#sockets) socket.pause().unpipe();
   }
 
-  /** From here on what is asked arrives, and the answers wait until they are released. */
+  /** Forwards requests, and holds answers until they are released. */
   holdAnswers(): void {
     this.#isHeld = true;
     for (const upstream of this.#upstreams) upstream.pause();
@@ -78,7 +78,7 @@ export class TcpProxy {
       this.#upstreams.add(upstream);
       client.pipe(upstream).pipe(client);
       if (this.#isHeld) upstream.pause();
-      // Bytes to the client alone count, as for `proxy_read_timeout` of nginx.
+      // The timeout counts only bytes to the client, like `proxy_read_timeout` of nginx.
       upstream.setTimeout(this.#silenceMs, () => client.destroy());
       client.on('close', () => upstream.destroy());
       upstream.on('close', () => {

@@ -1,7 +1,7 @@
 import { App } from '../../src/app.ts';
 import { statusesOf } from '../../src/http/openapi.ts';
 
-/** The service of tests. At its stop it fails when an operation has answered a status that the OpenAPI document does not name for it. */
+/** The service in tests. Its stop fails if an operation has answered with a status that the OpenAPI document does not declare for it. */
 export class TestApp extends App {
   #metricsURL = '';
 
@@ -15,13 +15,13 @@ export class TestApp extends App {
     const undeclared = this.#metricsURL === '' ? [] : await this.#undeclared();
     await super.stop(options);
     if (undeclared.length === 0) return;
-    // Beside the stop, so that what else the suite has started is stopped.
+    // The error is thrown outside the stop, so that other fixtures of the suite are stopped.
     queueMicrotask(() => {
       throw new Error(`answered, and not declared: ${undeclared.join(', ')}`);
     });
   }
 
-  /** By what the metrics have counted; 499 is for a client that was gone. */
+  /** Reads the answered statuses from the metrics; 499 stands for a client that has disconnected. */
   async #undeclared(): Promise<string[]> {
     const text = await (await fetch(this.#metricsURL)).text();
     const counted = text.matchAll(/^atrium_http_request_duration_seconds_count\{operation="(\w+)",code="(\d+)"\}/gm);

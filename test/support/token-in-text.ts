@@ -1,5 +1,5 @@
 /**
- * A JSON Web Token or one like it (`eyJ` begins the base64url form of `{"`), with the dot behind its first part: the three letters alone are
- * in one of 250 sealed texts of a thousand letters by chance.
+ * A JSON Web Token or a similar one (`eyJ` is the base64url form of `{"`), with the dot behind its first part: one in 250 sealed texts of a
+ * thousand letters contains the three letters by chance.
  */
 export const tokenInText = /eyJ[\w-]{10,}\./;

@@ -1,12 +1,12 @@
 import { createSecureContext } from 'node:tls';
 import { Dispatcher, Pool } from 'undici';
 
-/** Idle connections end here first, also on a machine so slow that the server would end them while a request is on its way. */
+/** Timeout of idle connections, below that of the servers: a slow machine could close one while a request is on its way. */
 const maxIdleMs = 20_000;
 
 /**
- * Connections to servers for which an authority vouches, a pool for each server. undici's own Agent opens one for each request once it
- * has lost them all, until two requests meet, and reads the authority for each.
+ * Connections to servers that a certificate authority verifies, with a pool for each server. After the loss of all its connections,
+ * undici's Agent opens a new one for each request until two requests overlap, and parses the authority each time.
  */
 export class Trusting extends Dispatcher {
   readonly #options: Pool.Options;

@@ -144,6 +144,8 @@ describe('the sentences of the code', () => {
     'web/src/shell',
     'web/src/text',
     'web/src/ui',
+    'src/http',
+    'test/support',
   ];
 
   for (const room of rooms)
