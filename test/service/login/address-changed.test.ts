@@ -1,4 +1,4 @@
-/** An account of an issuer has one record, whatever e-mail address the issuer tells now. */
+/** An account of an issuer keeps one record when the issuer changes its e-mail address. */
 import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/name.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -33,7 +33,7 @@ describe('cases/05 a user whose address changes at the issuer', () => {
   const become = (email: string, differing: Record<string, unknown> = {}) => {
     party().provider.person = { sub, email, email_verified: true, groups: ['dev'], ...differing };
   };
-  /** All records of the account. */
+  /** Returns all records of the account. */
   const records = async (): Promise<UserObject[]> => {
     const { body } = await party().cluster.kubernetes.call('GET', usersPath);
     const { items } = body as { items: UserObject[] };
@@ -99,7 +99,7 @@ describe('cases/05 a user whose address changes at the issuer', () => {
     expect(causesOf(answer)).to.deep.equal(['AddressChanged']);
   });
 
-  it('cases/05 takes the user back when the address does', async () => {
+  it('cases/05 accepts the user again when the old address returns', async () => {
     const { service } = party();
     expectOK((await logIn(service)).callback);
     become(after);
@@ -111,7 +111,7 @@ describe('cases/05 a user whose address changes at the issuer', () => {
     expectOK(await browser.info('v2'));
   });
 
-  it('cases/05 disables the account under whichever address it comes', async () => {
+  it('cases/05 keeps the account disabled under either address', async () => {
     const { cluster, service } = party();
     expectOK((await logIn(service)).callback);
     const path = `${usersPath}/${recordName(before)}`;

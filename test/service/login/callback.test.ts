@@ -30,7 +30,7 @@ async function userRecord({ kubernetes }: LoginCluster, email: string): Promise<
   return status === 200 ? (body as UserObject) : undefined;
 }
 
-/** A record as an administrator has made it, seen by the service. */
+/** Creates a record like an administrator, and waits until the service has it. */
 async function makeUser({ kubernetes }: LoginCluster, email: string, differing: { spec?: object; status?: object } = {}) {
   const metadata = { name: recordName(email) ?? '' };
   const spec = {
@@ -56,7 +56,7 @@ describe('the callback', () => {
     party().provider.person = jane;
   });
 
-  it('tells who has logged in, and keeps the tokens in a session by default', async () => {
+  it('returns the user who has logged in, and keeps the tokens in a session by default', async () => {
     const { service, provider } = party();
     const { callback } = await logIn(service, { parameters: { return_to: '/clusters?tab=1' } });
     expectOK(callback);
@@ -85,7 +85,7 @@ describe('the callback', () => {
     expect(callback.text).to.not.match(tokenInText);
   });
 
-  it('hands the tokens out where that was asked for', async () => {
+  it('returns the tokens if the client asked for them', async () => {
     const { callback } = await logIn(party().service, { storage: 'local' });
     const { token } = userInfoOf(callback).ext;
     expect(token).to.have.all.keys('token_type', 'access_token', 'id_token', 'refresh_token', 'issued_at', 'expire_at', 'token_storage');
@@ -94,7 +94,7 @@ describe('the callback', () => {
     expect(hasNoSession(callback)).to.equal(true);
   });
 
-  it('takes an access token for the credential if it is a JWT for us that tells as much', async () => {
+  it('uses the access token as the credential if it is a JWT for the service with the same claims', async () => {
     const { provider, service } = party();
     provider.misbehave({ accessTokenAudience: 'atrium' });
     const { callback, browser } = await logIn(service, { storage: 'local' });
@@ -161,7 +161,7 @@ describe('the callback', () => {
     });
   }
 
-  it('leaves no person with JSON whose browser was sent here itself', async () => {
+  it('redirects a browser that was sent here itself, instead of showing JSON', async () => {
     const { service } = party();
     for (const [parameters, url] of [
       [{ return_to: '/clusters' }, '/clusters'],
@@ -188,13 +188,13 @@ describe('the callback', () => {
     expectOK(await browser.callback('v2', answer));
   });
 
-  it('may end on the other version of the interface', async () => {
+  it('accepts a login that began at the other version of the interface', async () => {
     const browser = new Browser(party().service.url);
     const info = loginInfoOf(await browser.login('v1'));
     expectOK(await browser.callback('v2', await authorize(info.auth_url)));
   });
 
-  it('says that a code is wanted, once the flow is known', async () => {
+  it('requires a code once the flow is known', async () => {
     const browser = new Browser(party().service.url);
     const { state } = loginInfoOf(await browser.login('v2'));
     expectStatus(await browser.callback('v2', { state }), 400, 'code');
@@ -226,14 +226,14 @@ describe('the callback', () => {
 describe('the callback, where users are registered ahead', () => {
   const party = relyingParty({ config: { users: { autoProvision: false } } });
 
-  it('lets no user in who is not', async () => {
+  it('refuses a user who is not registered', async () => {
     const { cluster, provider, service } = party();
     provider.person = person('stranger@example.com');
     expectStatus((await logIn(service)).callback, 401, 'id_token');
     expect(await userRecord(cluster, 'stranger@example.com')).to.equal(undefined);
   });
 
-  it('lets in a user who is', async () => {
+  it('accepts a user who is registered', async () => {
     const { cluster, provider, service } = party();
     await makeUser(cluster, 'expected@example.com');
     provider.person = person('expected@example.com');
@@ -248,7 +248,7 @@ describe('the callback, where the cluster judges tokens', () => {
 
   it('is 401 if the cluster does not take the token', async () => {
     const { cluster, provider } = party();
-    // The cluster takes the email for the user name, and nothing else.
+    // The cluster takes the user name from the email claim alone.
     const config = { kubernetes: { credentials: 'passthrough' }, login: { claims: { username: 'sub' } } };
     const service = await cluster.service({ provider, config });
     provider.misbehave({ idToken: { claims: { email: undefined } } });

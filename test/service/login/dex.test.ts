@@ -4,7 +4,7 @@ import { refresh, session, tokens } from '../sessions/support.ts';
 import { logIn, renewPayloadOf } from './provider/browser.ts';
 import { asDex } from './provider/misbehaviour.ts';
 
-/** What docs/issuers.md says of Dex. */
+/** The claims of docs/issuers.md about Dex. */
 describe('login at an issuer that does as Dex does', () => {
   const party = relyingParty({
     clientSecret: 'a-secret-of.dex_and~us',
@@ -14,12 +14,12 @@ describe('login at an issuer that does as Dex does', () => {
 
   beforeEach(() => party().provider.misbehave(asDex));
 
-  it('logs people in, on both versions and with both storages', async () => {
+  it('logs users in, on both versions and with both storages', async () => {
     for (const version of ['v1', 'v2'] as const)
       for (const storage of ['cookie', 'local'] as const) await expectLogIn(party().service, { flow: 'code', version, storage });
   });
 
-  it('names no logout address', async () => {
+  it('returns no logout address', async () => {
     const { info } = await logIn(party().service);
     expect(info).to.not.have.property('logout_url');
   });
@@ -31,7 +31,7 @@ describe('login at an issuer that does as Dex does', () => {
     expectOK(await refresh(browser, next));
   });
 
-  it('ends the renewal of a login at the next one, which takes its refresh token away', async () => {
+  it('ends the renewal of a login at the next login, which revokes its refresh token', async () => {
     const { service } = party();
     const first = await session(service);
     const second = await tokens(service);

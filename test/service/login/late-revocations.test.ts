@@ -9,9 +9,9 @@ import { TwoIssuers } from './two-issuers.ts';
 const people = ['ada', 'bea', 'cora'] as const;
 const emailOf = (name: string) => `${name}@example.com`;
 
-/** What ends tokens is told by a watch of its own: here it is behind that of the records. */
+/** The watch of revocations lags behind the watch of records. */
 describe('tokens of an account of another issuer, on the replica that was asked to end them', () => {
-  /** A deletion is answered when its second is over: here that is at once, and hides nothing. */
+  /** The answer to a deletion waits for the end of its second. The clock jumps there, so that the wait does not hide the lag. */
   let isSecondOver = false;
   const two = forSuite(() =>
     TwoIssuers.start(
@@ -63,7 +63,7 @@ describe('tokens of an account of another issuer, on the replica that was asked 
     );
   };
 
-  it('count no more when its user has taken the account away', async () => {
+  it('are no longer valid when the user has unlinked the account', async () => {
     const user = await linked('ada');
     const [, second] = await linksOf(two, user.browser);
     const { status, text } = await send(two, user.browser, 'DELETE', `/auth/v1/links/${second?.id}`);
@@ -71,13 +71,13 @@ describe('tokens of an account of another issuer, on the replica that was asked 
     await expectEnded(user);
   });
 
-  it('count no more when an administrator has had the record forget its accounts', async () => {
+  it('are no longer valid when an administrator has removed the accounts from the record', async () => {
     const user = await linked('bea');
     await asAdministrator(`/auth/v1/users/${nameOf(emailOf('bea'))}/subjects`);
     await expectEnded(user);
   });
 
-  it('count no more when an administrator has deleted the user', async () => {
+  it('are no longer valid when an administrator has deleted the user', async () => {
     const user = await linked('cora');
     await asAdministrator(`/auth/v1/users/${nameOf(emailOf('cora'))}`);
     await expectEnded(user);

@@ -127,7 +127,7 @@ describe('attacks on the linking of accounts', () => {
     expect((await send(two, browser, 'POST', '/auth/v1/links', { issuer: 'corp' })).status).to.equal(409);
   });
 
-  it('ISS-04 asks the issuer for a new login, and takes none that tells that it is older', async () => {
+  it('ISS-04 asks the issuer for a new login, and refuses one that reports an earlier time', async () => {
     two.corp.person = atCorp('flora');
     two.behave({ idToken: { claims: { auth_time: Math.floor(Date.now() / 1000) - 3_600 } } });
     const { browser } = await here('flora');
@@ -160,7 +160,7 @@ describe('attacks on the linking of accounts', () => {
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
       };
       await admin.apply(binding);
-      // What tells her roles is what tells which names have any.
+      // The roles and the check of privileged names come from the same watch.
       await eventually(
         async () => (await send(two, browser, 'GET', `/auth/v1/usersroles?name=${nameOf(emailOf('gina'))}`)).text,
         (roles) => roles.includes(`"subject":"${subject.name}"`),
@@ -184,7 +184,7 @@ describe('attacks on the linking of accounts', () => {
     expect(`${refused.status} ${reasonOf(refused)}`).to.equal('403 AdministratorIsLocal');
   });
 
-  it('wants a session of the user, and an issuer that can be linked', async () => {
+  it('requires a session of the user, and an issuer that can be linked', async () => {
     const { browser } = await here('ines');
     for (const issuer of ['local', 'other', '']) {
       const refused = await send(two, browser, 'POST', '/auth/v1/links', { issuer });
@@ -206,11 +206,11 @@ describe('attacks on the linking of accounts', () => {
   });
 });
 
-describe('linking of accounts with a login that is not fresh', () => {
+describe('linking of accounts with a login that is not recent', () => {
   const clock = new Clock();
   const two = forSuite(() => TwoIssuers.start({}, { emails: [emailOf('ada')], login: { stepUp: { maxAge: '5m' } }, now: clock.now }));
 
-  it('MFA-08 wants a new one to link and to unlink', async () => {
+  it('MFA-08 requires a recent login to link and to unlink', async () => {
     two.corp.person = atCorp('ada');
     const browser = await linkedUser(two, emailOf('ada'));
     const [, second] = await linksOf(two, browser);

@@ -13,11 +13,11 @@ describe('linking of accounts at two replicas', () => {
   const two = forSuite(() => TwoIssuers.start({}, { emails: people.map(emailOf), replicas: 2 }));
 
   const here = async (name: string) => (await two.logInHere('cookie', '&issuer=local', emailOf(name))).browser;
-  /** Ends a login at a replica, by whatever replica it was begun. */
+  /** Completes a login at a replica, which need not be the one where it began. */
   const finish = (browser: Browser, answer: URLSearchParams, replica: 0 | 1) =>
     send(two, browser, 'GET', `/api/v2/token/callback?${answer}`, undefined, two.service.urls[replica]);
   const info = (browser: Browser, replica: 0 | 1) => send(two, browser, 'GET', '/api/v2/token/info', undefined, two.service.urls[replica]);
-  /** At both replicas, of which one hears of it later. */
+  /** Waits until both replicas show the links; one of them learns of a link later. */
   const hasLinks = async (browser: Browser, count: number) => {
     for (const at of two.service.urls)
       await eventually(
@@ -40,14 +40,14 @@ describe('linking of accounts at two replicas', () => {
     await hasLinks(browser, 2);
   });
 
-  it('ends once where both are told of one answer at the same moment', async () => {
+  it('ends once if both replicas get the same answer at the same moment', async () => {
     two.corp.person = atCorp('bea');
     const browser = await here('bea');
     const { answer } = await beginLink(two, browser);
     const replies = await Promise.all([finish(copyOf(two, browser), answer, 0), finish(copyOf(two, browser), answer, 1)]);
     const refused = replies.filter(({ status }) => status !== 200);
     expect(refused, replies.map(({ text }) => text).join('\n')).to.have.length(1);
-    // By the state that was used, or by the code, which the issuer takes once.
+    // The second callback fails at the used state (400), or at the code, which the issuer accepts once (401).
     expect(refused[0]?.status).to.be.oneOf([400, 401]);
     expect(await subsOf('bea')).to.deep.equal(['bea-1']);
   });

@@ -2,7 +2,7 @@ import { Browser } from '../identity/browser.ts';
 import { authorize } from './provider/browser.ts';
 import type { TwoIssuers } from './two-issuers.ts';
 
-/** The service of two issuers, whichever the second is. */
+/** The service of two issuers. The second one may be any issuer. */
 type Two = Pick<TwoIssuers, 'service'>;
 
 export interface Answer {
@@ -22,7 +22,7 @@ export interface ShownLink {
 }
 
 /**
- * What a page of the console sends, with the cookies of the browser.
+ * Sends a request of a console page, with the cookies of the browser.
  *
  * @param at another replica than the first
  */
@@ -43,7 +43,7 @@ export async function send(two: Two, browser: Browser, method: string, path: str
   };
 }
 
-/** Up to the answer of the issuer, which the callback was not told yet. */
+/** Begins a link, up to the answer of the issuer, which is not sent to the callback yet. */
 export async function beginLink(two: TwoIssuers, browser: Browser, issuer = 'corp') {
   const begun = await send(two, browser, 'POST', '/auth/v1/links', { issuer, return_to: '/links' });
   const { auth_url: address } = begun.body as { auth_url?: string };
@@ -51,7 +51,7 @@ export async function beginLink(two: TwoIssuers, browser: Browser, issuer = 'cor
   return { ...begun, address: address ?? '', answer };
 }
 
-/** With all cookies of a browser at that moment, as a thief or another tab has them. */
+/** Copies a browser with all its cookies, like a thief or another tab. */
 export function copyOf(two: TwoIssuers, browser: Browser): Browser {
   const { url, dispatcher } = two.service;
   const copy = new Browser(url, [url], { dispatcher });
@@ -62,7 +62,7 @@ export function copyOf(two: TwoIssuers, browser: Browser): Browser {
 export const linksOf = async (two: Two, browser: Browser): Promise<ShownLink[]> =>
   ((await send(two, browser, 'GET', '/auth/v1/links')).body as { items: ShownLink[] }).items;
 
-/** A person of `corp` of their own, as the issuer tells of them. */
+/** Claims of a new account at `corp`. */
 export const atCorp = (name: string, groups: readonly string[] = ['dev']) => ({
   sub: `${name}-1`,
   email: `${name}@corp.example`,
@@ -71,7 +71,7 @@ export const atCorp = (name: string, groups: readonly string[] = ['dev']) => ({
   groups: [...groups],
 });
 
-/** A local user who has logged in here, and has linked the account that is logged in at `corp`. */
+/** Logs in a local user, who links the account that is logged in at `corp`. */
 export async function linkedUser(two: TwoIssuers, email: string): Promise<Browser> {
   const { browser } = await two.logInHere('cookie', '&issuer=local', email);
   const { answer } = await beginLink(two, browser);
@@ -82,14 +82,14 @@ export async function linkedUser(two: TwoIssuers, email: string): Promise<Browse
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** `status` of a record, as the cluster has it. */
+/** Reads the record of a user from the cluster. */
 export async function recordOf(two: Two, name: string): Promise<Record<'metadata' | 'spec' | 'status', Record<string, unknown>>> {
   const { body } = await two.service.admin.call('GET', `/apis/auth.platform.io/v1/users/${name}`);
   const { metadata, spec, status } = isRecord(body) ? body : {};
   return { metadata: isRecord(metadata) ? metadata : {}, spec: isRecord(spec) ? spec : {}, status: isRecord(status) ? status : {} };
 }
 
-/** The reason of the first cause, or of the Status. */
+/** Returns the reason of the first cause, or of the Status. */
 export function reasonOf({ body }: Pick<Answer, 'body'>): unknown {
   if (!isRecord(body)) return undefined;
   const { details, reason } = body;

@@ -21,7 +21,7 @@ describe('two replicas', () => {
     await provider.stop();
   });
 
-  /** The same browser at each replica in turn: a load balancer without sticky routing. */
+  /** Returns the same browser at each replica in turn, as behind a load balancer without sticky sessions. */
   const turn = (secret: string) => {
     let count = 0;
     return () => {
@@ -37,9 +37,9 @@ describe('two replicas', () => {
     const tokens = { token_type: 'Bearer', access_token: 'opaque', expires_in: 900, id_token: provider.idToken(), refresh_token: 'next' };
     json(200, tokens)(...asked);
   };
-  /** The provider takes a while to answer the next exchanges. */
+  /** Delays the next token answers of the provider. */
   const slowly = (ms: number) => provider.misbehave({ answer: { token: (...asked) => void setTimeout(() => renewed(...asked), ms) } });
-  /** The provider answers exchanges when it is told to. @returns what tells it, once one has come */
+  /** Holds the token answers of the provider. @returns a function that releases them, once a request has arrived */
   const whenTold = () => {
     const { promise: asked, resolve } = Promise.withResolvers<Parameters<Answer>>();
     provider.misbehave({ answer: { token: (...given) => resolve(given) } });
@@ -77,12 +77,12 @@ describe('two replicas', () => {
   });
 
   for (const delay of [0, 500]) {
-    it(`turn forty refreshes at once into one exchange of ${delay} ms, with one answer`, async () => {
+    it(`turn forty concurrent refreshes into one exchange of ${delay} ms, with one answer`, async () => {
       await session(replicas[1]);
       const { secret, handle } = await session(replicas[0]);
       if (delay > 0) slowly(delay);
       const next = turn(secret);
-      // The old handle counts for some seconds, which the last of the forty may take to be read.
+      // The old handle is valid for some seconds only, and reading the last of the forty answers may take longer.
       cluster.clock.freeze();
       const replies = await forty(() => refresh(next(), handle));
 
@@ -92,7 +92,7 @@ describe('two replicas', () => {
     });
   }
 
-  it('turn forty requests at once with tokens that are over into one exchange', async () => {
+  it('turn forty concurrent requests with expired tokens into one exchange', async () => {
     await session(replicas[1]);
     const { secret } = await session(replicas[0]);
     cluster.clock.advance(1000);
@@ -104,13 +104,13 @@ describe('two replicas', () => {
     expect(exchanges(provider)).to.equal(1);
   });
 
-  it('ask a provider that fails once, not once for each request', async () => {
+  it('ask a failing provider once, not once for each request', async () => {
     await session(replicas[1]);
     const { secret, handle } = await session(replicas[0]);
     provider.misbehave({ answer: { token: json(500, {}) } });
     const next = turn(secret);
 
-    // It is asked again after some seconds, which the last of the forty may take to be read.
+    // The next attempt is due after some seconds, and reading the last of the forty answers may take longer.
     cluster.clock.freeze();
     expect(statuses(await forty(() => refresh(next(), handle)))).to.deep.equal([503]);
     expect(exchanges(provider)).to.equal(1);
@@ -119,7 +119,7 @@ describe('two replicas', () => {
     expect((await refresh(next(), handle)).status).to.equal(200);
   });
 
-  it('FLT-11 go on when one dies while it renews', async () => {
+  it('FLT-11 continue when one of them dies during a renewal', async () => {
     await session(replicas[1]);
     const { browser, secret, handle, path } = await session(replicas[0]);
     const answer = whenTold();
@@ -144,7 +144,7 @@ describe('two replicas', () => {
     expect((await refresh(elsewhere, handleOf(reply))).status).to.equal(200);
   });
 
-  it('keep tokens that came while the API server was out of reach', async () => {
+  it('keep tokens that arrived while the API server could not be reached', async () => {
     await session(replicas[1]);
     const { browser, handle, secret } = await session(replicas[0]);
     const answer = whenTold();
@@ -170,7 +170,7 @@ describe('two replicas', () => {
     expect((await elsewhere.info('v2')).status).to.equal(200);
   });
 
-  it('drop tokens of a session that was ended while it was renewed', async () => {
+  it('drop tokens of a session that ended during its renewal', async () => {
     const { browser, handle, path } = await session(replicas[0]);
     const answer = whenTold();
     const renewing = refresh(browser, handle);

@@ -38,7 +38,7 @@ describe('a user record and the subject that logs in', () => {
   const party = relyingParty({ config: { login: unlimited } });
   let users = 0;
 
-  /** A person at the issuer, with an address of the test's own. */
+  /** Claims of a user at the issuer, with an address for this test alone. */
   const person = (sub: string, differing: Record<string, unknown> = {}) => {
     const email = `person-${users}@example.com`;
     party().provider.person = { sub, email, email_verified: true, groups: ['dev'], ...differing };
@@ -100,7 +100,7 @@ describe('a user record and the subject that logs in', () => {
     expectStatus((await logIn(service)).callback, 401, 'SubjectDiffers');
   });
 
-  it('REC-05 ends sessions of a subject that the record does not belong to any more', async () => {
+  it('REC-05 ends sessions of a subject to which the record no longer belongs', async () => {
     const { cluster, provider, service } = party();
     const email = person('old');
     const { browser, handle } = await session(service);
@@ -115,7 +115,7 @@ describe('a user record and the subject that logs in', () => {
     expectOK((await logIn(service)).callback);
   });
 
-  it('REC-05 links a record that was made ahead, where email is the name', async () => {
+  it('REC-05 is linked if it was created ahead and email is the name', async () => {
     const { provider, service } = party();
     const email = person('expected', { email_verified: undefined });
     await makeUser(party(), email);
@@ -139,7 +139,7 @@ describe('a user record and the subject that logs in', () => {
     expect((await recordOf(party(), email))?.status?.subjects).to.equal(undefined);
   });
 
-  it('REC-07 lets people keep their records when the address of the issuer changes', async () => {
+  it('REC-07 stays with its user when the address of the issuer changes', async () => {
     const { cluster, provider, service } = party();
     const email = person('moved');
     const subjects = [{ issuer: 'https://issuer-of-last-year.example.com', sub: 'old-sub' }];
@@ -171,7 +171,7 @@ describe('a user record, where another claim than the email names people', () =>
       expectOK(callback);
       expect(userInfoOf(callback).ext.user).to.equal(recordName('mallory'));
     }
-    // Where the issuer calls the address verified, too: the account has its record.
+    // A verified address gives the account its record.
     provider.person = { ...jane, sub: 'mallory-1', preferred_username: 'mallory' };
     expect(userInfoOf((await logIn(service)).callback).ext.user).to.equal(recordName('mallory'));
     provider.person = { ...jane, sub: 'mallory-2', preferred_username: 'mallory-2' };

@@ -22,41 +22,41 @@ export interface ServiceOptions {
   provider: TestProvider;
   /** Settings that differ from the baseline, by section. */
   config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console', Section>>;
-  /** Where the Services of plugins are. */
+  /** Addresses of the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
-  /** What stands between this replica and the cluster, beside the relay. */
+  /** Starts a proxy between this replica and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
 
-/** One replica of the service. */
+/** A replica of the service. */
 export interface Service {
   url: string;
   port: number;
   metricsURL: string;
   logLines: string[];
-  /** Of the audit trail. */
+  /** Lines of the audit trail. */
   auditLines: string[];
-  /** What this replica is told as the API server's address: a test can cut it. */
+  /** Relay in front of the API server, whose address this replica gets: a test can cut it. */
   relay: TcpProxy;
   stop(): Promise<void>;
 }
 
-/** The time as services and their provider see it, and the embedded cluster: the real one, put forward. */
+/** Clock of services, provider and embedded cluster: the real time, plus an offset. */
 export class Clock {
   #aheadMs = 0;
-  /** What the two clocks of the process told when it was frozen. */
+  /** Values of both clocks of the process when the clock was frozen. */
   #frozen: { now: number; clock: number } | undefined;
 
   readonly now = () => new Date((this.#frozen?.now ?? Date.now()) + this.#aheadMs);
-  /** Milliseconds that only ever grow. */
+  /** Returns monotonic milliseconds. */
   readonly clock = () => (this.#frozen?.clock ?? performance.now()) + this.#aheadMs;
 
-  /** From here on time passes only by `advance`, however slow the machine is. */
+  /** Stops the clock, which then moves by `advance` alone, also on a slow machine. */
   freeze(): void {
     this.#frozen ??= { now: Date.now(), clock: performance.now() };
   }
 
-  /** The time that has passed meanwhile has passed from here on. */
+  /** Continues with the time of the machine, including the time that has passed meanwhile. */
   thaw(): void {
     this.#frozen = undefined;
   }
@@ -65,7 +65,7 @@ export class Clock {
     this.#aheadMs += seconds * 1000;
   }
 
-  /** The time of the machine again. */
+  /** Removes the offset. */
   reset(): void {
     this.#aheadMs = 0;
   }
@@ -84,11 +84,14 @@ interface Parts {
 
 interface ClusterOptions {
   clock?: Clock;
-  /** Up by now, https. A service that passes its tokens on has it trusted too, but then kube-apiserver has to start again. */
+  /**
+   * A running https provider that the cluster trusts. The cluster also trusts the provider of a service with passthrough, but then
+   * kube-apiserver restarts.
+   */
   trusts?: TestProvider;
 }
 
-/** A cluster of a suite's own with all that an installation applies, and any number of services on it. */
+/** A cluster for one suite with the objects of an installation, and any number of services on it. */
 export class LoginCluster {
   readonly clock: Clock;
   readonly kubernetes: ClusterAdmin;
@@ -96,7 +99,7 @@ export class LoginCluster {
   readonly #serviceToken: string;
   readonly #directory: string;
   readonly #services = new Set<Service>();
-  /** Issuers. */
+  /** URLs of the trusted issuers. */
   readonly #trusted = new Set<string>();
   #files = 0;
 
@@ -118,8 +121,8 @@ export class LoginCluster {
   }
 
   /**
-   * Another replica that logs people in at that provider, once it has read what it watches. It impersonates unless
-   * `kubernetes.credentials` says otherwise; then the cluster trusts the provider.
+   * Starts a replica with login at that provider, and waits until its watches are synchronized. The replica impersonates users unless
+   * `kubernetes.credentials` has another value; then the cluster trusts the provider.
    */
   async service({ provider, config = {}, pluginSurroundings, between }: ServiceOptions): Promise<Service> {
     if (config.kubernetes?.credentials === 'passthrough') await this.#trust(provider);
@@ -133,7 +136,7 @@ export class LoginCluster {
       config: parseConfig({
         yaml: stringify({
           console: { static: { directory: aPage } },
-          // Its text takes a good part of a start, and these suites start many.
+          // The OpenAPI document, which is off by default, takes a good part of a start, and these suites start many services.
           ...config,
           features: { openapi: false, ...config.features },
           server: { ...patient.server, host: '127.0.0.1', port: 0, metricsPort: 0, publicURL, ...config.server },
@@ -184,13 +187,13 @@ export class LoginCluster {
     await this.#cluster.trustIssuer(asIssuer(provider));
   }
 
-  /** For kubectl, as the administrator. */
+  /** Returns the target for kubectl, as the administrator. */
   async adminTarget(): Promise<KubectlTarget> {
     const { url, certificateAuthority } = this.#cluster;
     return { url, caFile: await this.file(certificateAuthority), token: await this.#cluster.token('admin') };
   }
 
-  /** The path of a new file with that text, gone at the stop. */
+  /** Writes a new file, which is deleted at the stop. @returns its path */
   async file(text: string): Promise<string> {
     this.#files += 1;
     const path = join(this.#directory, `file-${this.#files}`);

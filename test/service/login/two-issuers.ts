@@ -10,20 +10,20 @@ export const jane = 'jane@example.com';
 export interface Visit extends Pick<Reply, 'status' | 'text'> {
   body: unknown;
   browser: Browser;
-  /** What the issuer sent the browser back with. */
+  /** Parameters with which the issuer redirected the browser. */
   answer: URLSearchParams;
 }
 
 interface LogInOptions {
   storage?: 'cookie' | 'local';
   browser?: Browser;
-  /** Of the login request. */
+  /** Parameters of the login request. */
   parameters?: Record<string, string>;
-  /** Laid over what the issuer sent the browser back with. */
+  /** Parameters that replace those of the issuer's redirect. */
   answered?: Record<string, string>;
 }
 
-/** The embedded issuer, `local`, and beside it another, `corp`, which both the console logs people in at. */
+/** The embedded issuer, `local`, and another one, `corp`. The console offers login at both. */
 export class TwoIssuers {
   readonly service: EmbeddedLogin;
   readonly corp: TestProvider;
@@ -34,7 +34,7 @@ export class TwoIssuers {
     this.behave();
   }
 
-  /** @param entry differs in the settings of `corp` */
+  /** @param entry settings of `corp` that differ */
   static async start(entry: Record<string, unknown> = {}, options: Partial<EmbeddedLoginOptions> = {}): Promise<TwoIssuers> {
     const corp = await TestProvider.start({ clientID: 'console' });
     const claims = { usernamePrefix: 'corp:', groupsPrefix: 'corp:' };
@@ -49,7 +49,7 @@ export class TwoIssuers {
     }
   }
 
-  /** `corp` announces and sends `iss`, whatever else it does. */
+  /** Sets the behaviour of `corp`, which always announces and sends `iss`. */
   behave(otherwise: Misbehaviour = {}): void {
     this.corp.misbehave({ ...announcing(this.corp), ...otherwise });
   }
@@ -64,7 +64,7 @@ export class TwoIssuers {
     return { status: response.status, text: body, body: asJSON(body) };
   }
 
-  /** Up to the answer of the issuer `corp`. */
+  /** Begins a login, up to the answer of the issuer `corp`. */
   async begin({ storage = 'cookie', browser = this.newBrowser(), parameters = { issuer: 'corp' } }: LogInOptions = {}) {
     const query = new URLSearchParams({ token_storage: storage, ...parameters });
     const { body } = await this.get(browser, `/api/v2/token/login?${query}`);

@@ -3,17 +3,17 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 export const endpoints = ['discovery', 'jwks', 'par', 'authorize', 'token', 'userinfo', 'revocation', 'end_session'] as const;
 export type Endpoint = (typeof endpoints)[number];
 
-/** A request that reached the provider; `elsewhere` is any path that it does not have. */
+/** A request that the provider received; `elsewhere` stands for unknown paths. */
 export interface SeenRequest {
   endpoint: Endpoint | 'elsewhere';
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Of the query and of a form body. */
+  /** Parameters of the query and of a form body. */
   parameters: URLSearchParams;
 }
 
-/** Answers a request; one that does nothing accepts and says nothing for ever. */
+/** Answers a request. A function that does nothing accepts the request and never answers. */
 export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 
 export const json =
@@ -22,7 +22,7 @@ export const json =
     response.writeHead(code, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers }).end(JSON.stringify(body));
   };
 
-/** An error of RFC 6749 5.2; the description is a canary that must never be repeated. */
+/** Returns an error of RFC 6749 5.2. The description is a canary that must never be repeated. */
 export const oauthError = (code: number, error: string): Answer => json(code, { error, error_description: providerText });
 
 export const html =
@@ -43,7 +43,7 @@ export const hangUp: Answer = (response) => {
   response.socket?.destroy();
 };
 
-/** JSON that goes on and on, as fast as it is read, until `bytes` are out. */
+/** Returns JSON without end, sent as fast as it is read, up to `bytes`. */
 export const endless =
   (bytes: number): Answer =>
   (response) => {
@@ -60,5 +60,5 @@ export const endless =
     send();
   };
 
-/** Stands in whatever text the provider gives of its own. */
+/** Canary in all texts that the provider words itself. */
 export const providerText = 'provider-canary on host op-internal-7';

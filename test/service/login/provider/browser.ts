@@ -44,21 +44,21 @@ export interface BrowserRequest {
   body?: string | URLSearchParams;
 }
 
-/** A browser with its cookies and the page of the front-end in it, at the public address of the service. */
+/** A browser with its cookies and the page of the console, at the public address of the service. */
 export class Browser {
   readonly cookies: Map<string, string>;
   readonly #url: string;
 
   /**
-   * @param url where the service listens, whatever its public address is
-   * @param cookies of a browser that knows another service at the same host
+   * @param url address at which the service listens, also if its public address differs
+   * @param cookies of a browser that has used another service at the same host
    */
   constructor(url: string, cookies = new Map<string, string>()) {
     this.#url = url;
     this.cookies = cookies;
   }
 
-  /** Not by `fetch`, which sets the Sec-Fetch headers of its own accord. Never follows a redirect. */
+  /** Sends a request, and never follows a redirect. `fetch` would add Sec-Fetch headers. */
   async request(path: string, { method = 'GET', headers, body }: BrowserRequest = {}): Promise<Reply> {
     const all = new Headers(headers);
     const cookies = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -78,7 +78,7 @@ export class Browser {
     return this.request(`/api/${version}/token/callback?${new URLSearchParams(parameters)}`);
   }
 
-  /** What a token can be sent to, whichever part looks at it. */
+  /** Sends a token to an operation that accepts every kind of token. */
   info(version: Version, token?: string): Promise<Reply> {
     return this.request(`/api/${version}/token/info`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
   }
@@ -111,9 +111,9 @@ function parse<T>(schema: z.ZodType<T>, { status, text, body }: Reply): T {
 }
 
 /**
- * Follows the authorization request, and reads what the page at the redirect URL finds in its address.
+ * Follows the authorization request. @returns the parameters that the page at the redirect URL finds in its address
  *
- * @param responseType asked for instead of the one in the URL
+ * @param responseType replaces the one in the URL
  */
 export async function authorize(authURL: string, responseType?: string): Promise<URLSearchParams> {
   const url = new URL(authURL);
@@ -121,7 +121,7 @@ export async function authorize(authURL: string, responseType?: string): Promise
   const { headers } = await read(await visit(url));
   const target = new URL(headers.get('location') ?? '');
   const answer = target.hash ? new URLSearchParams(target.hash.slice(1)) : target.searchParams;
-  // The page passes on both; a pure ID token comes without a code.
+  // The page sends both; a pure ID token comes without a code.
   if (answer.has('id_token') && !answer.has('code')) answer.set('code', '');
   return answer;
 }
@@ -131,14 +131,14 @@ const responseTypes: Record<Flow, string> = { code: 'code', hybrid: 'code id_tok
 export interface LogIn {
   flow?: Flow;
   version?: Version;
-  /** Default: `cookie`, as our own page asks for. */
+  /** Default: `cookie`, as for the console. */
   storage?: 'cookie' | 'local' | 'unasked';
   browser?: Browser;
-  /** Of the login request. */
+  /** Parameters of the login request. */
   parameters?: Record<string, string>;
 }
 
-/** The whole way, as a browser goes it: login, the provider, callback. */
+/** Logs in with a browser: login request, provider, callback. */
 export async function logIn({ url }: { url: string }, options: LogIn = {}) {
   const { flow = 'code', version = 'v2', storage = 'cookie', browser = new Browser(url), parameters = {} } = options;
   const login = await browser.login(version, { ...(storage !== 'unasked' && { token_storage: storage }), ...parameters });

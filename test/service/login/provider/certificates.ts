@@ -4,7 +4,7 @@ import { Trusting } from '../../../support/trusting.ts';
 
 let made: Promise<{ authority: KeyPair; serving: KeyPair }> | undefined;
 
-/** Those of all https providers of a run, so that the browsers of its tests can trust one authority. */
+/** Returns the certificates of all https providers of a run, so that browsers need to trust one authority. */
 export function providerCertificates(): Promise<{ authority: KeyPair; serving: KeyPair }> {
   made ??= loopbackCertificates();
   return made;
@@ -12,7 +12,7 @@ export function providerCertificates(): Promise<{ authority: KeyPair; serving: K
 
 let agent: Promise<Trusting> | undefined;
 
-/** Opens an address of a provider, http or https, as the person's browser does; never follows a redirect. */
+/** Opens an address of a provider, http or https, and never follows a redirect. */
 export async function visit(url: string | URL): Promise<Dispatcher.ResponseData> {
   agent ??= providerCertificates().then(({ authority }) => new Trusting(authority.certificate));
   return request(url, { dispatcher: await agent });

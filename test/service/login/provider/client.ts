@@ -3,13 +3,13 @@ import type { Misbehaviour } from './misbehaviour.ts';
 
 interface Client {
   id: string;
-  /** Without it the client is a public one. */
+  /** Undefined for a public client. */
   secret: string | undefined;
-  /** The only way that is accepted; without it every way is. */
+  /** The only accepted way to authenticate. Default: all ways. */
   way: Misbehaviour['clientSecret'];
 }
 
-/** Whether the request comes with the name of the client and, unless it is a public one, its secret (RFC 6749 2.3.1). */
+/** Reports whether the request has the client id and, unless the client is public, its secret (RFC 6749 2.3.1). */
 export function isClient({ headers, parameters }: SeenRequest, { id, secret, way }: Client): boolean {
   if (secret === undefined) return parameters.get('client_id') === id;
   const [, basic = ''] = /^Basic (.*)$/.exec(headers.authorization ?? '') ?? [];
@@ -23,10 +23,10 @@ export function isClient({ headers, parameters }: SeenRequest, { id, secret, way
   return given[0] === id && given[1] === secret;
 }
 
-/** As names and secrets stand in a Basic header. */
+/** Decodes a client id or secret of a Basic header. */
 const formDecode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
 
-/** Where a browser goes that has logged out (OpenID Connect RP-Initiated Logout 1.0). */
+/** Answers a logout by a redirect of the browser (OpenID Connect RP-Initiated Logout 1.0). */
 export function afterLogout(asked: URLSearchParams, changes: Misbehaviour['response']): Answer {
   const target = asked.get('post_logout_redirect_uri');
   if (target === null) return json(200, {});
@@ -36,7 +36,7 @@ export function afterLogout(asked: URLSearchParams, changes: Misbehaviour['respo
   return redirect(302, url.href);
 }
 
-/** Sends the browser back with the answer to an authorization request. */
+/** Redirects the browser to the client with the answer to an authorization request. */
 export function backToClient(target: URL, answer: Record<string, string | undefined>, where: 'hash' | 'search'): Answer {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(answer)) if (value !== undefined) parameters.set(name, value);

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Claims } from './tokens.ts';
 
-/** What a person agreed to, once. */
+/** A granted authorization. */
 export interface Grant {
   person: Claims;
   scope: string;
@@ -15,16 +15,16 @@ interface CodeGrant extends Grant {
 
 const random = () => randomBytes(32).toString('base64url');
 
-/** Codes and tokens that were given out and still count. */
+/** Codes and tokens that are issued and valid. */
 export class Grants {
   readonly #requests = new Map<string, URLSearchParams>();
   readonly #codes = new Map<string, CodeGrant>();
   readonly #refreshTokens = new Map<string, Grant>();
-  /** Whose a refresh token is or was. */
+  /** Subjects of refresh tokens, also of revoked ones. */
   readonly #owners = new Map<string, unknown>();
   readonly #accessTokens = new Map<string, Grant>();
 
-  /** Keeps a request that a client has pushed (RFC 9126). @returns what stands for it, once */
+  /** Stores a pushed authorization request (RFC 9126). @returns its request URI, which can be used once */
   pushRequest(parameters: URLSearchParams): string {
     const uri = `urn:ietf:params:oauth:request_uri:${random()}`;
     this.#requests.set(uri, parameters);
@@ -43,7 +43,7 @@ export class Grants {
     return code;
   }
 
-  /** Undefined if it was used, or the redirect URI or the PKCE verifier (RFC 7636 4.6) is not the one of the request. */
+  /** Redeems a code. Returns undefined if it was used, or if the redirect URI or the PKCE verifier (RFC 7636 4.6) does not match. */
   redeem(code: string, { redirectURI, verifier }: { redirectURI: string | null; verifier: string | null }): Grant | undefined {
     const grant = this.#codes.get(code);
     this.#codes.delete(code);
@@ -52,7 +52,7 @@ export class Grants {
     return isVerified ? grant : undefined;
   }
 
-  /** @param isOnly whether it takes the place of all others of the person */
+  /** @param isOnly true if it replaces all refresh tokens of the user */
   issueRefreshToken(grant: Grant, isOnly = false): string {
     const token = random();
     if (isOnly)
@@ -68,7 +68,7 @@ export class Grants {
     return grant;
   }
 
-  /** @param token an opaque one is made if it is not given */
+  /** @param token default: a new opaque one */
   rememberAccessToken(grant: Grant, token = random()): string {
     this.#accessTokens.set(token, grant);
     return token;
@@ -83,7 +83,7 @@ export class Grants {
     this.#accessTokens.delete(token);
   }
 
-  /** The `sub` of the person that a refresh token was given for, also when it does not count any more. */
+  /** Returns the `sub` of the user to whom a refresh token was issued, also if it is no longer valid. */
   ownerOf(refreshToken: string): unknown {
     return this.#owners.get(refreshToken);
   }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 export type Algorithm = 'RS256' | 'ES256';
 
-/** A key pair of the provider, and the public half as it is published (RFC 7517). */
+/** A key pair of the provider, and its published public key (RFC 7517). */
 export interface SigningKey {
   alg: Algorithm;
   kid: string;
@@ -16,7 +16,7 @@ const generate = promisify(generateKeyPair);
 const kept = new URL('../../../../node_modules/.cache/test-keys/', import.meta.url);
 let made = 0;
 
-/** Kept from run to run, since a new one takes a good part of a second. No two of a process are the same. */
+/** Returns a key that is kept from run to run, because generating one takes a good part of a second. Each index has its own key. */
 async function rsaKey(index: number): Promise<KeyObject> {
   const file = new URL(`rsa-${index}.pem`, kept);
   const pem = await readFile(file, 'utf8').catch(() => undefined);
@@ -29,7 +29,7 @@ async function rsaKey(index: number): Promise<KeyObject> {
   return privateKey;
 }
 
-/** Under a key id that no other key of this process has. */
+/** Creates a key with a key id that is unique in the process. */
 export async function createSigningKey(alg: Algorithm): Promise<SigningKey> {
   made += 1;
   const kid = `key-${made}`;
@@ -37,16 +37,16 @@ export async function createSigningKey(alg: Algorithm): Promise<SigningKey> {
   return { alg, kid, privateKey, jwk: { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg, use: 'sig' } };
 }
 
-/** Signs what stands before the last dot of a compact JWS (RFC 7515 7.1). */
+/** Signs the part of a compact JWS before its last dot (RFC 7515 7.1). */
 export function signatureOf(input: string, { alg, privateKey }: SigningKey): string {
   return sign('sha256', Buffer.from(input), alg === 'ES256' ? { key: privateKey, dsaEncoding: 'ieee-p1363' } : privateKey).toString(
     'base64url',
   );
 }
 
-/** The symmetric signature that a verifier falls for if it lets the token name the algorithm. */
+/** Returns the symmetric signature that deceives a verifier which lets the token choose the algorithm. */
 export const hmacOf = (input: string, secret: string): string => createHmac('sha256', secret).update(input).digest('base64url');
 
-/** PEM. */
+/** Returns the public key as PEM. */
 export const publicText = ({ privateKey }: SigningKey): string =>
   createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString();

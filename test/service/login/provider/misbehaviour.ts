@@ -2,45 +2,45 @@ import type { JsonWebKey } from 'node:crypto';
 import type { Answer, Endpoint } from './answers.ts';
 import type { Claims, TokenChange } from './tokens.ts';
 
-/** What the provider does wrong, or just differently. What is not named is done right. */
+/** Deviations of the provider, wrong or just unusual. Members that are left out stand for correct behaviour. */
 export interface Misbehaviour {
-  /** Endpoints that answer this instead. */
+  /** Endpoints that answer differently. */
   answer?: Partial<Record<Endpoint, Answer>>;
-  /** Laid over the discovery document; undefined takes a member away. */
+  /** Merged into the discovery document; undefined removes a member. */
   metadata?: Claims;
-  /** What is published instead of the keys. */
+  /** Returns the published keys. */
   jwks?: (keys: readonly JsonWebKey[]) => readonly unknown[];
-  /** Laid over the parameters of the authorization response; undefined takes one away. */
+  /** Merged into the parameters of the authorization response; undefined removes one. */
   response?: Record<string, string | undefined>;
-  /** Of every ID token. */
+  /** Change of every ID token. */
   idToken?: TokenChange;
-  /** Of the ID token in the authorization response alone. */
+  /** Change of the ID token in the authorization response. */
   frontChannel?: TokenChange;
-  /** Of the ID token that a code is redeemed for alone. */
+  /** Change of the ID token for which a code is redeemed. */
   redeemed?: TokenChange;
-  /** Of the ID token that comes with a refresh alone. */
+  /** Change of the ID token of a refresh. */
   refreshed?: TokenChange | 'absent';
-  /** Of every logout token. */
+  /** Change of every logout token. */
   logoutToken?: TokenChange;
-  /** Laid over the body of the token endpoint. */
+  /** Merged into the body of the token endpoint. */
   tokenAnswer?: Claims;
-  /** Laid over the claims of the userinfo endpoint. */
+  /** Merged into the claims of the userinfo endpoint. */
   userInfo?: Claims;
-  /** Userinfo comes as a signed JWT. */
+  /** True if userinfo is a signed JWT. */
   signsUserInfo?: boolean;
-  /** Where claims about the person are told. Default: in ID tokens and at userinfo. */
+  /** True if claims about the user are at userinfo alone. Default: in ID tokens and at userinfo. */
   claimsOnlyAtUserInfo?: boolean;
-  /** Access tokens are JWTs of RFC 9068 for this audience. Default: opaque. */
+  /** Audience of access tokens, which are then JWTs of RFC 9068. Default: opaque tokens. */
   accessTokenAudience?: string;
-  /** A refresh token can be used again and again. Default: each once. */
+  /** True if a refresh token can be used many times. Default: once. */
   keepsRefreshTokens?: boolean;
-  /** One for each person and client: the next login ends the refresh token of the one before. */
+  /** True if each user has one refresh token at a client: the next login revokes the previous one. */
   oneRefreshTokenEach?: boolean;
-  /** How a client proves itself. `plain`: a Basic header that is not percent-decoded. Default: in a Basic header or in the body. */
+  /** Client authentication. `plain`: a Basic header that is not percent-decoded. Default: a Basic header or the body. */
   clientSecret?: 'plain' | 'body';
 }
 
-/** As Dex is: no `iss` in responses, no end of anything from outside, one refresh token for each person and client, which rotates. */
+/** Behaviour of Dex: no `iss` in responses, no revocation or logout endpoint, one rotating refresh token for each user and client. */
 export const asDex: Misbehaviour = {
   metadata: {
     revocation_endpoint: undefined,

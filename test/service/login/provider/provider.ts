@@ -56,9 +56,9 @@ export class TestProvider {
   #port = 0;
   /** Every user who logs in is this person. */
   person: Claims = jane;
-  /** Of ID tokens and access tokens. */
+  /** Lifetime of ID tokens and access tokens. */
   tokenSeconds = 900;
-  /** Told of each user who logs out here (OpenID Connect Back-Channel Logout 1.0), and what came back. */
+  /** Receives a logout token for each user who logs out here (OpenID Connect Back-Channel Logout 1.0). */
   backchannelLogoutURL: string | undefined;
   readonly logoutAnswers: { status: number; headers: Headers; text: string }[] = [];
   /** PEM, with `tls`. */
@@ -102,12 +102,12 @@ export class TestProvider {
     return this.#published;
   }
 
-  /** From here on, in place of whatever was before. Without an argument it does everything right. */
+  /** Replaces the previous behaviour. Without an argument, the provider is correct. */
   misbehave(misbehaviour: Misbehaviour = {}): void {
     this.#misbehaviour = misbehaviour;
   }
 
-  /** From here on that person logs in, a new one without a name; as before but for the name and these claims. */
+  /** Makes the next logins those of that user, by default a new one, with all other claims as before. */
   become(name: string = randomUUID(), claims: Claims = {}): void {
     this.person = { ...this.person, sub: name, email: `${name}@example.com`, ...claims };
   }
@@ -116,29 +116,31 @@ export class TestProvider {
     return this.requests.filter((request) => request.endpoint === endpoint).length;
   }
 
-  /** The tokens of that person that the client came to revoke, whatever it was told; those of others may come again at any time. */
+  /**
+   * Returns the tokens of that user that the client asked to revoke, whatever the answer was. Other users' requests may arrive at any time.
+   */
   revocationsOf(name: string): string[] {
     const tokens = this.requests.filter(({ endpoint }) => endpoint === 'revocation').map(({ parameters }) => parameters.get('token') ?? '');
     return tokens.filter((token) => this.grants.ownerOf(token) === name);
   }
 
-  /** Requests are counted from here on. */
+  /** Resets the counters of requests. */
   forgetRequests(): void {
     this.requests.length = 0;
   }
 
-  /** Signs with a new key from here on; the old ones stay published unless `keepsOld` is false. */
+  /** Signs with a new key; old keys stay published unless `keepsOld` is false. */
   async rotateKeys({ alg = 'RS256', keepsOld = true }: { alg?: Algorithm; keepsOld?: boolean } = {}): Promise<void> {
     this.#signers.current = await createSigningKey(alg);
     this.#published = [this.#signers.current, ...(keepsOld ? this.#published : [])];
   }
 
-  /** An ID token of the person, as it would be issued now but for the changes. */
+  /** Returns an ID token for the user, as issued now, with changes. */
   idToken(...changes: TokenChange[]): string {
     return createToken({ ...this.#standardClaims(), ...this.person }, this.#signers, changes);
   }
 
-  /** A logout token about the person, as it would be sent now but for the changes; with the `sid` if the person has one. */
+  /** Returns a logout token for the user, as sent now, with changes; with the `sid` if the user has one. */
   logoutToken(...changes: TokenChange[]): string {
     const { iss, aud, iat } = this.#standardClaims();
     const { sub, sid } = this.person;
@@ -154,7 +156,7 @@ export class TestProvider {
 
   /** Listens again, at the same address. */
   async resume(): Promise<void> {
-    // The system would give a port of its own to others while this one is away.
+    // A port that the system chooses could be given to another program while the provider is stopped.
     this.#port ||= await freePort();
     await listen(this.#server, this.#port, this.#host);
   }
@@ -216,7 +218,7 @@ export class TestProvider {
     return json(201, { request_uri: this.grants.pushRequest(request.parameters), expires_in: 60 });
   }
 
-  /** What a browser has come to ask for, or its client before it. */
+  /** Returns the parameters of an authorization request, from the browser or pushed by the client. */
   #askedFor(given: URLSearchParams): URLSearchParams | undefined {
     const pushed = given.get('client_id') === this.clientID ? this.grants.takeRequest(given.get('request_uri') ?? '') : undefined;
     return this.#misbehaviour.metadata?.require_pushed_authorization_requests === true ? pushed : (pushed ?? given);

@@ -3,15 +3,15 @@ import { hmacOf, publicText, type SigningKey, signatureOf } from './keys.ts';
 
 export type Claims = Record<string, unknown>;
 
-/** How a token differs from the right one. */
+/** Differences between a token and the correct one. */
 export interface TokenChange {
-  /** Laid over the header; undefined takes a member away. */
+  /** Merged into the header; undefined removes a member. */
   header?: Claims;
-  /** Laid over the claims; undefined takes a claim away. */
+  /** Merged into the claims; undefined removes a claim. */
   claims?: Claims;
-  /** Rewrites the JSON of the claims: for what no object can say, such as a member twice. */
+  /** Rewrites the JSON of the claims, such as for a duplicate member. */
   text?: (json: string) => string;
-  /** What signs it; the header says so unless it is changed too. Default: the provider's key. */
+  /** Key that signs the token; the header names its algorithm unless it is changed too. Default: the provider's key. */
   signer?: 'client secret' | 'public key' | 'unpublished RS256' | 'unpublished ES256' | 'nobody';
   /** Rewrites the finished token. */
   spoil?: (token: string) => string;
@@ -26,7 +26,7 @@ export interface Signers {
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 
-/** A compact JWS with these claims, but for the changes. */
+/** Returns a compact JWS with these claims and changes. */
 export function createToken(claims: Claims, signers: Signers, changes: readonly TokenChange[], typ = 'JWT'): string {
   const change = changes.reduce(overlay, {});
   const { alg, kid, sign } = signerOf(change.signer, signers);
