@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 
-/** What a test may say about a user; the rest is as an ordinary one has it. */
+/** Members of a user that a test sets; others have the usual values. */
 export interface UserParts {
   name?: string;
   username?: string;
@@ -17,10 +17,10 @@ export interface UserParts {
   labels?: Record<string, string>;
 }
 
-/** The name rule of User records. */
+/** Returns the name of a User record by the name rule. */
 export const nameOf = (email: string): string => hash('sha256', email.toLowerCase()).slice(0, 32);
 
-/** A User to be created. */
+/** Returns a User to be created. */
 export function aUser(email: string, parts: UserParts = {}): Manifest {
   const {
     name = nameOf(email),
@@ -43,7 +43,7 @@ export function aUser(email: string, parts: UserParts = {}): Manifest {
 
 let versions = 1000;
 
-/** A User as the API server gives it. */
+/** Returns a User as the API server returns it. */
 export function aStoredUser(email: string, parts: UserParts = {}): KubernetesObject {
   const user = aUser(email, parts);
   versions += 1;

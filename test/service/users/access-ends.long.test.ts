@@ -1,4 +1,4 @@
-/** Whatever a user has opened, on two replicas: what goes on and what ends when the password, the state or the record changes. */
+/** Sessions and tokens of a user on two replicas: a change of password, state or record ends them, or leaves them valid. */
 
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
@@ -19,16 +19,16 @@ const userInfo = z.object({
   }),
 });
 
-/** What a user has opened with one password. */
+/** Sessions and tokens that a user has opened with one password. */
 interface Opened {
   browser: Browser;
-  /** Cookies of a session. */
+  /** Cookies of the session. */
   cookie: string;
-  /** Of another browser. */
+  /** Cookies of a second session, in another browser. */
   otherCookie: string;
   bearer: string;
   refreshToken: string;
-  /** The query of a callback that was not asked for yet, with its browser. */
+  /** Query of a callback that was not sent yet, with its browser. */
   pending: { browser: Browser; search: string };
 }
 
@@ -60,7 +60,7 @@ describe('USR-07 what a user has opened', () => {
   const withCookie = (cookie: string) => me({ cookie });
   const withBearer = (bearer: string) => me({ authorization: `Bearer ${bearer}` });
   const bothAre = (status: number) => (statuses: number[]) => statuses.every((each) => each === status);
-  /** On both replicas. */
+  /** Expects the end on both replicas. */
   const expectEnded = async ({ otherCookie, bearer, refreshToken, pending }: Omit<Opened, 'cookie'>) => {
     for (const ask of [() => withCookie(otherCookie), () => withBearer(bearer)]) await eventually(ask, bothAre(401));
     const query = new URLSearchParams({ refresh_token: refreshToken });
@@ -76,7 +76,7 @@ describe('USR-07 what a user has opened', () => {
     return { status: response.status, text: await response.text() };
   };
 
-  it('ends with the own change of the password, but for the session that made it, which goes on under a new cookie', async () => {
+  it('ends when the user changes the password, except the session that changed it, which continues under a new cookie', async () => {
     const email = 'own@example.com';
     const opened = await open(email);
     expect(await withCookie(opened.cookie)).to.deep.equal([200, 200]);
@@ -135,7 +135,7 @@ describe('USR-07 what a user has opened', () => {
       }
     });
 
-  it('USR-12 goes on when another user locks the account, which is told of and can be undone', async () => {
+  it('USR-12 remains when another user locks the account, which is recorded and can be undone', async () => {
     const email = 'shut@example.com';
     const opened = await open(email);
     for (let guess = 0; guess < 5; guess += 1) expect((await service.logIn(email, 'wrong')).status).to.equal(403);
@@ -192,7 +192,7 @@ describe('USR-07 what a user has opened', () => {
   const makeAgain = async (email: string, password: string) => {
     const headers = { authorization: `Bearer ${await service.cluster.token('admin')}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ spec: { email, password } });
-    // The service hears a moment later that the name is free.
+    // The service learns a moment later that the name is free.
     const made = await eventually(
       () => service.request('/auth/v1/users', { method: 'POST', headers, body }),
       ({ status }) => status !== 409,

@@ -1,4 +1,4 @@
-/** What the admission policies of an installation refuse, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Refusals of the admission policies, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
@@ -21,11 +21,11 @@ const created = (email: string, spec: Record<string, unknown> = {}, parts: UserP
 describe('the admission policy of users', () => {
   const cluster = forSuite(() => apiServer());
   const admin = clientOf(cluster, 'admin');
-  /** Whose writes of Users go in the name of the service. */
+  /** Writes Users as the service, by impersonation. */
   const service = clientOf(cluster, 'admin');
-  /** May do all to users, and act as nobody. */
+  /** May write all users, and impersonate none. */
   const manager = clientOf(cluster, 'manager');
-  /** The same, and may act as the administrator `chief`. */
+  /** May write all users, and impersonate the administrator `chief`. */
   const alice = clientOf(cluster, 'alice');
   /** May patch the objects of the service, and delete none. */
   const patcher = clientOf(cluster, 'bob');
@@ -61,13 +61,13 @@ describe('the admission policy of users', () => {
   const isDone = (answer: Answer, status = 200) => expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
   const patch = (by: ClusterAdmin, email: string, body: unknown, headers: Record<string, string> = {}) =>
     by.call('PATCH', `${users}/${nameOf(email)}`, body, { ...merge, ...headers });
-  /** What `kubectl apply` sends for what is there, as it is and, to a server that has it, with --server-side; JSON is YAML. */
+  /** Sends the patches of `kubectl apply` for an existing object, with and without --server-side; JSON is YAML. */
   const apply = async (by: ClusterAdmin, user: Manifest) => {
     const path = `${users}/${user.metadata.name}`;
     isDone(await by.call('PATCH', path, user, merge));
     const type = { 'content-type': 'application/apply-patch+yaml' };
     const answer = await by.call('PATCH', `${path}?fieldManager=gitops&force=true`, user, type);
-    // The embedded cluster has no server-side apply, and says so.
+    // The embedded cluster has no server-side apply, and answers 501.
     if (answer.status !== 501) isDone(answer);
   };
 
@@ -118,7 +118,7 @@ describe('the admission policy of users', () => {
       refusedWith(await patch(manager, 'owned-chief', { metadata: { ownerReferences } }), why);
     isDone(await patch(service, 'owned-chief', { metadata: { ownerReferences: [owner] } }));
     refusedWith(await patch(manager, 'owned-chief', { metadata: { ownerReferences: [owner, gone] } }), why);
-    // As the garbage collector does for the dependents that are to stay.
+    // The garbage collector sends these patches for dependents that are orphaned.
     isDone(await patch(manager, 'owned-chief', { metadata: { ownerReferences: null } }));
     isDone(await patch(manager, 'owned', { metadata: { ownerReferences: [owner] } }));
 
@@ -231,7 +231,7 @@ describe('the admission policy of users', () => {
     );
   });
 
-  it('(4) lets an administrator be made by who may act as them', async () => {
+  it('(4) lets callers who may impersonate an administrator create the administrator', async () => {
     const user = created('fresh-chief', {}, { is_admin: true });
     refusedWith(await manager.call('POST', users, user), 'user "manager" cannot make, change or delete the administrator "fresh-chief"');
     isDone(await alice.call('POST', users, user), 201);

@@ -1,4 +1,4 @@
-/** Every kind of audit event that there is, once, by what people do. */
+/** Every kind of audit event, each recorded once by a user's action. */
 
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
@@ -44,7 +44,7 @@ const ext = z.object({
 const certificate = z.object({ status: z.object({ key: z.string() }) });
 const secretList = z.object({ items: z.array(z.object({ data: z.record(z.string(), z.string()).default({}) })) });
 
-describe('the audit trail of what people do', () => {
+describe('the audit trail of user actions', () => {
   const service = forSuite(() =>
     startEmbeddedLogin({
       emails: [jane, locked],
@@ -53,7 +53,7 @@ describe('the audit trail of what people do', () => {
       users: { ldap: [{ id: 'corp', name: 'Corp', url: 'ldaps://127.0.0.1:1', baseDN: 'dc=example,dc=com' }] },
     }),
   );
-  /** What must be nowhere. */
+  /** Secrets that no line, object or Event may contain. */
   const secrets = new Map<string, string>();
   const keep = (what: string, value: string | undefined) => {
     expect(value, what).to.have.length.above(7);
@@ -74,7 +74,7 @@ describe('the audit trail of what people do', () => {
   });
 
   const lines = (): Line[] => service.lines.filter((text) => text.startsWith('{"audit":')).map((text) => line.parse(JSON.parse(text)));
-  /** What was told of while something was done. */
+  /** Returns the lines that were recorded during the work. */
   const told = async (work: () => Promise<unknown>): Promise<Line[]> => {
     const before = lines().length;
     await work();
@@ -95,7 +95,7 @@ describe('the audit trail of what people do', () => {
   const logIn = async (email: string, given: string, storage: 'cookie' | 'local') => {
     const { browser, back, body } = await service.logIn(email, given, `?token_storage=${storage}`);
     for (const name of ['code', 'state']) keep(name, back.searchParams.get(name) ?? undefined);
-    // That of the visit is in the path of the login page too; what counts is its signature, a cookie of its own.
+    // The path of the login page contains the id of the visit too; its secret is the signature, a cookie of its own.
     for (const { value, name } of browser.cookies) if (value !== '' && !/_(log_in|resume)_/.test(name)) keep(`cookie ${name}`, value);
     const { token } = ext.parse(JSON.parse(body)).ext;
     keep('refresh token', token.refresh_token);
@@ -111,7 +111,7 @@ describe('the audit trail of what people do', () => {
     if (typeof actor === 'object' && actor !== null) expect(event?.actor).to.include(actor);
   };
 
-  it('tells of each once, with who, whom, from where and how it ended, and gives nothing away', async () => {
+  it('records each once, with actor, target, origin and outcome, and discloses no secret', async () => {
     const admin = await service.cluster.token('admin');
     keep('token', admin);
 
@@ -193,7 +193,7 @@ describe('the audit trail of what people do', () => {
       .map(({ reason, type }) => `${reason} ${type}`);
   };
 
-  /** On the User whom they were about. */
+  /** Waits for the Events on the User of each audit event. */
   async function expectEvents(): Promise<void> {
     const wanted: Record<string, string[]> = {
       [made]: ['UserCreated Normal', 'UserPatched Normal', 'PasswordReset Normal', 'UserDeleted Normal'],
@@ -219,7 +219,7 @@ describe('the audit trail of what people do', () => {
       .parse(stored)
       .items.flatMap(({ data }) => Object.values(data).map((value) => Buffer.from(value, 'base64').toString()));
     const hashes = values.filter((value) => value.startsWith('$argon2id$'));
-    // That of the deleted one may not be collected yet.
+    // The garbage collector may not have deleted the password of the deleted user yet.
     expect(hashes.length).to.be.within(2, 3);
     const objects = [];
     for (const path of [
@@ -246,7 +246,7 @@ describe('the audit trail of what people do', () => {
       for (const [what, secret] of secrets) expect(text.includes(secret), `${what} in ${place}`).to.equal(false);
       for (const hash of hashes) expect(text.includes(hash.split('$').at(-1) ?? hash), `a hash in ${place}`).to.equal(false);
     }
-    // Where passwords are kept there are hashes only.
+    // Secrets of passwords contain hashes only.
     for (const secret of [password, changed, reset, wrong]) expect(values.join('\n')).not.to.contain(secret);
   }
 });

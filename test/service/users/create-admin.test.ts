@@ -23,7 +23,7 @@ const user = z.looseObject({
   status: z.record(z.string(), z.unknown()),
 });
 
-/** Exactly what the command needs, and what the chart gives its Job. */
+/** Exact permissions of the command, as the chart grants them to its Job. */
 const rights = (names: readonly string[]) => {
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'atrium-first-admin' } };
   const subjects = [{ kind: 'ServiceAccount', name: 'atrium-first-admin', namespace }];
@@ -78,7 +78,7 @@ describe('atrium create-admin', () => {
     return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
   };
   const command = (...args: string[]): Promise<Finished> => run(['create-admin', '--config', config, ...args]);
-  /** What the command does, in this process: it takes less time. */
+  /** Runs the command in this process, which is faster. */
   const createAdmin = (email: string, secret: string, password?: string): Promise<string> =>
     runCreateAdmin({ config: settings, connection, email, secret, name: 'Administrator', password });
   const passwordFile = async (text: string) => {

@@ -9,7 +9,7 @@ export interface ServerSentEvent {
   };
 }
 
-/** What an answer of server-sent events has told so far. */
+/** Reads the events of a stream of server-sent events. */
 export class EventStream {
   readonly events: ServerSentEvent[] = [];
   comments = 0;
@@ -22,7 +22,7 @@ export class EventStream {
     this.#reading = this.#read();
   }
 
-  /** `ADDED jane@example.com`, by the names that the test knows. */
+  /** Returns events such as `ADDED jane@example.com`, with the names that the test uses. */
   told(nameOf: (name: string) => string = (name) => name): string[] {
     return this.events
       .filter(({ event }) => event !== 'BOOKMARK')
@@ -40,7 +40,7 @@ export class EventStream {
     );
   }
 
-  /** The last id, as an EventSource would send it when it comes back. */
+  /** Returns the last id, which an EventSource sends when it reconnects. */
   get lastEventID(): string {
     return this.events.reduce((last, { id }) => id ?? last, '');
   }
@@ -59,7 +59,7 @@ export class EventStream {
         for (const block of blocks) this.#take(block);
       }
     } catch {
-      // Cut off: as good as over.
+      // A cut connection ends the stream as well.
     }
     this.isOver = true;
   }

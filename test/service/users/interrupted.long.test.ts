@@ -1,4 +1,4 @@
-/** What is left when the API server goes away between two writes of one request. */
+/** State after a loss of the API server between two writes of one request. */
 
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
@@ -37,7 +37,7 @@ const secret = z.object({
 });
 
 const written = /^\/(api\/v1\/namespaces\/[^/]+\/secrets|apis\/auth\.platform\.io\/v1\/(users|revokedtokens|groups|userbindings))(\/|$)/;
-/** Not what the service does beside, such as keeping the states of other users. */
+/** Selects the writes of the request, and not those of the controllers, such as the states of other users. */
 const isWriteFor =
   (email: string) =>
   ({ method, path }: ProxiedRequest) =>
@@ -45,7 +45,7 @@ const isWriteFor =
     written.test(path) &&
     (!path.includes('/users/') || path.includes(nameOf(email)));
 
-/** How the connection ends: the next write finds it cut, or the answer of the last one is lost with it. */
+/** End of the connection: before the next write arrives, or with the answer to the last one. */
 const ways = ['refused', 'lost'] as const;
 type Way = (typeof ways)[number];
 
@@ -60,7 +60,7 @@ describe('a request whose API server goes away', () => {
   });
 
   interface Asked {
-    /** Email. */
+    /** Email of the user that the request is about. */
     about: string;
     method: string;
     path: string;
@@ -84,7 +84,7 @@ describe('a request whose API server goes away', () => {
     const [isOld, isFresh] = await Promise.all([old, fresh].map((password) => passwords.verify(password, stored)));
     return { is: isOld === 'match' ? 'old' : isFresh === 'match' ? 'fresh' : 'neither', owner: metadata.ownerReferences[0]?.uid };
   };
-  /** Known to the service, which has written all it wants to. */
+  /** Creates a user with a password, and waits until the controller has written the status. */
   const aPerson = async (email: string, parts: UserParts = {}) => {
     await server.kubernetes.apply(aUser(email, parts));
     const { metadata } = await existing(email);
@@ -99,7 +99,7 @@ describe('a request whose API server goes away', () => {
     expect(await send(asked)).to.include({ status });
     return server.faults.requests.filter(isWriteFor(asked.about)).length;
   };
-  /** The request, with a cluster that goes away after so many writes, and comes back when it is answered. */
+  /** Sends the request to a cluster that is lost after a number of writes, and returns after the answer. */
   const interrupted = async (asked: Asked, writes: number, way: Way) => {
     const isWrite = isWriteFor(asked.about);
     let left = writes;
@@ -117,20 +117,20 @@ describe('a request whose API server goes away', () => {
     expect(isCut, `${writes} writes, ${way}: ${answer.text}`).to.equal(true);
     expect(answer.status, answer.text).to.equal(503);
   };
-  /** One interruption after another, each of a request of its own. */
+  /** Interrupts a request of its own after each number of writes. */
   const afterEachWrite = async (count: number, what: (email: string, writes: number, way: Way) => Promise<void>) => {
     for (const way of ways)
       for (let writes = 1; writes <= (way === 'lost' ? count : count - 1); writes += 1)
         await what(`${way}-${writes}@${count}.example.com`, writes, way);
   };
 
-  it('leaves no user half made: what was begun is whole, or gone when its time is over', async () => {
+  it('leaves no half-created user: the user is complete, or deleted when the time of the creation is over', async () => {
     const asked = (email: string) => ({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
-    // More where the keeper of the states writes the same record at that moment.
+    // The controller of states may write the same record at that moment.
     const count = 4;
     expect(await writesOf(asked('whole@make.example.com'), 201)).to.be.at.least(count);
     const emails: string[] = [];
-    // Nothing but the record itself was written: it is as one that was made with kubectl.
+    // Records without further writes equal those that are created with kubectl.
     const registered: string[] = [];
     await afterEachWrite(count, async (email, writes, way) => {
       emails.push(email);
@@ -178,7 +178,7 @@ describe('a request whose API server goes away', () => {
     const steps = ['POST users', 'PATCH users', 'POST secrets', 'PATCH users'];
     for (const writes of [2, 3, 4]) {
       const email = `back-${writes}@make.example.com`;
-      // In their order: where the machine is slow, the keeper of the states may write the record in between.
+      // The writes are matched in order: on a slow machine, the controller of states may write the record in between.
       let done = 0;
       const isWrite = isWriteFor(email);
       const isStep = (request: ProxiedRequest) =>
@@ -225,7 +225,7 @@ describe('a request whose API server goes away', () => {
       body: { spec: { username: 'Changed', password: fresh, old_password: old } },
     });
     await aPerson('whole@change.example.com', { subjectName: 'bob' });
-    // More where the keeper of the states writes the same record at that moment.
+    // The controller of states may write the same record at that moment.
     const count = 6;
     expect(await writesOf(asked('whole@change.example.com', 'bob'), 200)).to.be.at.least(count);
     await server.kubernetes.remove(`${group}/users/${nameOf('whole@change.example.com')}`);
@@ -302,7 +302,7 @@ describe('a request whose API server goes away', () => {
       );
     };
     await member('whole@delete.example.com');
-    // The first one only asks whether it may, dry. There are more if a controller writes at the same time.
+    // The first deletion is a dry run that checks permissions. Controllers may write at the same time.
     const count = 5;
     expect(await writesOf(asked('whole@delete.example.com'), 204)).to.be.at.least(count);
     await afterEachWrite(count, async (given, writes, way) => {
@@ -316,7 +316,7 @@ describe('a request whose API server goes away', () => {
       expect(await read(email)).to.equal(undefined);
       const { body } = await server.kubernetes.call('GET', `${group}/groups/${named(email)}`);
       expect(body).to.have.nested.property('spec.users').that.deep.equals([]);
-      // The controller that makes it RBAC lets it go when that is undone.
+      // The controller removes its finalizer when the RBAC objects of the binding are deleted.
       await eventually(
         () => server.kubernetes.call('GET', `${group}/userbindings/${named(email)}`),
         ({ status }) => status === 404,

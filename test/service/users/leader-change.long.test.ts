@@ -22,7 +22,7 @@ const since = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 
 
 type User = KubernetesObject & { spec: Record<string, unknown>; status: Record<string, unknown> };
 
-/** Of whom nothing is to be written now, and whose phase changes when they have been idle for months. */
+/** Returns a user without pending writes, whose phase changes after months without a login. */
 function settledUser(index: number): User {
   const email = emailOf(index);
   const spec = { email, username: `p${index}`, connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false };
@@ -37,12 +37,12 @@ function settledUser(index: number): User {
   };
 }
 
-/** An API server with nothing but users and one Lease, which another replica holds at first. */
+/** An API server with users and one Lease, which another replica holds at first. */
 class UserServer extends FakeApiServer {
   readonly users = new Map<string, User>();
-  /** Of users: `PATCH name/status`. */
+  /** Writes of users: `PATCH name/status`. */
   readonly writes: string[] = [];
-  /** Answers of writes to come, by the name of the user. */
+  /** Statuses of the next answers to writes, by user name. */
   readonly refusals = new Map<string, number[]>();
   lease: { metadata: { resourceVersion: string }; spec: Record<string, unknown> } = {
     metadata: { resourceVersion: '1' },
@@ -56,7 +56,7 @@ class UserServer extends FakeApiServer {
     return super.start();
   }
 
-  /** As the writer of the object. */
+  /** Stores the next version of a user, and sends it to the watch. */
   put(user: User): void {
     this.#version += 1;
     const written = { ...user, metadata: { ...user.metadata, resourceVersion: String(this.#version) } };
@@ -70,7 +70,7 @@ class UserServer extends FakeApiServer {
     this.#tell('DELETED', { ...user, metadata: { ...user.metadata, resourceVersion: String(this.#version) } });
   }
 
-  /** Another replica holds it no more, or, with a name, holds it from now on. */
+  /** Changes the holder of the Lease; an empty name releases it. */
   writeLease(holderIdentity: string): void {
     this.lease = { metadata: { resourceVersion: `${Number(this.lease.metadata.resourceVersion) + 1}` }, spec: { holderIdentity } };
   }
@@ -127,7 +127,7 @@ describe(`${userCount} users and a change of leader`, () => {
   let client: KubernetesClient;
   let watched: ReturnType<typeof watchUsers>;
   let controller: UsersController;
-  /** Names of the users that were looked at. */
+  /** Names of the users that the controller has examined. */
   let looks: string[] = [];
 
   before(async function () {
@@ -152,7 +152,7 @@ describe(`${userCount} users and a change of leader`, () => {
     controller = new UsersController(services, accountLookup(watched.collection.cache), users, { naming, endAccess });
     watched.collection.cache.start();
     await watched.collection.cache.whenSynced();
-    // The other replica does not renew its Lease, and must not lose it while the users are read.
+    // The other replica does not renew its Lease, and must hold it while the users are read.
     controller.start();
   });
   after(async () => {
@@ -172,7 +172,7 @@ describe(`${userCount} users and a change of leader`, () => {
     const { metadata, spec, ...rest } = user(index);
     server.put({ ...rest, metadata: { ...metadata, generation: 2 }, spec: { ...spec, is_disabled: true } });
   };
-  /** Until nothing has been looked at for a second, in ten parts: of a machine that stands still, all that it would have done comes after one. */
+  /** Waits until no user has been examined for a second, in ten parts: a process that was suspended continues after one of them. */
   const untilStill = async () => {
     let seen = looks.length;
     for (let parts = 0; parts < 10; parts += 1) {
@@ -243,7 +243,7 @@ describe(`${userCount} users and a change of leader`, () => {
     this.timeout(30_000);
     server.writeLease('another');
     const before = server.requests.length;
-    // The first one finds that it is held by another; then the replica asks as one that is not the leader.
+    // The first request finds the new holder; the next one shows that the replica is not the leader.
     const reads = () => server.requests.slice(before).filter(({ path, method }) => method === 'GET' && path.includes('/leases/'));
     await until(() => reads().length > 1);
     looks = [];

@@ -1,4 +1,4 @@
-/** What stands where managers of users may write decides nothing. */
+/** Fields that managers of users may write decide nothing. */
 
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
@@ -18,7 +18,7 @@ interface User {
   status: Record<string, unknown>;
 }
 
-/** What the service keeps, and must keep. */
+/** Fields of the status that the service must keep. */
 const kept = [
   'subjectName',
   'groups',
@@ -36,7 +36,7 @@ const annotation = (name: string, value: string | null) => ({ metadata: { annota
 const labels = ['user.email', 'user.username', 'user.connector_id', 'user.connector_type', 'user.state', 'user.valid'];
 const annotations = ['unfinished', 'created-by', 'userbinding', 'group', 'user'];
 
-/** Each written, changed and taken away again. */
+/** Changes that are each written, changed and removed. */
 const changes: [string, unknown][] = [
   ...labels.flatMap((name): [string, unknown][] => [
     [`label ${name}`, label(name, 'other')],
@@ -69,18 +69,18 @@ const changes: [string, unknown][] = [
   ['valid for ever', { spec: { expired: null } }],
 ];
 
-describe('REC-02 whatever is written on a record of a user', () => {
+describe('REC-02 any mark on a record of a user', () => {
   const clock = new Clock();
   const server = forSuite(() => startServer({ now: clock.now }));
 
   const read = async (email: string) => (await server.kubernetes.call('GET', `${users}/${nameOf(email)}`)).body as User;
   const patch = async (email: string, body: unknown, part = '') => {
-    // What the admission policy would refuse is written as well: not every cluster has one.
+    // The patch is sent as the service, because the admission policy would refuse it: not every cluster has the policy.
     const type = { 'content-type': 'application/merge-patch+json', ...asService };
     const { status, body: answer } = await server.kubernetes.call('PATCH', `${users}/${nameOf(email)}${part}`, body, type);
     expect(status, JSON.stringify(answer)).to.equal(200);
   };
-  /** The keeper of the states has looked at what is there now. */
+  /** Waits until the controller of states has seen the current version. */
   const settled = (email: string) =>
     eventually(
       () => read(email),
@@ -92,7 +92,7 @@ describe('REC-02 whatever is written on a record of a user', () => {
     expect(now.metadata.uid, what).to.equal(then.metadata.uid);
     for (const key of kept) expect(now.status[key], `${what}: ${key}`).to.deep.equal(then.status[key]);
   };
-  /** All at once, for as long as anything that is unfinished may be. */
+  /** Marks all users at once, for as long as an unfinished operation may take. */
   const leaveMarks = async (emails: readonly string[]) => {
     for (const email of emails) for (const name of annotations) await patch(email, annotation(name, ''));
   };
@@ -111,7 +111,7 @@ describe('REC-02 whatever is written on a record of a user', () => {
     const time = '2026-11-01T00:00:00Z';
     await patch(whole, { status: { activatedTime: time, passwordChangedTime: time, groups: ['dev'], sessionsNotBefore: time } }, '/status');
     await patch(locked, { status: { activatedTime: time, failedLogins: 5, lockedUntil: '2099-01-01T00:00:00Z' } }, '/status');
-    // A status has no generation that says that the keeper has seen it.
+    // A status has no generation, so the phase shows that the controller has seen it.
     await eventually(
       () => read(locked),
       ({ status }) => status?.phase === 'Locked',

@@ -1,4 +1,4 @@
-/** Records whose name is not the one that the name rule gives their email: every caller who may make users can make them. */
+/** Records whose name does not follow the name rule: every caller who may create users can create them. */
 
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
@@ -17,7 +17,7 @@ interface User {
   status?: Record<string, unknown>;
 }
 
-/** alice, as the API server calls her: the record's name is not hers, the stray's is. */
+/** Name of alice at the API server. Her record has another name, and a stray record has this one. */
 const email = 'alice';
 const strays = ['alice', 'another-name'];
 
@@ -41,7 +41,7 @@ describe('REC-03 a record under another name than the rule’s', () => {
   });
 
   const read = async (name: string) => (await server.kubernetes.call('GET', `${users}/${name}`)).body as User;
-  /** As `kubectl create` and, of what an earlier release has written, the status tell. */
+  /** Creates a stray record like `kubectl create`, with a status of an earlier release. */
   const makeStray = async (name: string, status: Record<string, unknown> = { subjectName: email, groups: ['admins'] }) => {
     const { status: _status, ...user } = aUser('Alice', { name });
     await server.kubernetes.apply({ ...user, status } as Manifest);
@@ -81,7 +81,7 @@ describe('REC-03 a record under another name than the rule’s', () => {
       (found) => found.status?.phase !== undefined,
     );
     expect(status).to.include({ phase: 'Invalid', reason: 'NotCanonical' }).and.not.to.have.property('subjectName');
-    // And it does not keep the person from having one.
+    // The stray record does not prevent a record for the person.
     const made = await server.request('/auth/v1/users', {
       method: 'POST',
       as: 'manager',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 
-/** As the reference implementation makes it: `printf password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32 -e`. */
+/** Output of the reference implementation: `printf password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32 -e`. */
 const foreign = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
 
 describe('a password hash', () => {

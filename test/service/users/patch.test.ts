@@ -34,7 +34,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
   });
 
   const read = async (email: string) => (await server.kubernetes.call('GET', `${users}/${nameOf(email)}`)).body as User;
-  /** With a password, and known to the service. */
+  /** Creates a user with a password, and waits until the service has it. */
   const aPerson = async (email: string, parts: UserParts = {}) => {
     await server.kubernetes.apply(aUser(email, parts));
     const { metadata } = await read(email);
@@ -205,7 +205,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
         expect((await read('both@example.com')).spec).to.include(fields);
 
-        // Of those who have seen the same version one wins, or none if the states were written meanwhile.
+        // The patches have the same version: one succeeds, or none if the controller has written the status meanwhile.
         const { metadata, spec } = await read('both@example.com');
         const rivals = await Promise.all(
           [server.url, replica.url].map((at, index) => change(at, { username: `Rival ${round} ${index}` }, metadata.resourceVersion)),
@@ -307,7 +307,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     await aPerson('probed@example.com', { subjectName: 'nobody' });
     const dry = (spec: object, as: Person) => patch('probed@example.com', { spec }, { as, query: '?dryRun=All' });
     const answer = async (response: Response) => [response.status, await response.text()];
-    // What the controller writes of a user who has just come stands in the answers, too.
+    // The answers include the fields that the controller writes on a new user, so it must have written them.
     const before = await eventually(
       () => read('probed@example.com'),
       ({ metadata, status }) => metadata.labels !== undefined && status?.observedGeneration !== undefined,
@@ -316,7 +316,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     for (let time = 0; time < 6; time += 1)
       expect(await answer(await dry({ password: fresh, old_password: `guess ${time}` }, 'nobody'))).to.deep.equal(right);
     expect(right[0]).to.equal(200);
-    // Those who may set it, too: whether it is the current one is not told.
+    // Callers who may set the password learn no more: the answer does not depend on the current password.
     expect(await answer(await dry({ password: old }, 'manager'))).to.deep.equal(await answer(await dry({ password: fresh }, 'manager')));
     expect(await read('probed@example.com')).to.deep.equal(before);
 

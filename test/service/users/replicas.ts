@@ -36,13 +36,13 @@ const eventList = z.object({
 const usersPath = '/apis/auth.platform.io/v1/users';
 export const never = new AbortController().signal;
 
-/** Tells how often a password was compared with a user's hash. */
+/** Counts the comparisons of passwords with the hashes of users. */
 class CountingPasswords extends Passwords {
   judged = 0;
-  /** Work for nothing is left out, so that many guesses are as close together as they can be. */
+  /** Skips comparisons with the dummy hash, so that many attempts are as concurrent as possible. */
   skipsDummies = false;
 
-  /** Something that happens while a password is compared. */
+  /** Runs while a password is compared. */
   meanwhile: (() => Promise<unknown>) | undefined;
 
   override async verify(password: string, encoded: string) {
@@ -56,7 +56,7 @@ class CountingPasswords extends Passwords {
   }
 }
 
-/** The part of one replica of the service that knows accounts. */
+/** Authentication of accounts as in one replica of the service. */
 export class Replica {
   readonly #apiServer: KubernetesClient;
   readonly #cache: WatchCache<{ account: Account }>;
@@ -100,13 +100,13 @@ export class Replica {
   }
 }
 
-/** A cluster, and replicas of the service on it that share nothing else. */
+/** A cluster, and replicas of the service that share only the cluster. */
 export class Replicas {
   readonly kubernetes: ClusterAdmin;
   readonly #cluster: TestCluster;
   readonly #token: string;
   readonly #started: Replica[] = [];
-  /** What the replicas take for the time; undefined is the real one. */
+  /** Clock of the replicas; undefined for the real time. */
   time: Date | undefined;
 
   private constructor(cluster: TestCluster, kubernetes: ClusterAdmin, token: string) {
@@ -135,7 +135,7 @@ export class Replicas {
     return replica;
   }
 
-  /** The User as it is in the cluster; undefined if there is none. */
+  /** Reads the User from the cluster; undefined if it does not exist. */
   async user(name: string): Promise<KubernetesObject | undefined> {
     const { status, body } = await this.kubernetes.call('GET', `${usersPath}/${name}`);
     return status === 200 && isKubernetesObject(body) ? body : undefined;
@@ -146,14 +146,14 @@ export class Replicas {
     return isRecord(user?.status) ? user.status : {};
   }
 
-  /** Gives a user a password. `owner`: the user to whom the Secret belongs. */
+  /** Creates the Secret of a password. `owner`: the user to whom the Secret belongs. */
   async setPassword(name: string, hash: string, owner = name): Promise<void> {
     const user = { name: owner, uid: (await this.user(owner))?.metadata.uid ?? '' };
     const secret = passwordSecret({ user, namespace: serviceNamespace, hash, changedAt: new Date() });
     await this.kubernetes.apply({ ...secret, metadata: { ...secret.metadata, name: `user-password-${name}` } });
   }
 
-  /** The Events on that user, once there are so many. Those of an earlier user of the name stay where they are. */
+  /** Waits for a number of Events on a user, and returns them. Events of an earlier user of the same name are ignored. */
   async events(name: string, count: number) {
     const uid = (await this.user(name))?.metadata.uid;
     return eventually(

@@ -8,8 +8,8 @@ interface Shown {
 }
 
 /**
- * Waits until the service shows those users as the keeper of their states has written them. It does so half a second after they were
- * made; from here on they stay as they are unless a test changes them.
+ * Waits until the service shows the states that the controller has written for those users, half a second after their creation. They stay
+ * unchanged unless a test changes them.
  */
 export async function untilSettled(server: Pick<TestServer, 'request'>, emails: readonly string[]): Promise<void> {
   for (const email of emails)

@@ -25,7 +25,7 @@ describe('the states of users', () => {
       () => read(name),
       ({ status }) => status?.phase === phase,
     );
-  /** As `kubectl apply` writes it: without a status. */
+  /** Creates a user like `kubectl apply`: without a status. */
   const apply = (email: string, spec: Record<string, unknown> = {}): Promise<void> => {
     const { status: _status, ...user } = aUser(email);
     return server.kubernetes.apply({ ...user, spec: { ...(user.spec as object), ...spec } } as Manifest);
@@ -67,7 +67,7 @@ describe('the states of users', () => {
     await apply('short@example.com', { expired: { end: secondsAhead(600) } });
     await untilPhase(nameOf('short@example.com'), 'Normal');
     clock.advance(600);
-    // A clock that was put is looked at with the next change of anything, or after a minute.
+    // A clock change is noticed at the next change of any user, or after a minute.
     await apply('bystander@example.com');
     const user = await untilPhase(nameOf('short@example.com'), 'Disabled');
     expect(user.status?.reason).to.equal('Expired');

@@ -1,4 +1,4 @@
-/** What a manager of users may not become. */
+/** Managers of users gain no permissions of other users. */
 
 import { expect } from 'chai';
 import { afterEach, before, describe, it } from 'mocha';
@@ -13,13 +13,13 @@ import { aUser, nameOf, type UserParts } from './a-user.ts';
 const users = '/apis/auth.platform.io/v1/users';
 const password = 'a fresh and long password';
 
-/** Everything of ours that `kubectl` can write on a record. */
+/** All fields of the service that `kubectl` can write on a record. */
 const ours = {
   labels: { 'auth.platform.io/user.email': 'nobody', 'auth.platform.io/user.state': 'inactive', 'auth.platform.io/user.valid': 'false' },
   annotations: { 'auth.platform.io/unfinished': '', 'auth.platform.io/created-by': 'login' },
 };
 
-/** A User as `kubectl create` sends it: without a status. */
+/** Returns a User as `kubectl create` sends it: without a status. */
 const created = (email: string, parts: UserParts = {}, metadata: Partial<Manifest['metadata']> = {}): Manifest => {
   const { status: _status, ...user } = aUser(email, parts);
   return { ...user, metadata: { ...user.metadata, ...metadata } };
@@ -33,7 +33,7 @@ const boundTo = (name: string, subject: { kind: 'User' | 'Group'; name: string }
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
 });
 
-describe('REC-01 who may edit users', () => {
+describe('REC-01 a caller who may edit users', () => {
   const server = forSuite(() => startFaultyServer());
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('REC-01 who may edit users', () => {
   const secretOf = async (email: string) =>
     (await server.kubernetes.call('GET', `/api/v1/namespaces/atrium-system/secrets/user-password-${nameOf(email)}`)).status;
   let probes = 0;
-  /** Bound, and known to the service to be so: its watch tells of them in their order. */
+  /** Creates a binding, and waits until the service knows it: its watch delivers bindings in order. */
   const bind = async (binding: Manifest) => {
     probes += 1;
     const probe = `bound-probe-${probes}`;
