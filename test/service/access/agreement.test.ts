@@ -6,17 +6,17 @@ import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { AgreementCheck } from './agreement.ts';
 
-describe('what the watched roles say', () => {
+describe('the answer of the watched roles', () => {
   const cluster = forSuite(() => apiServer());
   const check = forSuite(() => AgreementCheck.start(cluster));
 
   for (const seed of [1, Math.floor(Math.random() * 1_000_000)]) {
-    it(`is what the API server says, to 1,000 questions by chance (seed ${seed})`, async () => {
+    it(`is that of the API server, to 1,000 random questions (seed ${seed})`, async () => {
       const { asked, allowed, disagreements, forecasts } = await check.run({ seed, round: seed, questions: 1_000 });
 
       expect(disagreements).to.deep.equal([]);
       expect(asked).to.equal(1_000);
-      // Neither answer is rare, or nothing would be shown: of 400 seeds 223 to 506 are allowed.
+      // Both answers must be frequent for a meaningful result: with 400 seeds, 223 to 506 are allowed.
       expect(allowed).to.be.within(50, 950);
       expect(forecasts.wrong).to.equal(0);
       expect(forecasts.asked).to.be.above(3_000);

@@ -1,4 +1,4 @@
-/** Holds what the watched roles say against what the API server says, on questions by chance. */
+/** Compares the answers of the watched roles with those of the API server, on random questions. */
 import { request } from 'undici';
 import { z } from 'zod';
 import { createLog } from '../../../src/http/log.ts';
@@ -18,16 +18,16 @@ const parallel = 24;
 export interface Disagreement {
   who: Who;
   question: AccessQuestion;
-  /** What the API server says, and why. */
+  /** Answer of the API server, with its reason. */
   status: { allowed: boolean; reason?: string | undefined };
 }
 
 export interface Agreement {
   asked: number;
-  /** How many of them the API server said yes to. */
+  /** Number of questions that the API server allowed. */
   allowed: number;
   disagreements: Disagreement[];
-  /** Questions about all namespaces at once that were not answered as those about each. */
+  /** Questions about all namespaces at once whose answer differs from those about each namespace. */
   forecasts: { asked: number; wrong: number };
 }
 
@@ -41,13 +41,13 @@ const listedRole = z.object({
 type ListedRole = z.output<typeof listedRole>;
 const clusterRoles = z.object({ items: z.array(listedRole) });
 
-/** Equal for roles that together have the same rules. */
+/** Returns equal texts for roles that together have the same rules. */
 const textsOf = (roles: readonly ListedRole[]): string =>
   [...new Set(roles.flatMap(({ rules }) => (rules ?? []).map((rule) => JSON.stringify(rule))))].sort().join();
 
 const answered = z.object({ status: z.object({ allowed: z.boolean(), reason: z.string().optional() }) });
 
-/** A cluster, and the roles in it as the service follows them. */
+/** A cluster, and its roles as the service watches them. */
 export class AgreementCheck {
   readonly #admin: ClusterAdmin;
   readonly #client: Client;
@@ -84,7 +84,7 @@ export class AgreementCheck {
     return check;
   }
 
-  /** Makes objects by chance, and asks so many questions about them. */
+  /** Creates random objects, and asks a number of questions about them. */
   async run({ seed, round, questions }: { seed: number; round: number; questions: number }): Promise<Agreement> {
     const random = new RandomRbac(seed, round);
     await this.#admin.apply(...random.objects());
@@ -144,7 +144,7 @@ export class AgreementCheck {
     return answered.parse(answer).status;
   }
 
-  /** Until the aggregated roles are put together, and both have seen one object of each kind that came after all others. */
+  /** Waits until the aggregated roles are complete, and until the service and the API server have seen the last object of each kind. */
   async #settle(name: string): Promise<void> {
     await eventually(() => this.#areAggregated(), Boolean);
     const [namespace = ''] = randomNamespaces;
@@ -163,7 +163,7 @@ export class AgreementCheck {
     }
   }
 
-  /** The controller of aggregated roles says nowhere that it is done. */
+  /** Reports whether aggregation is complete, which the controller does not publish. */
   async #areAggregated(): Promise<boolean> {
     const { body } = await this.#admin.call('GET', `/apis/${rbacGroup}/v1/clusterroles`);
     const roles = clusterRoles.parse(body).items;

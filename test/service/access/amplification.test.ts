@@ -6,10 +6,10 @@ import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 
 const path = '/auth/v1/selfsubjectaccessreviews';
-/** Beside the one that a test waits for. */
+/** Concurrent requests beside the one that a test waits for. */
 const atOnce = 16;
 
-/** Holds reviews at the API server until the test lets them go, and tells how many are there. */
+/** Holds reviews at the API server until the test releases them, and counts them. */
 class Held {
   readonly #waiting = new Set<() => void>();
   isOpen = false;
@@ -29,7 +29,7 @@ class Held {
   }
 }
 
-describe('LIM-11 what one caller may ask the API server at a time', () => {
+describe('LIM-11 the concurrent questions of one caller to the API server', () => {
   const server = forSuite(() => startFaultyServer());
 
   before(async () => {
@@ -50,7 +50,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
   };
   const post = async (as: Person, body: unknown, { query = '', ...more }: { query?: string; signal?: AbortSignal } = {}) =>
     server.request(`${path}${query}`, { method: 'POST', token: await tokenOf(as), body, ...more });
-  /** Beyond the first ones the questions are asked in every batch: they are asked once. */
+  /** Sends 100 questions. The first ten are new, and the others are the same in every batch, so each is sent to the API server once. */
   const batch = (as: Person, more: { query?: string; signal?: AbortSignal } = {}) => {
     const items = Array.from({ length: 100 }, (_, index) => ({ spec: index < 10 ? question() : question(`common-${index}`) }));
     return post(as, { kind: 'SelfSubjectAccessReviewList', items }, more);
@@ -79,7 +79,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
     expect((await batch('viewer')).status).to.equal(201);
   });
 
-  it('is bounded where the answers are explained', async () => {
+  it('is bounded if the answers are explained', async () => {
     const held = new Held();
     server.faults.inject(held.fault, await isOf('nobody'));
     const batches = Array.from({ length: 10 }, () => batch('nobody', { query: '?explain=true' }));
@@ -90,7 +90,7 @@ describe('LIM-11 what one caller may ask the API server at a time', () => {
     expect(held.most).to.equal(atOnce);
   });
 
-  it('does not wait any more for a caller who has gone away', async () => {
+  it('does not wait for a caller who has disconnected', async () => {
     const held = new Held();
     server.faults.inject(held.fault, await isOf('alice'));
     const leaving = new AbortController();

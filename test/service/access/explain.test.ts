@@ -34,7 +34,7 @@ describe('?explain=true on access reviews', () => {
     expect(response.status).to.equal(201);
     return review.parse(await response.json()).status;
   };
-  /** After the replica and the API server have seen the roles. */
+  /** Waits until the replica and the API server have seen the roles, and returns the explanation. */
   const explained = (spec: object, isAllowed: boolean, as: Person | { token: string } = 'alice') =>
     eventually(
       () => explain(spec, as),
@@ -149,8 +149,8 @@ describe('?explain=true on access reviews', () => {
     expect((await explain(pods('patch', 'vault'), 'nobody')).explanation).to.deep.equal({ source: 'rbac', roles: [] });
   });
 
-  it('does not know where no role is the reason', async () => {
-    // Of system:masters, to whom a binding of the cluster gives everything too, unless it is taken away.
+  it('reports an unknown source if no role is the reason', async () => {
+    // Members of system:masters are allowed without a role. The binding `cluster-admin` would also allow them everything, so it is deleted.
     await server.kubernetes.remove(bindingPath('cluster-admin'));
     const admin = await eventually(
       () => explain(pods('list', 'shop'), 'admin'),

@@ -17,13 +17,13 @@ const mayListUsers = { spec: { resourceAttributes: { verb: 'list', group: 'auth.
 
 const newUser = { spec: { email: 'new@example.com', password: 'correct horse battery' } };
 
-/** What the service may read already. */
+/** A factor, and a resource that the service may list. */
 const factor = `t-${'0'.repeat(64)}`;
 const listed = 'rbac.authorization.k8s.io/v1/roles';
 
-/** Every operation that needs a right, and what a user without any right gets of it. */
+/** Every operation that needs a permission, and the status for a user without any permission. */
 const guarded = [
-  // One's own, of which these have none.
+  // Sessions of the caller, who has none.
   { method: 'GET', path: '/auth/v1/sessions', stranger: 200 },
   { method: 'DELETE', path: '/auth/v1/sessions', stranger: 204 },
   { method: 'DELETE', path: `/auth/v1/sessions/${session}`, stranger: 403 },
@@ -67,54 +67,54 @@ const guarded = [
   { method: 'GET', path: `/auth/v2/userbindings/${jane}`, stranger: 403 },
   { method: 'DELETE', path: `/auth/v2/userbindings/${jane}?dryRun=All`, stranger: 403 },
   { method: 'POST', path: '/auth/v1/accesstoken?dryRun=All', body: { description: 'ci' }, stranger: 403 },
-  // Their own, of which they have none.
+  // Access tokens of the caller, who has none.
   { method: 'GET', path: '/auth/v1/accesstokens', stranger: 200 },
   { method: 'DELETE', path: '/auth/v1/accesstokens/a-token', stranger: 403 },
   { method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, stranger: 403 },
-  // A file that says where the cluster is.
+  // A file with the address of the cluster.
   { method: 'GET', path: '/auth/v1/kubeconfig?mode=token', stranger: 200 },
-  // Their own accounts; these have no record.
+  // Accounts of the caller, who has no record.
   { method: 'GET', path: '/auth/v1/links', stranger: 200 },
   { method: 'POST', path: '/auth/v1/links', body: { issuer: 'corp' }, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/links/${linkedAccount}`, stranger: 403 },
-  // The record of the caller; these have none.
+  // The record of the caller, who has none.
   { method: 'GET', path: '/auth/v1/me', stranger: 404 },
   { method: 'GET', path: '/metrics', stranger: 403 },
-  // Who one is, every caller may know of themselves.
+  // The identity of the caller, which needs no permission.
   { method: 'GET', path: '/api/v1/token/info', stranger: 200 },
   { method: 'GET', path: '/api/v2/token/info', stranger: 200 },
-  // Every logged-in user may go through a plugin; there is none of that name.
+  // Plugins, which every logged-in user may use; the name does not exist.
   { method: 'GET', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
   { method: 'POST', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'PUT', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'PATCH', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', body: {}, stranger: 404 },
   { method: 'DELETE', path: '/api/proxy/plugin/{plugin}/{alias}/{path}', stranger: 404 },
-  // What is below is the API server's to guard; there is no such path.
+  // Paths that the API server guards; the path does not exist.
   ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => ({
     method,
     path: '/api/kubernetes/{path}',
     stranger: 404,
     ...(['POST', 'PUT', 'PATCH'].includes(method) && { body: {} }),
   })),
-  // Every caller may ask; what comes back is a no.
+  // Reviews, which every caller may create; the answer is no.
   { method: 'POST', path: review, body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', body: mayListUsers, stranger: 201 },
   { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
   { method: 'GET', path: '/api/v2/resources', stranger: 200 },
   { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
-  // The kinds that were not searched, and no object.
+  // An answer with the kinds that were not searched, and no object.
   { method: 'GET', path: '/api/v2/search?q=jane', stranger: 200 },
-  // A list of none, to a caller who may do nothing.
+  // An empty list, to a caller without permissions.
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
-/** What is passed on to the API server refuses headers of impersonation instead of dropping them. */
+/** Selects paths of the API server proxy, which refuses impersonation headers; other operations ignore them. */
 const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
 
 /**
- * There was no synchronisation, the user has no account at an issuer, and the administrator no record for a token to act for, and no login
- * that a change of factors or a link wants.
+ * Statuses for the administrator. No synchronisation has run (404), the user has no account at an issuer (404), the administrator has no
+ * record (404) and no access to tokens, and no recent login for changes of factors and links (403).
  */
 const answersToAdmin = (path: string) => [
   200,
@@ -196,7 +196,7 @@ describe('what guards an operation', () => {
     expect(needing).to.have.members([...tried]);
   });
 
-  it('AUZ-04 is not moved by headers that say who the caller is', async () => {
+  it('AUZ-04 ignores headers that name the caller', async () => {
     const headers = {
       'Impersonate-User': 'admin',
       'impersonate-group': 'system:masters',
@@ -212,7 +212,7 @@ describe('what guards an operation', () => {
       const response = await server.request(path, { ...rest, as: 'nobody', headers });
       expect(response.status, path).to.equal(isPassedOn(path) ? 400 : stranger);
       if (path === review) expect(await response.json()).to.have.nested.property('status.allowed', false);
-      // An administrator who asks to be another user would be refused, or answered as another user, if it were passed on.
+      // The API server would refuse the impersonation, or answer as the other user, if the header were passed on.
       const asAdmin = await server.request(path.replace('watch=true', ''), {
         ...rest,
         as: 'admin',
@@ -224,7 +224,7 @@ describe('what guards an operation', () => {
     }
   });
 
-  it('AUZ-10 is not moved by headers that make a request look like a probe or another path', async () => {
+  it('AUZ-10 ignores headers that make a request look like a probe or another path', async () => {
     for (const headers of [
       { 'User-Agent': 'kube-probe/1.36' },
       { 'User-Agent': 'GoogleHC/1.0' },
@@ -248,7 +248,7 @@ describe('what guards an operation', () => {
     }
   });
 
-  it('AUZ-07 lets no caller in who has lost the right: reviews, lists and records', async () => {
+  it('AUZ-07 refuses a caller who has lost the permission: reviews, lists and records', async () => {
     await grant(server.kubernetes, 'carol', 'atrium-users-view');
     const statuses = async () => [
       await isAllowed('carol'),
@@ -260,11 +260,11 @@ describe('what guards an operation', () => {
     await revoke(server.kubernetes, 'carol', 'atrium-users-view');
 
     await eventually(statuses, (given) => given.join() === 'false,403,403');
-    // What has been taken away stays away.
+    // Revoked permissions stay revoked.
     for (let count = 0; count < 5; count += 1) expect(await statuses()).to.deep.equal([false, 403, 403]);
   });
 
-  it('AUZ-07 ends an open watch of a caller who has lost the right, and leaves that of others open', async () => {
+  it('AUZ-07 ends an open watch of a caller who has lost the permission, and leaves those of other callers open', async () => {
     await grant(server.kubernetes, 'carol', 'atrium-users-view');
     const open = async (as: Person) => {
       const response = await eventually(
@@ -293,7 +293,7 @@ describe('what guards an operation', () => {
     await viewer.end();
   });
 
-  it('AUZ-07 gives a new right as soon', async () => {
+  it('AUZ-07 applies a new permission as soon', async () => {
     expect(await isAllowed('bob')).to.equal(false);
 
     await grant(server.kubernetes, 'bob', 'atrium-users-view');

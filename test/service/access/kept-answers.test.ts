@@ -10,13 +10,13 @@ import { listUsers } from './review-answers.ts';
 
 const role = 'atrium-users-view';
 
-/** What may be kept is kept for ten minutes here: only a change can end it. */
-describe('kept answers', () => {
+/** Answers are cached for ten minutes here, so only a change can end them. */
+describe('cached answers', () => {
   const server = forSuite(() =>
     startServer({ config: { kubernetes: { accessCache: '10m' } }, objects: [aUser('first@example.com')], isReused: false }),
   );
 
-  // Of each person one token, as a console has it: a new one is asked about.
+  // Each person has one token, like a console: the cache is keyed by token.
   const tokens = new Map<Person, string>();
   const tokenOf = async (person: Person) => {
     const token = tokens.get(person) ?? (await server.token(person));
@@ -31,13 +31,13 @@ describe('kept answers', () => {
   const isAllowed = async (as: Person) => (await review(as)).body.status.allowed;
   const list = async (as: Person, query = 'limit=10') => server.request(`/auth/v2/users?${query}`, { token: await tokenOf(as) });
   const names = async (as: Person) => ((await (await list(as)).json()) as { items: { spec: { email: string } }[] }).items.length;
-  /** By the service's own count. */
+  /** Counts the reviews that the service has sent. */
   const calls = async () => {
     const text = await (await fetch(`${server.metricsURL}/metrics`)).text();
     const counts = text.matchAll(/^atrium_kubernetes_request_duration_seconds_count\{call="create self[^"]*".*\} (\d+)$/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
-  /** Until the API server's own view of the rights is old enough for an answer to be kept longer than the second that any is kept for. */
+  /** Waits until the rights have been unchanged for so long that answers are cached for more than one second. */
   const isKept = () => {
     const ask = async () => {
       await review('viewer');
@@ -75,7 +75,7 @@ describe('kept answers', () => {
     expect((await list('admin')).status).to.equal(200);
   });
 
-  it('AUZ-01 are not those of another caller who asks the same in the same words', async () => {
+  it('AUZ-01 are not those of another caller who sends the same question', async () => {
     expect([await isAllowed('admin'), await isAllowed('nobody'), await isAllowed('admin'), await isAllowed('nobody')]).to.deep.equal([
       true,
       false,
@@ -85,7 +85,7 @@ describe('kept answers', () => {
     expect((await list('nobody')).status).to.equal(403);
   });
 
-  it('are those of the question as it was sent, and indented where that is asked for', async () => {
+  it('are those of the question as it was sent, and indented on request', async () => {
     const [ours, theirs] = [await review('admin'), await review('admin', { apiVersion: 'authorization.k8s.io/v1' })];
     expect([ours.code, ours.body.apiVersion, theirs.body.apiVersion]).to.deep.equal([
       201,
@@ -102,7 +102,7 @@ describe('kept answers', () => {
     expect(await again.text()).to.match(/^\{\n {2}"apiVersion"/);
   });
 
-  it('end when a user comes, and a mistake is told each time it is made', async () => {
+  it('end when a user is created, and errors are reported each time', async () => {
     const before = await names('admin');
     expect(await names('admin')).to.equal(before);
     await server.kubernetes.apply(aUser('second@example.com'));

@@ -11,12 +11,12 @@ import { failure, isReview, list, onReview, opinion, path } from './namespaces-s
 import { aBinding, aNamespace, aRole, podRule } from './objects.ts';
 
 describe('GET /auth/v1/namespaces of many', () => {
-  /** Reviews are held while others are answered, and answers are kept between two requests: on a slow machine longer than by default. */
+  /** Some reviews are held while others are answered, and a slow machine needs cached answers for longer than the default. */
   const config = { kubernetes: { accessCache: '10m' } };
   const server = forSuite(() => startFaultyServer({ config }));
   const many = Array.from({ length: 130 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
 
-  /** One for each person: what is kept is kept under the token. */
+  /** Each person has one token: the cache is keyed by token. */
   const tokens = new Map<Person, string>();
   const ask = async (query: string, as: Person = 'viewer') => {
     const token = tokens.get(as) ?? (await server.token(as));
@@ -44,7 +44,7 @@ describe('GET /auth/v1/namespaces of many', () => {
       () => ask('&verb=get&limit=1'),
       ({ total }) => total >= 130,
     );
-    // Roles have just changed: until that has settled answers are kept for a second only.
+    // Roles have just changed, and answers are cached for one second only until they have settled.
     await eventually(
       async () => {
         await ask('&verb=get&limit=20');
@@ -93,7 +93,7 @@ describe('GET /auth/v1/namespaces of many', () => {
   });
 
   it('LIM-11 lets no caller keep others from lists that take all reviews', async () => {
-    /** Where roles say nothing: one for each whether it is everywhere, and the sample. */
+    /** Reviews before those of each namespace: the one about all namespaces, and the sample. */
     const beforeAll = 1 + 8;
     const release = Promise.withResolvers<void>();
     const verbs = ['get', 'list', 'watch', 'create'];
@@ -115,7 +115,7 @@ describe('GET /auth/v1/namespaces of many', () => {
     const statusOf = async (verb: string, token: string) => (await server.request(`${path}?resource=pods&verb=${verb}`, { token })).status;
     const [greedy, other] = [await server.token('alice'), await server.token('carol')];
     const isGreedy = ({ headers }: ProxiedRequest) => headers.authorization === `Bearer ${greedy}`;
-    // What the roles do not tell is known from here on, and no list of it.
+    // The failing reviews leave the other authorizer known to the service, and no list cached.
     answerThose((_reply, fail) => fail(), isGreedy);
     for (const verb of verbs) expect(await statusOf(verb, greedy)).to.be.at.least(500);
     server.faults.mend();

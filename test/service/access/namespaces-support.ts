@@ -34,7 +34,7 @@ interface Review {
   status?: { allowed: boolean; denied?: boolean };
 }
 
-/** Hands over what the API server answers to a review, and the response to which an answer goes instead. */
+/** Intercepts the API server's answers to reviews: `take` sends an answer to the caller instead. */
 export const onReview =
   (take: (reviewed: { review: Review; answer: IncomingMessage; response: ServerResponse }) => void): Fault =>
   ({ pass, response }) =>
@@ -44,7 +44,7 @@ export const onReview =
       answer.on('end', () => take({ review: JSON.parse(Buffer.concat(chunks).toString()), answer, response }));
     });
 
-/** Another authorizer, whose opinion on a namespace comes before the answer of RBAC. */
+/** Adds an authorizer whose opinion on a namespace precedes the answer of RBAC. */
 export const opinion = (faults: FaultProxy, about: (attributes: Record<string, string>) => boolean | undefined) =>
   faults.inject(
     onReview(({ review, answer, response }) => {

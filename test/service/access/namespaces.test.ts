@@ -136,7 +136,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect((await get(`${rest}&sortBy=d,name`)).status).to.equal(400);
   });
 
-  it('refuses questions that are none', async () => {
+  it('refuses invalid questions', async () => {
     for (const [query, ...fields] of [
       [path, 'verb', 'resource'],
       [`${path}?verb=list`, 'resource'],
@@ -159,7 +159,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect((await server.request(listPods, { method: 'POST', as: 'alice' })).status).to.equal(405);
   });
 
-  it("is no other user's to keep", async () => {
+  it('is not cacheable for other users', async () => {
     const { headers } = await get();
     expect([headers.get('cache-control'), headers.get('vary')]).to.deep.equal(['no-store', 'Authorization, Cookie']);
   });
@@ -173,7 +173,7 @@ describe('GET /auth/v1/namespaces', () => {
     await untilNames(['blue', 'new', 'red', 'yellow']);
     await server.kubernetes.remove(bindingPath('alice-new', 'new'));
     await untilNames(['blue', 'red', 'yellow']);
-    // What has been taken away stays away.
+    // Revoked permissions stay revoked.
     for (let count = 0; count < 5; count += 1) expect(await names()).to.deep.equal(['blue', 'red', 'yellow']);
     await server.kubernetes.apply(aNamespace('latest'));
     await eventually(
@@ -187,7 +187,7 @@ describe('GET /auth/v1/namespaces', () => {
     const { body } = await server.kubernetes.call('GET', '/api/v1/namespaces/seen');
     const { resourceVersion } = z.object({ metadata: z.object({ resourceVersion: z.string() }) }).parse(body).metadata;
 
-    // It waits for three seconds, and a client that is told to come again does.
+    // A request waits for three seconds at most, so the client retries after 504.
     const response = await eventually(
       () => get(`&resourceVersion=${resourceVersion}`, 'viewer'),
       ({ status }) => status !== 504,
@@ -223,7 +223,7 @@ describe('GET /auth/v1/namespaces', () => {
       opinion(server.faults, ({ namespace }) => (namespace === 'red' ? false : undefined));
       await untilNames(['blue', 'yellow']);
       expect((await ask()).total).to.equal(2);
-      // Of a person with one token what was allowed before is kept for `accessCache`.
+      // Answers of a person with one token are cached for `accessCache`.
       const { total, items } = await eventually(
         () => ask('', 'viewer'),
         (answer) => answer.items.every(({ metadata }) => metadata.name !== 'red'),
@@ -241,7 +241,7 @@ describe('GET /auth/v1/namespaces', () => {
       expect(found).not.to.include('secret');
     });
 
-    it('takes the word of one that allows everything, but for what it denies', async () => {
+    it('follows an authorizer that allows everything, except for its denials', async () => {
       opinion(server.faults, ({ namespace, verb }) => (verb === 'patch' ? namespace !== 'secret' : undefined));
 
       const found = await names(`${path}?verb=patch&resource=pods`, 'nobody');

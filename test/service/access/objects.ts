@@ -1,4 +1,4 @@
-/** What the suites put into a cluster to bind people, groups and service accounts. */
+/** Manifests of the suites that bind users, groups and service accounts. */
 import type { ClusterAdmin, Manifest } from '../../support/cluster-admin.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
@@ -17,7 +17,7 @@ export const aNamespace = (name: string, labels: Record<string, string> = {}): M
   metadata: { name, labels },
 });
 
-/** A ClusterRole, or the Role of a namespace. */
+/** Returns a ClusterRole, or a Role if a namespace is given. */
 export const aRole = (name: string, rules: Rule[], namespace?: string): Manifest => ({
   apiVersion: `${rbacGroup}/v1`,
   kind: namespace === undefined ? 'ClusterRole' : 'Role',
@@ -25,7 +25,7 @@ export const aRole = (name: string, rules: Rule[], namespace?: string): Manifest
   rules,
 });
 
-/** For pods of the core group, as most of the suites ask about. */
+/** Returns a rule for pods of the core group, the subject of most questions. */
 export const podRule = (verbs: string[], more: Partial<Rule> = {}): Rule => ({ apiGroups: [''], resources: ['pods'], verbs, ...more });
 
 /** `User:jane`, `Group:dev`, or `ServiceAccount:ci/builder`. */
@@ -42,7 +42,7 @@ function subjectOf(text: SubjectText) {
 interface BindingParts {
   role: string;
   to: SubjectText | SubjectText[];
-  /** Left out: everywhere. */
+  /** Default: all namespaces. */
   namespace?: string;
   roleKind?: 'Role' | 'ClusterRole';
 }
@@ -60,7 +60,7 @@ export const bindingPath = (name: string, namespace?: string): string =>
     ? `/apis/${rbacGroup}/v1/clusterrolebindings/${name}`
     : `/apis/${rbacGroup}/v1/namespaces/${namespace}/rolebindings/${name}`;
 
-/** A token of a service account, which it makes. */
+/** Creates a service account, and returns a token of it. */
 export async function accountToken(kubernetes: ClusterAdmin, namespace: string, name: string): Promise<string> {
   await kubernetes.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } });
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };

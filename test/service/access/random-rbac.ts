@@ -1,4 +1,4 @@
-/** Roles, bindings, people and questions by chance, the same ones for the same seed; small enough a world that every second answer is yes. */
+/** Random roles, bindings, users and questions, the same ones for the same seed. The world is so small that every second answer is yes. */
 import type { Who } from '../../../src/rbac/grants.ts';
 import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
@@ -27,13 +27,13 @@ export class RandomRbac {
   readonly #random: () => number;
   readonly #prefix: string;
 
-  /** `round` is part of every name, so that the objects of one round are not those of another. */
+  /** @param round part of every name, so that each round has objects of its own */
   constructor(seed: number, round = 0) {
     this.#random = randomNumbers(seed);
     this.#prefix = `random-${round}`;
   }
 
-  /** Namespaces, then roles and bindings. */
+  /** Returns namespaces, then roles and bindings. */
   objects({ roles = 40, bindings = 60 } = {}): Manifest[] {
     const clusterRoles = Array.from({ length: roles }, (_, index) => this.#clusterRole(index, roles));
     const localRoles = Array.from({ length: roles }, (_, index) => {
@@ -74,7 +74,7 @@ export class RandomRbac {
   #clusterRole(index: number, count: number): Manifest {
     const name = `${this.#prefix}-${index}`;
     const label = `example.com/${this.#prefix}`;
-    // A few are put together of others by their labels.
+    // Every tenth role is aggregated from others by their labels.
     if (index % 10 === 9) {
       const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { [label]: String(index % 3) } }] };
       return { ...aRole(name, []), aggregationRule };
@@ -86,7 +86,7 @@ export class RandomRbac {
   #binding(index: number, roles: number): Manifest {
     const name = `${this.#prefix}-${index}`;
     const to = Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.#subject());
-    // One in twenty names a role that is not there.
+    // Every twentieth binding names a role that does not exist.
     const role = `${this.#prefix}-${Math.floor(this.#random() * roles * 1.05)}`;
     if (this.#isOnce(0.25)) return aBinding(name, { role, to });
     const namespace = this.#oneOf(randomNamespaces);
@@ -121,7 +121,7 @@ export class RandomRbac {
 
   #person = () => `random-person-${Math.floor(this.#random() * 12)}`;
 
-  /** One to three of them, or `*`. */
+  /** Returns one to three of them, or `*`. */
   #some(of: readonly string[], chanceOfAll: number): string[] {
     if (this.#isOnce(chanceOfAll)) return ['*'];
     return Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.#oneOf(of));

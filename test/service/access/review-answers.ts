@@ -12,7 +12,7 @@ const failure = z.looseObject({
   details: z.looseObject({ causes: z.array(z.looseObject({ field: z.string().optional() })).optional() }).optional(),
 });
 
-/** What a review was refused with. */
+/** Returns code, reason and fields of a refused review. */
 export async function refusal(response: Response) {
   const { code, reason, details } = failure.parse(await response.json());
   expect(response.status).to.equal(code);

@@ -36,7 +36,7 @@ const ofKubernetes = (spec: object, more: object = {}) => ({
   ...more,
 });
 
-/** Without which program asked at what time: kube-apiserver quotes it where it refuses metadata. */
+/** Removes manager and time, which kube-apiserver quotes when it refuses metadata. */
 const withoutManager = (answered: unknown): unknown =>
   JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
 
@@ -52,7 +52,7 @@ describe('access reviews', () => {
   const refuse = async (body: unknown, path: string = paths[0]) => {
     return refusal(await ask(body, 'viewer', path));
   };
-  /** The same question by the same person, without the service between. */
+  /** Sends the same question of the same person to the API server directly. */
   const askKubernetes = async (body: unknown, as: Person = 'viewer') => {
     const { status: code, body: given } = await server.kubernetes.call('POST', kubernetesPath, body, {
       authorization: `Bearer ${await server.token(as)}`,
@@ -103,7 +103,7 @@ describe('access reviews', () => {
         });
       }
 
-      it('is authorization.orchestrator.io/v1 where nothing is said', async () => {
+      it('is authorization.orchestrator.io/v1 by default', async () => {
         expect((await answer({ spec: listUsers }, 'viewer', path)).apiVersion).to.equal('authorization.orchestrator.io/v1');
       });
 
@@ -130,7 +130,7 @@ describe('access reviews', () => {
         expect(text).to.match(/^\{\n {2}"/);
       });
 
-      it('is not to be kept by any cache', async () => {
+      it('is not cacheable', async () => {
         const response = await ask({ spec: listUsers }, 'viewer', path);
 
         expect(response.headers.get('cache-control')).to.equal('no-store');
@@ -161,7 +161,7 @@ describe('access reviews', () => {
     });
   }
 
-  it('AUZ-01 answers many callers at a time each with their own answer', async () => {
+  it('AUZ-01 answers many concurrent callers each with their own answer', async () => {
     const as: Person[] = ['admin', 'viewer', 'nobody', 'bob'];
     for (let batch = 0; batch < 4; batch += 1) {
       const questions = Array.from({ length: 300 }, (_, index) => as[(index + batch) % as.length] ?? 'bob');
@@ -184,7 +184,7 @@ describe('access reviews', () => {
 
   it('AUZ-03 gives the same answer on both paths, and the refusals of the API server', async () => {
     const { resourceAttributes } = listUsers;
-    // One binding allows it: of several kube-apiserver names any as the reason.
+    // A single binding allows it, because kube-apiserver names any of several as the reason.
     const nonResourceAttributes = { path: '/api', verb: 'get' };
     for (const spec of [
       listUsers,

@@ -145,6 +145,7 @@ describe('the sentences of the code', () => {
     'web/src/text',
     'web/src/ui',
     'src/http',
+    'test/service/access',
     'test/service/login',
     'test/service/users',
     'test/support',
