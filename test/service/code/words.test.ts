@@ -146,6 +146,7 @@ describe('the sentences of the code', () => {
     'web/src/ui',
     'src/http',
     'test/service/access',
+    'test/service/factors',
     'test/service/login',
     'test/service/users',
     'test/support',

@@ -1,4 +1,4 @@
-/** Who may write Factors, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Accounts that may write Factors, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 
 import { expect } from 'chai';
 import { apiServer } from '../../support/api-server.ts';
@@ -32,7 +32,7 @@ describe('Factors in the cluster', () => {
     await asTheService('POST', path, factor('t-jane'));
   });
 
-  it('MFA-10 are made, changed and deleted by no other account than the service, whatever its rights', async () => {
+  it('MFA-10 are created, changed and deleted by no account but the service, whatever its permissions', async () => {
     for (const [method, at, body] of [
       ['POST', path, factor('t-mine')],
       ['PATCH', `${path}/t-jane`, { spec: { name: 'mine' } }],

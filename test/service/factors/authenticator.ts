@@ -1,4 +1,4 @@
-/** An authenticator as WebAuthn describes it, made of node:crypto: it keeps keys, counts, and signs what a browser would have it sign. */
+/** A WebAuthn authenticator made of node:crypto: it keeps keys, counts signatures, and signs the client data of a browser. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { z } from 'zod';
 import type { PageVisit } from '../identity/browser.ts';
@@ -18,11 +18,11 @@ const flag = { present: 0x01, verified: 0x04, backupEligible: 0x08, backedUp: 0x
 const unescaped = (text: string) => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** What the script of the page is told. */
+/** Returns the options for the script of the page. */
 export const optionsIn = ({ body }: PageVisit) =>
   optionsSchema.parse(JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? 'null')));
 
-/** CBOR (RFC 8949) of what is needed here. */
+/** Encodes the subset of CBOR (RFC 8949) that attestations need. */
 function cbor(value: unknown): Buffer {
   const head = (major: number, length: number): Buffer => {
     if (length < 24) return Buffer.from([(major << 5) | length]);
@@ -36,21 +36,21 @@ function cbor(value: unknown): Buffer {
   throw new Error('no CBOR of that');
 }
 
-/** What differs from what is right. */
+/** Deviations from a correct answer. */
 export interface Lies {
   challenge?: string;
   origin?: string;
   type?: string;
   rpID?: string;
-  /** Of the client data. */
+  /** Members of the client data. */
   framing?: { crossOrigin?: boolean; topOrigin?: string };
   isVerified?: boolean;
   isPresent?: boolean;
   isBackupEligible?: boolean;
-  /** Undefined: none. */
+  /** Undefined for an answer without a user handle. */
   userHandle?: string | undefined;
   count?: number;
-  /** Signs in its place. */
+  /** Key that signs instead of the passkey. */
   key?: KeyObject;
   id?: Buffer;
   format?: string;
@@ -58,12 +58,12 @@ export interface Lies {
 
 export class Authenticator {
   readonly origin: string;
-  /** Of the credential. */
+  /** Id of the credential. */
   readonly id = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   readonly isBackupEligible: boolean;
   userHandle: string | undefined;
-  /** What it says at its next use; 0: it does not count. */
+  /** Signature counter at the next use; 0 for an authenticator without a counter. */
   count: number;
 
   constructor(origin: string, { count = 0, isBackupEligible = false } = {}) {
@@ -72,7 +72,7 @@ export class Authenticator {
     this.isBackupEligible = isBackupEligible;
   }
 
-  /** What the form of a page that sets up a passkey gets. */
+  /** Returns the form value of a page that registers a passkey. */
   create(page: PageVisit, lies: Lies = {}): string {
     const { challenge, rp, user } = optionsIn(page);
     this.userHandle = user?.id;
@@ -101,7 +101,7 @@ export class Authenticator {
     return this.#answer(id, response, { credProps: { rk: true } });
   }
 
-  /** What the form of a page that asks for a passkey gets. */
+  /** Returns the form value of a page that asks for a passkey. */
   get(page: PageVisit, lies: Lies = {}): string {
     const { challenge, rpId = '' } = optionsIn(page);
     const clientData = this.#clientData('webauthn.get', challenge, lies);

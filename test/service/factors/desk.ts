@@ -35,7 +35,7 @@ export class Desk {
     return new Desk(service, email, browser);
   }
 
-  /** With the cookies of the browser, as a page of the console sends them. */
+  /** Sends a request of a console page, with the cookies of the browser. */
   async call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
     const headers = {
       cookie: this.browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
@@ -47,7 +47,7 @@ export class Desk {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** As the console does: at the issuer's page, and back with a new session. @returns the status of the callback */
+  /** Sets up an app at the issuer's page like the console, and returns with a new session. @returns the status of the callback */
   async enrol(): Promise<number> {
     const { url } = this.#service;
     const { auth_url } = JSON.parse(

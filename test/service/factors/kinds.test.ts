@@ -35,7 +35,7 @@ describe('a kind of factor that is off', () => {
     expect(await person.factors()).to.deep.equal([]);
   });
 
-  it('is offered on no page: apps. One that is required is a passkey then', async () => {
+  it('is offered on no page: apps. A required factor is a passkey then', async () => {
     const person = await someone('key');
     const refused = await person.begin(issuers.browserAt(withoutApps), { prompt: 'enrol', factor: 'totp' });
     expect(refused.response.status).to.equal(400);
@@ -50,7 +50,7 @@ describe('a kind of factor that is off', () => {
     expect(wasLetIn(await browser.submit(codes, {}))).to.equal(true);
   });
 
-  it('is set up by no form of a page from before', async () => {
+  it('is set up by no form of an earlier page', async () => {
     const person = await someone('quick');
     const [before, after] = [issuers.browserAt(withAll), issuers.browserAt(withoutApps)];
     const page = await person.begin(before, { prompt: 'enrol', factor: 'totp' });
@@ -66,7 +66,7 @@ describe('a kind of factor that is off', () => {
     expect(await person.factors()).to.deep.equal([]);
   });
 
-  it('MFA-05 is asked after the password where it exists, and counts: a passkey', async () => {
+  it('MFA-05 is asked after the password if it exists, and is accepted: a passkey', async () => {
     const { person, authenticator } = await enrolled('keeper');
     const browser = issuers.browserAt(withoutPasskeys);
     const party = person.party();
@@ -78,7 +78,7 @@ describe('a kind of factor that is off', () => {
     expect(claims).to.deep.include({ acr: 'urn:atrium:acr:2' });
   });
 
-  it('MFA-05 is asked after the password where it exists, and counts: an app', async () => {
+  it('MFA-05 is asked after the password if it exists, and is accepted: an app', async () => {
     const person = await someone('coder');
     await person.enrol(issuers.browserAt(withAll));
     const browser = issuers.browserAt(withoutApps);
@@ -87,7 +87,7 @@ describe('a kind of factor that is off', () => {
     expect(wasLetIn(await browser.submit(page, { code: codeOf(person.secret, 1) }))).to.equal(true);
   });
 
-  it('MFA-05 logs no user in without the password, also by a page from before', async () => {
+  it('MFA-05 logs no user in without the password, also by an earlier page', async () => {
     const { person, authenticator } = await enrolled('sole');
     const [before, after] = [issuers.browserAt(withAll), issuers.browserAt(withoutPasskeys)];
     const page = await before.get(person.party().authorizationURL());

@@ -1,4 +1,4 @@
-/** What a user is told at the next login. */
+/** Notices to a user at the next login. */
 import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
 import { Browser, type PageVisit } from '../identity/browser.ts';
@@ -28,7 +28,7 @@ describe('notices at the login page', () => {
   const kept = async (person: Person) =>
     ((await person.record()).status.notices as { type: string }[] | undefined)?.map(({ type }) => type) ?? [];
 
-  it('tell what was set up, once, and not in the visit that did it', async () => {
+  it('report a new factor once, and not in the visit that set it up', async () => {
     const person = await someone('told');
     expect(wasLetIn(await person.enrol(staying()))).to.equal(true);
     expect(await kept(person)).to.deep.equal(['TOTPAdded', 'RecoveryCodesAdded']);
@@ -38,7 +38,7 @@ describe('notices at the login page', () => {
     expect(page.response.status).to.equal(200);
     expect(told(page)).to.deep.equal(['New recovery codes were made.', 'An authenticator app was set up.']);
     expect(page.body).to.contain('name="noticed"').and.to.contain('tell an administrator');
-    // Until it is read, it stays.
+    // A notice stays until the user has read it.
     expect(await kept(person)).to.have.length(2);
     expect(wasLetIn(await browser.submit(page, { noticed: 'yes' }))).to.equal(true);
     expect((await person.record()).status).not.to.have.property('notices');
@@ -51,7 +51,7 @@ describe('notices at the login page', () => {
     expect(page.body).to.contain('name="code"').and.not.to.contain('name="noticed"');
   });
 
-  it('tell of a recovery code at the login after that with it', async () => {
+  it('report the use of a recovery code at the next login', async () => {
     const person = await someone('paper');
     await person.enrol();
     await person.logIn(codeOf(person.secret, 1));
@@ -59,7 +59,7 @@ describe('notices at the login page', () => {
     expect(told(await person.logIn(person.codes[1] ?? '', staying()))).to.deep.equal(['A recovery code was used.']);
   });
 
-  it('keep what comes while they are read', async () => {
+  it('keep notices that arrive while others are read', async () => {
     const person = await someone('reader');
     await person.enrol();
     const browser = staying();
@@ -75,7 +75,7 @@ describe('notices at the login page', () => {
     expect(page.body).to.contain('<h1>Seit Ihrer letzten Anmeldung</h1>').and.to.contain('Eine Authenticator-App wurde eingerichtet.');
   });
 
-  it('hold nothing that a caller has written, and ten at most', async () => {
+  it('contain no text of a caller, and ten at most', async () => {
     const person = await someone('named');
     const evil = '<img src=x onerror=alert(1)>';
     const browser = new Browser(issuers.publicOrigin, [issuers.origin], { headers: { 'user-agent': evil } });

@@ -25,7 +25,7 @@ describe('operations on second factors', () => {
     );
   });
 
-  it('show, name and remove one’s own, which the issuer’s page has set up', async () => {
+  it('list, rename and remove the caller’s own factors, which the issuer’s page has set up', async () => {
     const desk = await Desk.of(service, jane);
     expect(await desk.factors()).to.deep.equal({ rule: 'optional', kinds: ['totp'], isTOTPSuspended: false, items: [] });
     expect(await desk.enrol()).to.equal(200);
@@ -51,7 +51,7 @@ describe('operations on second factors', () => {
     expect((await service.logIn(jane, password)).status).to.equal(200);
   });
 
-  it('are of no use for those of others, but with the right to see and reset them', async () => {
+  it('refuse those of other users, unless the caller may read and reset them', async () => {
     const desk = await Desk.of(service, joe);
     await desk.enrol();
     const [{ id } = { id: '' }] = (await desk.factors()).items;
@@ -80,7 +80,7 @@ describe('operations on second factors', () => {
     expect(service.lines.some((line) => line.includes('"FactorsReset"'))).to.equal(true);
   });
 
-  it('MFA-10 let a manager of users reset nobody who has rights, without the right to act as them', async () => {
+  it('MFA-10 let a manager reset no user with roles without the right to impersonate the user', async () => {
     const desk = await Desk.of(service, chief);
     await desk.enrol();
     const helper = await Desk.of(service, manager);
@@ -92,7 +92,7 @@ describe('operations on second factors', () => {
     expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(200);
   });
 
-  it('MFA-13 refuse a step-up from which another person comes back', async () => {
+  it('MFA-13 refuse a step-up that another user completes', async () => {
     const desk = await Desk.of(service, jane);
     const { auth_url } = JSON.parse((await desk.browser.get(`${service.url}/api/v2/token/login?token_storage=cookie&max_age=0`)).body);
     expect(new URL(auth_url).searchParams.get('max_age')).to.equal('0');
@@ -125,14 +125,14 @@ describe('operations on second factors, some time after the login', () => {
       now: clock.now,
     }),
   );
-  /** For the service it is later than that; at the issuer it never is. */
+  /** Runs with a service clock at which the login is no longer recent. The issuer keeps its own clock. */
   const later = async (act: () => Promise<void>) => {
     clock.advance(360);
     await act().finally(() => clock.reset());
   };
   const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
 
-  it('MFA-08 want a fresh login, which a session is not, nor an access token', async () => {
+  it('MFA-08 require a recent login, which neither a session nor an access token is', async () => {
     const desk = await Desk.of(service, jane);
     await desk.enrol();
     const { items } = await desk.factors();
@@ -168,7 +168,7 @@ describe('operations on second factors, some time after the login', () => {
     expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(200);
   });
 
-  it('MFA-13 take a refresh for no fresh login', async () => {
+  it('MFA-13 do not accept a refresh as a recent login', async () => {
     const { body } = await service.logIn(plain, password, '?token_storage=local');
     const { ext } = z.object({ ext: z.object({ token: tokens }) }).parse(JSON.parse(body));
     const rename = async (bearer: string) => {
@@ -181,7 +181,7 @@ describe('operations on second factors, some time after the login', () => {
       const renewed = await service.request(`/api/v2/token/refresh?${query}`);
       expect(renewed.status).to.equal(200);
       const { access_token, refresh_token } = tokens.parse(await renewed.json());
-      // An access token of the same second may be the same, letter by letter.
+      // An access token of the same second may be identical.
       expect(refresh_token).not.to.equal(ext.token.refresh_token);
 
       const answer = await rename(access_token);
@@ -189,7 +189,7 @@ describe('operations on second factors, some time after the login', () => {
       expect(answer.status).to.equal(401);
       expect(failure.parse(await answer.json()).details.causes[0]?.reason).to.equal('StepUpRequired');
     });
-    // What is fresh gets as far as the question whether there is such a factor.
+    // A recent login passes the check, and the factor does not exist.
     const again = await service.logIn(plain, password, '?token_storage=local');
     const fresh = z.object({ ext: z.object({ token: tokens }) }).parse(JSON.parse(again.body)).ext.token.access_token;
     expect((await rename(fresh)).status).to.equal(404);

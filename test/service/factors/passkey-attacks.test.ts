@@ -1,4 +1,4 @@
-/** What comes from a passkey and is not right, or not for this: WebAuthn Level 3, 7.1 and 7.2. */
+/** Invalid answers of passkeys, or answers for another visit: WebAuthn Level 3, 7.1 and 7.2. */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
@@ -7,7 +7,7 @@ import { Issuers } from '../identity/issuers.ts';
 import { Authenticator, type Lies, optionsIn } from './authenticator.ts';
 import { Person, wasLetIn } from './person.ts';
 
-describe('passkeys that are not right', () => {
+describe('invalid answers of passkeys', () => {
   const issuers = forSuite(() => Issuers.start({ replicas: 2, host: 'localhost' }));
   const someone = (name: string) => Person.with(issuers, `${name}@example.com`);
   const loginPage = (person: Person, browser: Browser, hint = '') =>
@@ -26,14 +26,14 @@ describe('passkeys that are not right', () => {
     return browser.submit(page, { assertion: authenticator.get(page, lies) });
   }
 
-  /** Another program with the same cookies. */
+  /** Returns another browser with the same cookies. */
   function copyOf(person: Person, browser: Browser): Browser {
     const copy = person.browser();
     for (const { name, value, path } of browser.cookies) copy.keep(`${name}=${value}; path=${path}`);
     return copy;
   }
 
-  it('MFA-01 let one of several in that bring the same at once, on both replicas, and none later', async () => {
+  it('MFA-01 let in one of several concurrent replays, on both replicas, and none later', async () => {
     const { person, authenticator } = await enrolled('replayed');
     const browser = person.browser();
     const page = await loginPage(person, browser);
@@ -45,11 +45,11 @@ describe('passkeys that are not right', () => {
 
     expect(ends.filter(wasLetIn)).to.have.length(1);
     expect((await late.submit(page, { assertion })).response.status).to.equal(403);
-    // A replay is no copy of the passkey: it goes on counting.
+    // A replay is no sign of a cloned passkey, so the passkey remains valid.
     expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
   });
 
-  it('MFA-01 let one of several in that bring the same after the password', async () => {
+  it('MFA-01 let in one of several replays after the password', async () => {
     const { person, authenticator } = await enrolled('replayed-second');
     const browser = person.browser();
     const page = await person.begin(browser);
@@ -61,7 +61,7 @@ describe('passkeys that are not right', () => {
     expect(ends.filter(wasLetIn)).to.have.length(1);
   });
 
-  it('MFA-02 are refused when their counter goes back, and from then on', async () => {
+  it('MFA-02 are refused when the counter decreases, and from then on', async () => {
     const { person, authenticator } = await enrolled('cloned', { count: 5 });
     expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
     expect((await person.passkey())?.status).to.include({ signCount: 6 });
@@ -70,19 +70,19 @@ describe('passkeys that are not right', () => {
     expect((await logIn(person, authenticator, { count: 6 })).response.status).to.equal(403);
 
     const { status } = (await person.passkey()) ?? {};
-    // In whole seconds.
+    // Times have whole seconds.
     expect(Date.parse(String(status?.suspectedTime))).to.be.within(before - 999, Date.now());
     expect(person.events()).to.include('FactorSuspected');
     expect(JSON.stringify((await person.record()).status.notices)).to.contain('"PasskeySuspected"');
     expect((await logIn(person, authenticator, { count: 100 })).response.status).to.equal(403);
-    // It is asked no more; the codes for paper are the way back.
+    // The passkey is disabled; recovery codes are the way back.
     const browser = person.browser();
     const page = await person.begin(browser);
     expect(page.body).to.contain('name="code"').and.not.to.contain('data-options');
     expect(wasLetIn(await browser.submit(page, { code: person.codes[0] ?? '' }))).to.equal(true);
   });
 
-  it('MFA-02 are refused when they stop counting', async () => {
+  it('MFA-02 are refused when the counter stops', async () => {
     const { person, authenticator } = await enrolled('stopped', { count: 5 });
 
     expect((await logIn(person, authenticator, { count: 0 })).response.status).to.equal(403);
@@ -110,7 +110,7 @@ describe('passkeys that are not right', () => {
     ['credential', { id: Buffer.from('unknown') }],
   ];
 
-  it('MFA-03 let no user in without password, whatever is wrong', async () => {
+  it('MFA-03 let no user in without a password, whatever is wrong', async () => {
     const { person, authenticator } = await enrolled('lied');
     for (const [what, lies] of wrongsOfLogin) {
       const answer = await logIn(person, authenticator, lies);
@@ -142,7 +142,7 @@ describe('passkeys that are not right', () => {
       403,
     );
     expect((await person.record()).status).to.include({ failedLogins: 4, secondFactorFailures: 4 });
-    // After the password a touch is enough, and a passkey need not say whose it is.
+    // After the password user presence is enough, and the user handle may be missing.
     const last = await person.begin(browser);
     const end = await browser.submit(last, { assertion: authenticator.get(last, { isVerified: false, userHandle: undefined }) });
     expect(wasLetIn(end)).to.equal(true);
@@ -195,7 +195,7 @@ describe('passkeys that are not right', () => {
     expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
   });
 
-  it('MFA-11 are asked for by the same page, known user or not, without a call to the API server', async () => {
+  it('MFA-11 are requested by the same page, whether or not the user exists, without a call to the API server', async () => {
     const { person } = await enrolled('known');
     const shown = async (hint: string) => {
       const page = await loginPage(person, person.browser(), hint);
@@ -208,7 +208,7 @@ describe('passkeys that are not right', () => {
         .replace(/name="challenge" value="[^"]+"/, '');
     };
     const known = await shown(person.email);
-    // No answer of it can tell the two apart, nor the time that one takes.
+    // No answer may depend on the user, nor may its time, so the page must not call the API server.
     for (const { relay } of issuers.replicas) await relay.cut();
     expect(await shown('unknown@example.com')).to.equal(known);
     expect(await shown(person.email)).to.equal(known);

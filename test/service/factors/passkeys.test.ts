@@ -1,4 +1,4 @@
-/** Passkeys at the embedded issuer, by an authenticator that tells the truth. */
+/** Passkeys at the embedded issuer, with a correct authenticator. */
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
@@ -133,7 +133,7 @@ describe('a passkey at the embedded issuer', () => {
     expect(wasLetIn(await browser.submit(end, next))).to.equal(true);
   });
 
-  it('of a user of a directory comes after the password', async () => {
+  it('of a directory user comes after the password', async () => {
     const { person, authenticator } = await enrolled('listed');
     await issuers.change(person.email, { spec: { connector_type: 'ldap', connector_id: 'corp' } });
 
@@ -142,7 +142,7 @@ describe('a passkey at the embedded issuer', () => {
     expect(end.body).to.contain('logs in with its password first');
   });
 
-  it('and an app may be set up in the place of each other', async () => {
+  it('and an app may be set up to replace each other', async () => {
     const person = await someone('undecided');
     const browser = person.browser();
     const app = await person.begin(browser, { prompt: 'enrol', factor: 'totp' });
@@ -154,7 +154,7 @@ describe('a passkey at the embedded issuer', () => {
     expect(codesIn(await browser.submit(again, { code: codeOf(secretIn(again)) }))).to.have.length(10);
   });
 
-  it('may be put off, and is not set up by a form without one', async () => {
+  it('may be postponed, and is not set up by a form without one', async () => {
     const person = await someone('later');
     const browser = person.browser();
     const page = await person.begin(browser, { prompt: 'enrol', factor: 'passkey' });
@@ -167,7 +167,7 @@ describe('a passkey at the embedded issuer', () => {
 describe('a passkey at an IP address', () => {
   const issuers = forSuite(() => Issuers.start());
 
-  it('is not to be had: no page speaks of it', async () => {
+  it('is unavailable: no page mentions it', async () => {
     const person = await Person.with(issuers, 'somewhere@example.com');
     const page = await person.browser().get(person.party().authorizationURL());
     expect(page.body).not.to.match(/<script|data-passkey="/);
@@ -179,7 +179,7 @@ describe('a passkey at an IP address', () => {
   });
 });
 
-describe('where browsers have passkeys', () => {
+describe('a host for passkeys', () => {
   for (const [publicURL, expected] of [
     ['https://console.example.com', { id: 'console.example.com', origin: 'https://console.example.com' }],
     ['https://example.com:8443/console/', { id: 'example.com', origin: 'https://example.com:8443' }],

@@ -22,24 +22,24 @@ const record = z.object({ metadata: z.object({ uid: z.string() }), status: z.loo
 const password = 'correct horse';
 const stepMs = 30_000;
 
-/** Whether the browser was sent back with a code of the issuer. */
+/** Reports whether the issuer has redirected the browser with a code. */
 export const wasLetIn = ({ url }: PageVisit): boolean => url.searchParams.has('code');
 
 export const secretIn = ({ body }: PageVisit): string => (/class="key">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '');
 
 export const codesIn = ({ body }: PageVisit): string[] => [...body.matchAll(/<li>([A-Z2-7-]{19})<\/li>/g)].map(([, code = '']) => code);
 
-/** What an app shows. @param ahead steps of 30 seconds */
+/** Returns the current code of an app. @param ahead steps of 30 seconds */
 export const codeOf = (secret: string, ahead = 0): string =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + ahead * stepMs });
 
-/** One that no app of that secret shows, now or in the steps around, whatever the chance. */
+/** Returns a code that differs from all codes of the secret in the accepted steps. */
 export function wrongCodeOf(secret: string): string {
   const right = new Set([-2, -1, 0, 1, 2].map((ahead) => codeOf(secret, ahead)));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.has(code)) ?? '';
 }
 
-/** A local user at the embedded issuer, and what is in the cluster of them. */
+/** A local user at the embedded issuer, with the user's objects in the cluster. */
 export class Person {
   readonly email: string;
   readonly password = password;
@@ -65,12 +65,12 @@ export class Person {
     return this.#issuers.browser();
   }
 
-  /** Up to the page after the password. */
+  /** Logs in up to the page after the password. */
   begin(browser = this.browser(), differing: Record<string, string> = {}): Promise<PageVisit> {
     return this.party().begin(browser, this, differing);
   }
 
-  /** Sets up an app, and keeps the codes for paper that come with it. @returns where the browser is sent */
+  /** Sets up an app, and keeps its recovery codes. @returns the page to which the browser is redirected */
   async enrol(browser = this.browser()): Promise<PageVisit> {
     const page = await this.begin(browser, { prompt: 'enrol', factor: 'totp' });
     this.secret = secretIn(page);
@@ -79,7 +79,7 @@ export class Person {
     return browser.submit(codes, {});
   }
 
-  /** Sets up a passkey, and keeps the codes for paper if it is the first factor. @returns where the browser is sent */
+  /** Sets up a passkey, and keeps the recovery codes if it is the first factor. @returns the page to which the browser is redirected */
   async enrolPasskey(authenticator: Authenticator, browser = this.browser()): Promise<PageVisit> {
     const page = await this.begin(browser, { prompt: 'enrol', factor: 'passkey' });
     const next = await browser.submit(page, { assertion: authenticator.create(page) });
@@ -87,12 +87,12 @@ export class Person {
     return this.codes.length > 0 ? browser.submit(next, {}) : next;
   }
 
-  /** The first one. */
+  /** Returns the first passkey. */
   async passkey() {
     return (await this.factors()).find(({ spec }) => spec.type === 'Passkey');
   }
 
-  /** The form of the second step with that code. */
+  /** Logs in with a password and a code of the second factor. */
   async logIn(code: string, browser = this.browser()): Promise<PageVisit> {
     return browser.submit(await this.begin(browser), { code });
   }
@@ -106,12 +106,12 @@ export class Person {
     return record.parse((await this.#issuers.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(this.email)}`)).body);
   }
 
-  /** Events of the audit trail about this user. */
+  /** Returns the audit events about this user. */
   events(): string[] {
     return this.#issuers.auditLines.filter(({ target }) => target === nameOf(this.email)).map(({ audit }) => String(audit));
   }
 
-  /** Ends the lock, as time would. */
+  /** Ends the lock, as its expiry would. */
   async unlock(): Promise<void> {
     await this.#issuers.change(this.email, { status: { failedLogins: null, failedLoginsSince: null, lockedUntil: null } });
   }

@@ -22,7 +22,7 @@ describe('rules for second factors', () => {
   const overdue = (person: Person) =>
     issuers.change(person.email, { status: { factorsDueTime: new Date(Date.now() - 1000).toISOString() } });
 
-  it('ask those of whom one is required to set it up, and let them put it off for the time of grace', async () => {
+  it('ask users who need a factor to set it up, and let them postpone it during the grace period', async () => {
     const person = await someone('boss', ['dev', 'admins']);
     const browser = person.browser();
     const before = Date.now();
@@ -30,7 +30,7 @@ describe('rules for second factors', () => {
     expect(secretIn(page)).to.have.length(32);
     expect(page.body).to.contain('name="later"');
     const { factorsDueTime } = (await person.record()).status;
-    // In whole seconds.
+    // Times have whole seconds.
     expect(Date.parse(String(factorsDueTime)) - 7 * 86_400_000).to.be.within(before - 999, Date.now());
 
     expect(wasLetIn(await browser.submit(page, { later: 'yes' }))).to.equal(true);
@@ -50,7 +50,7 @@ describe('rules for second factors', () => {
       .and.not.to.contain('class="key"');
   });
 
-  it('MFA-09 let nobody in without one when the grace is over, nor set one up with the password alone', async () => {
+  it('MFA-09 refuse users without a factor after the grace period, and a setup with the password alone', async () => {
     const person = await someone('late', ['admins']);
     const browser = person.browser();
     const open = await person.begin(browser);
@@ -60,7 +60,7 @@ describe('rules for second factors', () => {
     expect(page.response.status).to.equal(403);
     expect(page.body).to.contain('role="alert"').and.not.to.contain('class="key"');
     expect(person.events()).to.include('LoginFailed');
-    // The page that was shown while there was time.
+    // The page was shown during the grace period.
     expect(wasLetIn(await browser.submit(open, { later: 'yes' }))).to.equal(false);
     for (const factor of ['totp', 'codes'])
       expect((await person.begin(person.browser(), { prompt: 'enrol', factor })).response.status).to.equal(403);
@@ -82,7 +82,7 @@ describe('rules for second factors', () => {
     expect((await person.begin()).body).to.contain('name="code"');
   });
 
-  it('leave users alone whom none names', async () => {
+  it('do not apply to other users', async () => {
     const person = await someone('other', ['others']);
 
     expect(wasLetIn(await person.begin())).to.equal(true);

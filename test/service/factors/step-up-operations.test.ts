@@ -1,4 +1,4 @@
-/** Operations that want a fresh login where the installation says so (`login.stepUp.operations`). */
+/** Operations that require a recent login if the installation is configured so (`login.stepUp.operations`). */
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
@@ -25,7 +25,7 @@ const userBinding = {
   spec: { subjects: [{ kind: 'User', name: nameOf(jane) }], scope: 'platform', roleRef: 'view' },
 };
 
-/** What a session that was stolen would be used for. */
+/** Writes for which a thief would use a stolen session. */
 const writes: readonly (readonly [method: string, path: string, body: unknown])[] = [
   ['PATCH', `/auth/v1/users/${nameOf(jane)}`, { spec: { password: 'another horse battery' } }],
   ['POST', '/auth/v2/userbindings', userBinding],
@@ -43,14 +43,14 @@ const writes: readonly (readonly [method: string, path: string, body: unknown])[
   ['POST', '/api/kubernetes/api/v1/namespaces/default/serviceaccounts/default/token', {}],
 ];
 
-describe('operations that want a fresh login where the installation says so', () => {
+describe('operations that require a recent login by configuration', () => {
   const clock = new Clock();
   const start = (stepUp: object) =>
     startEmbeddedLogin({ emails: [chief, jane], password, credentials: 'impersonate', login: { stepUp }, now: clock.now });
   const strict = forSuite(() => start({ maxAge: '5m', operations }));
   const patient = forSuite(() => start({ maxAge: '1h', operations }));
   const lax = forSuite(() => start({ maxAge: '5m' }));
-  /** For the services it is later than five minutes after the login. */
+  /** Moves the clock of the services to more than five minutes after the login. */
   const later = () => clock.advance(360);
   afterEach(() => clock.reset());
 
@@ -87,7 +87,7 @@ describe('operations that want a fresh login where the installation says so', ()
     expect((await strict.request('/auth/v1/me', { headers: { cookie: cookieOf(browser) } })).status, 'the session lives').to.equal(200);
   });
 
-  it('let a fresh login through, and an old one where nothing is said', async () => {
+  it('accept a recent login, and any login without the setting', async () => {
     for (const service of [patient, lax]) {
       const { browser } = await service.logIn(chief, password);
       if (service === lax) later();
@@ -96,7 +96,7 @@ describe('operations that want a fresh login where the installation says so', ()
     }
   });
 
-  it('take rights away without one, and one’s own password with the old one', async () => {
+  it('revoke permissions without one, and change one’s own password with the old one', async () => {
     const { browser } = await strict.logIn(chief, password);
     await strict.admin.apply({ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', ...userBinding });
     later();

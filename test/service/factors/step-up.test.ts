@@ -1,4 +1,4 @@
-/** A fresh or stronger login at an issuer elsewhere, which may ignore what it is asked (RFC 9470, OpenID Connect Core 3.1.2.1). */
+/** Recent or stronger logins at an external issuer, which may ignore the request (RFC 9470, OpenID Connect Core 3.1.2.1). */
 
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ describe('a step-up at an external issuer', () => {
       expect(await refusalOf(parameters, claims())).to.equal('401 StepUpNotMet');
     });
 
-  it('MFA-13 refuses a login that lies ahead', async () => {
+  it('MFA-13 refuses a login time in the future', async () => {
     expect(await refusalOf({ max_age: '60' }, { auth_time: seconds() + 3600 })).to.equal('401 StepUpNotMet');
   });
 
@@ -44,7 +44,7 @@ describe('a step-up at an external issuer', () => {
     ['by a passkey, where two factors are wanted', { acr_values: 'urn:atrium:acr:2' }, () => ({ acr: 'phr' })],
     ['of any age, where none is asked for', {}, () => ({ auth_time: 1, acr: 'silver' })],
   ] as const)
-    it(`takes a login ${what}`, async () => {
+    it(`accepts a login ${what}`, async () => {
       const { callback } = await asked(parameters, claims());
       expect(callback.status).to.equal(200);
     });

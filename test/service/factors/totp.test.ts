@@ -97,7 +97,7 @@ describe('a second factor at the embedded issuer', () => {
       expect(wasLetIn(answer), JSON.stringify(fields)).to.equal(false);
       expect(answer.response.status).to.be.oneOf([400, 403]);
     }
-    // What was proved in another visit.
+    // A proof of the password belongs to one visit.
     const elsewhere = person.browser();
     const own = await person.begin(elsewhere);
     const proof = /name="proof" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
@@ -126,7 +126,7 @@ describe('a second factor at the embedded issuer', () => {
     for (let round = 0; round < 4; round += 1) {
       const browser = person.browser();
       const page = await person.begin(browser);
-      // All at once, on both replicas.
+      // All attempts run concurrently on both replicas.
       const code = wrongCodeOf(person.secret);
       const guesses = await Promise.all(Array.from({ length: 12 }, () => browser.submit(page, { code })));
       statuses.push(...guesses.map(({ response }) => response.status));
@@ -149,7 +149,7 @@ describe('a second factor at the embedded issuer', () => {
     expect(person.events()).to.include.members(['FactorFailed', 'UserLocked', 'RecoveryCodeUsed']);
   });
 
-  it('MFA-06 keeps its count after a right password that goes no further', async () => {
+  it('MFA-06 keeps its count after a right password without a second factor', async () => {
     const person = await someone('patient');
     await person.enrol();
     for (let guess = 0; guess < 4; guess += 1) await person.logIn(wrongCodeOf(person.secret));
@@ -175,7 +175,7 @@ describe('a second factor at the embedded issuer', () => {
       const ends = await Promise.all(visits.map(({ browser, page }) => browser.submit(page, { code })));
 
       expect(ends.filter(wasLetIn)).to.have.length(1);
-      // By our own check: a use that the definition alone refuses would be a 503.
+      // The service itself must refuse the code: a refusal of the schema alone would be a 503.
       const again = await person.logIn(code);
       expect(wasLetIn(again)).to.equal(false);
       expect(again.response.status).to.equal(403);
@@ -197,7 +197,7 @@ describe('a second factor at the embedded issuer', () => {
     expect(wasLetIn(await person.logIn(codeOf(secret, 1)))).to.equal(true);
   });
 
-  it('names a login with a recovery code no better than one by password', async () => {
+  it('reports a login with a recovery code as no stronger than one by password', async () => {
     const person = await someone('recovered');
     await person.enrol();
     const browser = person.browser();
@@ -209,11 +209,11 @@ describe('a second factor at the embedded issuer', () => {
     expect(claims).to.deep.include({ acr: 'urn:atrium:acr:1', amr: ['pwd', 'mfa'] });
   });
 
-  it('MFA-12 does not count for a record that was made again', async () => {
+  it('MFA-12 does not apply to a record that was created again', async () => {
     const person = await someone('again');
     await person.enrol();
     const [factor] = await person.factors();
-    // One that no garbage collector takes along: its owner is not told.
+    // A Factor without an owner reference, which no garbage collector deletes.
     const left = { apiVersion: 'auth.platform.io/v1', kind: 'Factor', metadata: { name: `t-${'0'.repeat(64)}` }, spec: factor?.spec };
     expect((await issuers.kubernetes.call('POST', factorsPath, left, asService)).status).to.equal(201);
     await issuers.kubernetes.remove(`/apis/auth.platform.io/v1/users/${factor?.spec.user}`);
