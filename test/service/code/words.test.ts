@@ -147,6 +147,7 @@ describe('the sentences of the code', () => {
     'src/http',
     'test/service/access',
     'test/service/factors',
+    'test/service/identity',
     'test/service/login',
     'test/service/users',
     'test/support',

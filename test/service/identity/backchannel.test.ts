@@ -14,7 +14,7 @@ import { claimsOf, RelyingParty } from './relying-party.ts';
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const event = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Where relying parties are told of logouts. */
+/** A relying party that receives logout tokens. */
 class Ear {
   readonly heard: { method: string; type: string; path: string; token: string }[] = [];
   answer: (response: ServerResponse) => void = (response) => response.end();
@@ -26,7 +26,7 @@ class Ear {
   });
 
   async start(): Promise<string> {
-    // The provider keeps its connections: none may end here while it sends on it.
+    // The provider reuses connections, so none may be closed while a request is on its way.
     this.#server.keepAliveTimeout = 0;
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -79,7 +79,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     expect(await answer.json()).to.include({ backchannel_logout_supported: true, backchannel_logout_session_supported: true });
   });
 
-  it('tells every client in which the person was logged in of the session that has ended, once', async () => {
+  it('sends a logout token to every client of the ended session, once', async () => {
     const browser = issuers.browser();
     const tokens = [await shop().tokens(browser, jane), await bar().tokens(browser, jane)];
     await new RelyingParty({ issuer: issuers.issuer, clientID: 'deaf', redirectURI: 'https://deaf.example.com/callback' }).code(
@@ -107,7 +107,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     expect((await shop().refresh(staying)).status, 'another session of the same person').to.equal(200);
   });
 
-  it('tells no relying party when the user stays', async () => {
+  it('sends no logout token when the user stays logged in', async () => {
     const browser = issuers.browser();
     await shop().tokens(browser, jane);
     await logOut(browser, {});
@@ -124,7 +124,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     'never ends its answer': (response) => response.writeHead(200).write('x'),
   };
   for (const [what, answer] of Object.entries(trouble)) {
-    it(`logs the person out although a client ${what}`, async () => {
+    it(`logs the user out although a client ${what}`, async () => {
       const browser = issuers.browser();
       const { refresh_token: refreshToken } = await shop().tokens(browser, jane);
       ear.answer = answer;
@@ -221,7 +221,7 @@ describe('a logout at the embedded OpenID provider', () => {
         (code) => code === 401,
       );
     }
-    // It was given for offline access, and outlives the session at the provider.
+    // The refresh token was issued for offline access, and outlives the session at the provider.
     const renewed = await login.request(`/api/v2/token/refresh?${new URLSearchParams({ refresh_token })}`);
     expect(renewed.status).to.equal(401);
     expect(await info(cookieOf(elsewhere)), 'another browser').to.equal(200);
@@ -232,7 +232,7 @@ describe('a logout at the embedded OpenID provider', () => {
 describe('DELETE /auth/v1/sessions at the embedded OpenID provider', () => {
   const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email, 'bob@example.com'], password: jane.password }));
 
-  it('has every browser give the password again, and leaves other people alone', async () => {
+  it('requires the password again in every browser, and does not affect other users', async () => {
     const lost = await login.logIn(jane.email, jane.password);
     const mine = await login.logIn(jane.email, jane.password);
     const bob = await login.logIn('bob@example.com', jane.password);

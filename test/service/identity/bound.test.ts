@@ -24,7 +24,7 @@ describe('the number of records of a user at the embedded issuer', () => {
       await issuers.kubernetes.remove(`/apis/auth.platform.io/v1/namespaces/atrium-system/identityrecords/${metadata.name}`);
   });
 
-  /** The number of records by model. */
+  /** Counts the records of each model. */
   const counts = async () => {
     const all: Record<string, number> = {};
     for (const { spec } of await issuers.records()) all[spec.model] = (all[spec.model] ?? 0) + 1;
@@ -108,12 +108,12 @@ describe('the number of records of a user at the embedded issuer', () => {
   });
 });
 
-describe('the logins of a user who keeps the tokens', () => {
+describe('the logins of a user who stores the tokens', () => {
   const email = 'jane@example.com';
   const password = 'correct horse battery';
   const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, login: { session: { maxPerUser } } }));
 
-  it('S4 are bounded as sessions are, the oldest ended', async () => {
+  it('S4 are limited like sessions: the oldest one ends', async () => {
     const tokens: string[] = [];
     while (tokens.length < maxPerUser + 2) {
       const { status, body } = await service.logIn(email, password, '?token_storage=local');

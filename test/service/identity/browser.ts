@@ -15,15 +15,15 @@ export interface PageVisit {
 interface BrowserOptions {
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** What the connections are made by. */
+  /** Dispatcher of the connections. */
   dispatcher?: Dispatcher;
-  /** Whether it stays at a page with notices. Default: it reads them and goes on. */
+  /** True if the browser stays at a page with notices. Default: it confirms them and continues. */
   staysAtNotices?: boolean;
-  /** Shares its cookies: both are one browser, at two ports of a host. */
+  /** Browser with the same cookies: both are one browser, at two ports of a host. */
   sibling?: Browser;
 }
 
-/** What a browser without scripts does: keeps cookies by their path, follows redirects within the issuer, sends forms. */
+/** A browser without scripts: it keeps cookies by their path, follows redirects within the issuer, and sends forms. */
 export class Browser {
   readonly #address: string;
   readonly #replicas: readonly string[];
@@ -35,7 +35,7 @@ export class Browser {
 
   /**
    * @param address origin of the issuer
-   * @param replicas origins that stand behind it and take requests in turn
+   * @param replicas origins behind it, which get requests in turn
    */
   constructor(
     address: string,
@@ -58,7 +58,7 @@ export class Browser {
     return this.#visit(new URL(url), { method: 'GET' });
   }
 
-  /** Sends the form of a page, with the button that carries those fields. */
+  /** Sends the form of a page, with the button that has these fields. */
   submit({ url, body }: PageVisit, fields: Record<string, string>): Promise<PageVisit> {
     const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(body) ?? [];
     const hidden = [...body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(
@@ -68,7 +68,7 @@ export class Browser {
     return this.#visit(new URL(action || url, url), { method: 'POST', body: form });
   }
 
-  /** Ends at the first answer that is no redirect, or leads elsewhere. */
+  /** Follows redirects within the issuer, up to another answer or another origin. */
   async #visit(url: URL, init: { method: string; body?: URLSearchParams }): Promise<PageVisit> {
     const response = await this.#fetch(url, init);
     const location = response.headers.get('location');
@@ -97,7 +97,7 @@ export class Browser {
     return response;
   }
 
-  /** @param line as in `Set-Cookie` */
+  /** @param line value of `Set-Cookie` */
   keep(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
     const attribute = (name: string) => attributes.find((text) => text.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);

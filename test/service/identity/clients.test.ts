@@ -70,7 +70,7 @@ describe('the clients of the embedded OpenID provider', () => {
     expect(page.response.headers.get('location')).to.equal(null);
   });
 
-  it('are told of in the login audit, but for the console, which tells itself', async () => {
+  it('are named in the login audit, except the console, which records its own logins', async () => {
     const told = () => issuers.auditLines.filter(({ audit }) => audit === 'LoginSucceeded').length;
     const before = told();
     await shop().code(issuers.browser(), jane);

@@ -1,4 +1,4 @@
-/** Replicas whose clocks are wrong by less than `/readyz` tells of: the times that they write for each other are the API server's. */
+/** Replicas with clock errors below the limit of `/readyz`: shared times come from the API server. */
 import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
@@ -12,12 +12,12 @@ const minutes = 60_000;
 const cookieOf = ({ cookies }: Browser) => cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 const record = (email: string) => `/auth/v1/users/${nameOf(email)}`;
 
-/** A clock tells an earlier API server's second at most, and this test runs for no longer than a minute. */
+/** Bound of the age of a time: it is at most one second before the API server's, and this test runs for a minute at most. */
 const nearMs = 60_000;
-/** Times that lie ahead or back by intent: ends, and the hour of a certificate. */
+/** Selects times of the moment, and not planned ones: expiries, and the backdated start of a certificate. */
 const isOfNow = (field: string) => /Time$|NotBefore$|^notBefore$|^issued/.test(field) && field !== 'creationTimestamp';
 
-/** Fields of an object that tell the moment of their writing. */
+/** Returns the fields of an object that record the moment of their writing. */
 function timesOf(value: unknown, path = ''): [string, number][] {
   if (typeof value === 'object' && value !== null) return Object.entries(value).flatMap(([key, below]) => timesOf(below, `${path}.${key}`));
   const field = path.slice(path.lastIndexOf('.') + 1);
@@ -59,7 +59,7 @@ for (const [ahead, behind] of [
     const asAdmin = async (method: string, path: string, body?: unknown) =>
       ask(method, path, { on: ahead, body, headers: { authorization: `Bearer ${await service.cluster.token('admin')}` } });
 
-    /** The session, the bearer token and the refresh token of a login on the replica that is behind count on both. */
+    /** Expects the session, the bearer token and the refresh token of a login on the slow replica to be valid on both. */
     async function expectLoginsCount(email: string, given: string) {
       const local = await service.logIn(email, given, '?token_storage=local', at(behind));
       const session = await service.logIn(email, given, '?token_storage=cookie', at(behind));
@@ -74,7 +74,7 @@ for (const [ahead, behind] of [
       expect(status, text).to.equal(200);
     }
 
-    it('S14 counts logins after a password change on the replica that is ahead', async () => {
+    it('S14 accepts logins after a password change on the replica that is ahead', async () => {
       const email = 'anew@example.com';
       const { browser } = await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const body = { spec: { password: fresh, old_password: password } };
@@ -84,7 +84,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, fresh);
     });
 
-    it('S14 counts logins after DELETE /auth/v1/sessions on the replica that is ahead', async () => {
+    it('S14 accepts logins after DELETE /auth/v1/sessions on the replica that is ahead', async () => {
       const email = 'sessions@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const ended = await asAdmin('DELETE', `/auth/v1/sessions?user=${nameOf(email)}`);
@@ -93,7 +93,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, password);
     });
 
-    it('S14 counts logins after disabling and enabling on the replica that is ahead', async () => {
+    it('S14 accepts logins after disabling and enabling on the replica that is ahead', async () => {
       const email = 'disabled@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       for (const isDisabled of [true, false]) {
@@ -108,7 +108,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, password);
     });
 
-    it('S14 counts logins after deletion and creation on the replica that is ahead', async () => {
+    it('S14 accepts logins after deletion and creation on the replica that is ahead', async () => {
       const email = 'reborn@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       expect((await asAdmin('DELETE', record(email))).status).to.equal(204);
@@ -125,7 +125,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, fresh);
     });
 
-    it('S14 locks for as long as the setting says, on whichever replica the guesses come', async () => {
+    it('S14 locks for the configured duration, whichever replica gets the attempts', async () => {
       const email = 'locked@example.com';
       for (let guess = 0; guess < 3; guess += 1) await service.logIn(email, 'wrong', '', at(ahead));
 
@@ -135,7 +135,7 @@ for (const [ahead, behind] of [
       expect((await service.logIn(email, password, '', at(behind))).status).to.equal(403);
     });
 
-    it('S14 writes no time that the API server has not reached', async () => {
+    it('S14 writes no time that lies in the future of the API server', async () => {
       const email = 'times@example.com';
       const { browser } = await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const headers = { cookie: cookieOf(browser), origin: service.url };

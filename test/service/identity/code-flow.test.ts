@@ -76,7 +76,7 @@ describe('the embedded OpenID provider', () => {
 
     expect(claims).to.deep.include({ email: jane.email, name: 'Jane Doe', groups: ['dev', 'oncall'] });
     expect(userinfo).to.deep.include({ email: jane.email, groups: ['dev', 'oncall'] });
-    // An address that a manager has typed: what links accounts by verified addresses must not take it for one.
+    // A manager may have typed the address, so services that link accounts by verified addresses must not treat it as verified.
     for (const told of [claims, userinfo, renewed.claims()]) expect(told).to.not.have.property('email_verified');
     expect(config.serverMetadata().claims_supported).to.include('email').and.not.include('email_verified');
     expect(renewed.claims()).to.include({ sub: claims?.sub, email: jane.email });
@@ -107,7 +107,7 @@ describe('the embedded OpenID provider', () => {
     expect(wrongVerifier).to.deep.include({ status: 400 }).and.to.have.nested.property('body.error', 'invalid_grant');
   });
 
-  it('takes a code once, and ends what it gave when it comes again', async () => {
+  it('accepts a code once, and revokes its tokens when the code is sent again', async () => {
     const relying = party();
     const code = await relying.code(issuers.browser(), jane);
     const tokens = tokensOf(await relying.redeem(code));
@@ -168,7 +168,7 @@ describe('the embedded OpenID provider', () => {
     expect((await relying.refresh(own.refresh_token)).status).to.equal(200);
   });
 
-  it('answers in a form, where that is asked for, with no other script than its own', async () => {
+  it('answers with a form on request, with no script but its own', async () => {
     const browser = issuers.browser();
     await party().code(browser, jane);
     const { response, body } = await browser.get(party().authorizationURL({ response_mode: 'form_post' }));
@@ -247,7 +247,7 @@ describe('the embedded OpenID provider', () => {
       expect(claimsOf(successor.id_token).sub).to.not.equal(claimsOf(tokens.id_token).sub);
     });
 
-    it('USR-12 lets the session of a locked user go on', async () => {
+    it('USR-12 keeps the session of a locked user', async () => {
       const person = { email: 'locked@example.com', password: 'a password' };
       await issuers.addPerson(person.email, person.password);
       const relying = party();

@@ -5,7 +5,7 @@ import { nameOf } from '../users/a-user.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse battery' };
 
-/** What a front-end passes on that knows the documented parameters alone. */
+/** Returns the parameters that a front-end passes on if it knows only the documented ones. */
 const documented = (answer: URLSearchParams) =>
   new URLSearchParams([...answer].filter(([name]) => ['code', 'state', 'id_token'].includes(name)));
 
@@ -65,7 +65,7 @@ describe('login at the embedded issuer, by the ID token flow', () => {
   }
 });
 
-describe('login at the embedded issuer, where sub names people', () => {
+describe('login at the embedded issuer, where sub is the user name', () => {
   let login: EmbeddedLogin;
 
   before(async () => {

@@ -52,7 +52,7 @@ describe('the cookies of the embedded issuer', () => {
       expect(name).to.match(/^__Host-atrium_identity_session_[0-9a-f]{8}(\.sig)?$/);
       expect(path).to.equal('/');
     }
-    // The same values under a name that a sibling may plant.
+    // The same values, under a name that a sibling domain may set.
     const cookie = session.map(({ name, value }) => `${name.replace('__Host-', '__Secure-')}=${value}`).join('; ');
     const planted = await fetch(`${secure.origin}/tools/identity/auth${search}`, { redirect: 'manual', headers: { cookie } });
     expect(planted.headers.get('location')).to.match(/\/identity\/login\//);

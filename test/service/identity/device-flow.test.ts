@@ -72,7 +72,7 @@ describe('the device flow', () => {
       expect(body).to.match(/It was begun \d+ seconds? ago, from the address 192\.0\.2\.7\./);
       expect(body).to.contain('If another person sent you this code, or a link with it, cancel.');
       expect(body).to.not.contain('not the network');
-      // What the beginner says of itself is no words of ours.
+      // The page quotes no text of the program that began the flow.
       expect(body).to.not.contain('bank');
     });
 
@@ -100,7 +100,7 @@ describe('the device flow', () => {
     expect(entry.body).to.not.contain('<script');
   });
 
-  it('tells the tool when the person says no', async () => {
+  it('tells the tool that the user has refused', async () => {
     const { device_code: deviceCode, user_code: userCode, verification_uri: uri } = await begin();
     const browser = issuers.browser();
     const question = await browser.submit(await browser.get(uri), { user_code: userCode });
@@ -110,7 +110,7 @@ describe('the device flow', () => {
     expect((await poll(deviceCode)).body.error).to.equal('access_denied');
   });
 
-  it('says that there is no such code, as text', async () => {
+  it('reports an unknown code, as text', async () => {
     const browser = issuers.browser();
     const answer = await browser.submit(await browser.get(`${issuers.issuer}/device`), { user_code: '"><script>' });
 
@@ -125,7 +125,7 @@ describe('the device flow', () => {
     expect(await answer.text()).to.contain('role="alert"');
   });
 
-  it('is not for clients that send people back to an address', async () => {
+  it('refuses clients that have a redirect URL', async () => {
     const answer = await relying.post('/device/auth', { client_id: 'atrium', scope: 'openid' });
 
     expect(answer.status).to.equal(400);
@@ -141,7 +141,7 @@ describe('the device flow', () => {
     expect(Math.max(...sizes)).to.be.below(8_000);
   });
 
-  it('bounds how many are begun from one address, and how many codes are tried', async () => {
+  it('limits how many flows begin from one address, and how many codes are tried', async () => {
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 40; attempt += 1) statuses.push((await relying.post('/Device/Auth/', { scope: 'openid' })).status);
     expect(statuses).to.include(429);

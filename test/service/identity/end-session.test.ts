@@ -16,7 +16,7 @@ describe('the logout page', () => {
     await issuers.addPerson(jane.email, jane.password);
   });
 
-  it('asks, then ends the session and what was issued to this browser, and goes back', async () => {
+  it('asks, then ends the session and the tokens of this browser, and redirects back', async () => {
     const relying = party();
     const browser = issuers.browser();
     const tokens = await relying.tokens(browser, jane);
@@ -60,7 +60,7 @@ describe('the logout page', () => {
     }
   });
 
-  it('leaves what was issued for offline use', async () => {
+  it('keeps tokens that were issued for offline use', async () => {
     const relying = party('openid offline_access');
     const browser = issuers.browser();
     const page = await browser.get(relying.authorizationURL({ prompt: 'consent' }));
@@ -83,13 +83,13 @@ describe('the logout page', () => {
     expect((await browser.get(party().authorizationURL())).url.searchParams.get('code')).to.be.a('string');
   });
 
-  it('leads to the console a user who stays and came from nowhere', async () => {
+  it('redirects a user who stays and came from nowhere to the console', async () => {
     const browser = issuers.browser();
     await party().tokens(browser, jane);
     expect((await browser.get(endSessionURL())).body).to.include(`<a class="button second" href="${issuers.origin}/">`);
   });
 
-  it('lets the session live for who stays', async () => {
+  it('keeps the session of a user who stays', async () => {
     const browser = issuers.browser();
     await party().tokens(browser, jane);
     const end = await browser.submit(await browser.get(endSessionURL()), {});

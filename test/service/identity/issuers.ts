@@ -52,12 +52,12 @@ const recordList = z.object({
 export interface IssuerSettings {
   /** Settings that differ, as in the YAML file. */
   config?: Record<string, unknown>;
-  /** Settings of further replicas, in the place of `config`. */
+  /** Settings of further replicas, instead of `config`. */
   others?: readonly Record<string, unknown>[];
   replicas?: number;
   /** Default: the address of the first replica. */
   publicURL?: string;
-  /** What the addresses of the replicas name. Browsers have passkeys at `localhost`, and at no IP address. */
+  /** Host in the URLs of the replicas. Browsers create passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
 }
 
@@ -72,13 +72,16 @@ interface Replica {
   stop(): Promise<void>;
 }
 
-/** The embedded provider alone, in the service's frame: replicas of it on a cluster of their own, behind the address of the first one. */
+/**
+ * Replicas of the embedded provider alone, with the request chain of the service, on a cluster of their own, behind the URL of the first
+ * one.
+ */
 export class Issuers {
   readonly kubernetes: ClusterAdmin;
   readonly replicas: readonly Replica[];
   readonly logLines: string[];
   readonly auditLines: Record<string, unknown>[];
-  /** Of the address that the issuer goes by. */
+  /** Origin of the issuer's public URL. */
   readonly publicOrigin: string;
   readonly #cluster: TestCluster;
 
@@ -119,7 +122,7 @@ export class Issuers {
     return `${this.origin}/identity`;
   }
 
-  /** One whose requests go to the replicas in turn. */
+  /** Returns a browser whose requests go to the replicas in turn. */
   browser(headers?: Record<string, string>): Browser {
     return new Browser(
       this.publicOrigin,
@@ -128,7 +131,7 @@ export class Issuers {
     );
   }
 
-  /** One whose requests go to one replica alone. */
+  /** Returns a browser whose requests go to one replica. */
   browserAt(index: number): Browser {
     return new Browser(this.publicOrigin, [this.replicas[index]?.origin ?? '']);
   }
@@ -138,7 +141,7 @@ export class Issuers {
     await this.#untilSeen(await this.kubernetes.call('GET', `${usersPath}/${nameOf(email)}`));
   }
 
-  /** Changes a User, spec and status. Every replica knows it when it returns. */
+  /** Changes spec and status of a User, and waits until every replica has the new version. */
   async change(email: string, { spec, status }: { spec?: Record<string, unknown>; status?: Record<string, unknown> }): Promise<void> {
     const path = `${usersPath}/${nameOf(email)}`;
     const type = { 'content-type': 'application/merge-patch+json' };
@@ -146,7 +149,7 @@ export class Issuers {
     if (status) await this.#untilSeen(await this.kubernetes.call('PATCH', `${path}/status`, { status }, type));
   }
 
-  /** Each replica follows the records by a watch of its own, which may be behind. */
+  /** Waits for each replica's own watch of the records. */
   async #untilSeen(answer: unknown): Promise<void> {
     const { resourceVersion } = written.parse(answer).body.metadata;
     for (const { accounts, origin } of this.replicas)
@@ -154,7 +157,7 @@ export class Issuers {
         throw new Error(`${origin} has not seen version ${resourceVersion}`);
   }
 
-  /** The records in the cluster, of one model or all. */
+  /** Returns the records in the cluster, of one model or all. */
   async records(model?: string) {
     const { items } = recordList.parse((await this.kubernetes.call('GET', recordsPath)).body);
     return items.filter(({ spec }) => model === undefined || spec.model === model);
@@ -172,7 +175,7 @@ interface ReplicaParts {
   cluster: TestCluster;
   config: Record<string, unknown>;
   token: string;
-  /** Default: its own address. */
+  /** Default: the URL of the replica. */
   publicURL: string | undefined;
   logLines: string[];
   auditLines: Record<string, unknown>[];

@@ -34,7 +34,7 @@ describe('the keys of the embedded OpenID provider', () => {
       metadata: secret,
       data: { 'identity.jwks': Buffer.from(text).toString('base64') },
     });
-    // What the replica does by itself once a minute.
+    // Each replica checks the keys once a minute, and at its start.
     const identity = issuers.replicas[0]?.identity;
     await identity?.stop();
     identity?.start();

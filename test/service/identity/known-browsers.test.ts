@@ -8,10 +8,10 @@ import { Browser } from './browser.ts';
 const password = 'correct horse battery';
 const [jane, joe] = ['jane@example.com', 'joe@example.com'];
 const failures = 2;
-/** As many failures an address has. */
+/** Failures after which an address is throttled. */
 const perAddress = failures * 10;
 
-describe('LIM-13 passwords from an address that all share', () => {
+describe('LIM-13 passwords from a shared address', () => {
   const service = forSuite(() =>
     startEmbeddedLogin({
       emails: [jane, joe],
@@ -39,7 +39,7 @@ describe('LIM-13 passwords from an address that all share', () => {
     await dispatcher?.close();
   });
 
-  /** Where the login page is sent to from, on all replicas in turn, with no cookie but that one. */
+  /** Submits the login form, to all replicas in turn by default, with no cookie but the given one. */
   const attempt = async (email: string, given: string, { known, at = service.urls }: { known?: string; at?: readonly string[] } = {}) => {
     const headers = { 'user-agent': 'a browser' };
     const browser = new Browser(service.url, at, { dispatcher, headers });
@@ -50,7 +50,7 @@ describe('LIM-13 passwords from an address that all share', () => {
   };
   const first = () => ({ at: service.urls.slice(0, 1) });
   const second = () => ({ at: service.urls.slice(1) });
-  /** What a stranger behind the same proxy does. */
+  /** Exhausts the limit of the address, like another user behind the same proxy. */
   async function exhaust(): Promise<void> {
     for (const at of [first(), second()]) {
       const guesses = Array.from({ length: perAddress }, (_, index) => attempt(`stranger-${index}@example.com`, 'wrong', at));
@@ -58,30 +58,30 @@ describe('LIM-13 passwords from an address that all share', () => {
     }
   }
 
-  it('does not keep out a user whose browser is known, on any replica', async () => {
+  it('accepts a user with a known browser, on any replica', async () => {
     for (const at of [first(), second()]) {
       expect((await attempt(jane, password, at)).status, 'not known').to.equal(429);
       expect((await attempt(jane, password, { known: cookie, ...at })).status).to.equal(303);
     }
   });
 
-  it('knows it for that user alone', async () => {
+  it('knows a browser for one user only', async () => {
     expect((await attempt(joe, password, { known: cookie, ...first() })).status).to.equal(429);
     expect((await attempt('stranger@example.com', password, { known: cookie, ...first() })).status).to.equal(429);
   });
 
-  it('takes no cookie that is not ours', async () => {
+  it('accepts no cookie that the service has not issued', async () => {
     const changed = cookie.replace(/(?<=\..{20})./, (letter) => (letter === 'A' ? 'B' : 'A'));
     for (const known of [cookie.slice(0, -2), changed, 'x', '', 'a'.repeat(3_000)])
       expect((await attempt(jane, password, { known, ...first() })).status, known.slice(0, 40)).to.equal(429);
   });
 
-  it('gives who has the cookie as many guesses as a lock-out takes, and no more', async () => {
+  it('allows a client with the cookie as many attempts as the lockout, and no more', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < failures + 2; count += 1)
       statuses.push((await attempt(jane, 'wrong', { known: cookie, ...first() })).status);
     expect(statuses).to.deep.equal([403, 403, 429, 429]);
-    // The user is locked, as after any other guesses.
+    // The user is locked, as after attempts of any client.
     expect((await attempt(jane, password, { known: cookie, ...second() })).status).to.equal(403);
   });
 });

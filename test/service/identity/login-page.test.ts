@@ -69,7 +69,7 @@ describe('the login page', () => {
     expect(headers.get('x-content-type-options')).to.equal('nosniff');
   });
 
-  it('speaks the language that is asked for, else the browser’s, else the first one of the console', async () => {
+  it('uses the requested language, or the browser’s, or the first one of the console', async () => {
     const languageOf = ({ body }: { body: string }) => /<html lang="([^"]*)"/.exec(body)?.[1];
 
     expect(languageOf(await open())).to.equal('de');
@@ -78,14 +78,14 @@ describe('the login page', () => {
     expect(languageOf(await open({ ui_locales: 'zh' }, { 'accept-language': 'zh' }))).to.equal('de');
   });
 
-  it('shows what it was sent as text', async () => {
+  it('shows its parameters as text', async () => {
     const { body } = await open({ login_hint: '"><script>alert(1)</script>' });
 
     expect(body).to.contain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(body).to.not.contain('<script');
   });
 
-  it('gives one answer to a wrong password and to an unknown person, and keeps what was typed but the password', async () => {
+  it('gives one answer to a wrong password and to an unknown user, and keeps the form fields except the password', async () => {
     const wrong = await party().begin(issuers.browser(), { email: jane.email, password: 'a secret guess' });
     const unknown = await party().begin(issuers.browser(), { email: 'nobody@example.com', password: 'a secret guess' });
     const neutral = ({ body }: { body: string }) => body.replaceAll(/jane@example.com|nobody@example.com/g, 'SOMEBODY');
@@ -116,7 +116,7 @@ describe('the login page', () => {
     expect(new Set(answers).size).to.equal(1);
   });
 
-  it('USR-11 locks after five wrong passwords, without a word of it', async () => {
+  it('USR-11 locks after five wrong passwords, without mentioning it', async () => {
     const person = { email: 'five@example.com', password: 'the right one' };
     await issuers.addPerson(person.email, person.password);
     const answers: string[] = [];
@@ -130,7 +130,7 @@ describe('the login page', () => {
     expect(issuers.auditLines.filter(({ audit }) => audit === 'UserLocked')).to.have.lengthOf(1);
   });
 
-  it('leaves nothing behind of a visitor who never logs in', async () => {
+  it('stores nothing for a visitor who never logs in', async () => {
     const before = await issuers.records();
     for (let visit = 0; visit < 100; visit += 1) await open();
     await issuers.browser().get(`${issuers.issuer}/session/end`);
@@ -170,7 +170,7 @@ describe('the login page', () => {
     expect(end.url.searchParams.get('state')).to.equal('my-state');
   });
 
-  it('takes no form that another site has sent, nor one of another browser', async () => {
+  it('refuses a form that another site has sent, or of another browser', async () => {
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }] as Record<
       string,
       string
@@ -193,12 +193,12 @@ describe('the login page', () => {
     expect(response.headers.get('allow')).to.equal('GET, HEAD, POST');
   });
 
-  it('has cookies of its own names only', async () => {
+  it('sets cookies with its own names only', async () => {
     const browser = issuers.browser();
     const page = await browser.get(party().authorizationURL());
     await browser.submit(page, jane);
 
-    // That the browser is known counts at other limits of the service, too.
+    // The cookie of a known browser serves other limits of the service, too.
     for (const { name } of browser.cookies) expect(name).to.match(/^atrium_(identity_[a-z_]+|browser)_[0-9a-f]{8}(_|\.sig|$)/);
   });
 
@@ -236,7 +236,7 @@ describe('the login page', () => {
     );
 
     const log = issuers.logLines.join('\n') + JSON.stringify(issuers.auditLines);
-    // The number of an interaction stands in paths; without the sealed and signed cookies beside it, it opens nothing.
+    // Paths contain the id of an interaction, which is useless without its sealed and signed cookies.
     const cookies = browser.cookies.filter(({ name }) => !/_(log_in|resume)_/.test(name)).map(({ value }) => value);
     for (const secret of [jane.password, code, ...cookies]) expect(log).to.not.contain(secret);
   });

@@ -25,7 +25,7 @@ describe('logins at the embedded OpenID provider', () => {
     expect(status, body).to.equal(200);
     return { browser, ...keptOf(body) };
   };
-  /** The provider knows the browser, and asks for nothing. */
+  /** Logs in again without a password, because the provider knows the browser. */
   const again = async (browser: Browser, storage = 'local'): Promise<string> => {
     const { auth_url } = JSON.parse((await browser.get(`${login.url}/api/v2/token/login?token_storage=${storage}`)).body);
     const { url: back } = await browser.get(auth_url);
@@ -35,7 +35,7 @@ describe('logins at the embedded OpenID provider', () => {
   };
   const info = async (bearer: string, at?: string) =>
     (await login.request('/api/v2/token/info', { headers: { authorization: `Bearer ${bearer}` } }, at)).status;
-  /** Where it ended at once; other replicas hear of it by their watch. */
+  /** Waits for the revocation, which other replicas learn of by their watch. */
   const untilRefused = (ask: () => Promise<number>) => eventually(ask, (status) => status === 401);
   const send = (operation: 'refresh' | 'logout', refreshToken: string, at?: string) =>
     login.request(`/api/v2/token/${operation}?${new URLSearchParams({ refresh_token: refreshToken })}`, {}, at);
@@ -45,7 +45,7 @@ describe('logins at the embedded OpenID provider', () => {
     return (body as { items: { spec: { model: string } }[] }).items.filter(({ spec }) => spec.model === 'Grant').length;
   };
 
-  it('END-03 end on both replicas by a logout as documented, their grant too, and another login in the same browser lives', async () => {
+  it('END-03 end on both replicas by a logout as documented, with their grant, and another login in the same browser remains', async () => {
     const mine = await local();
     const second = keptOf(await again(mine.browser));
     const count = await grants();
@@ -66,7 +66,7 @@ describe('logins at the embedded OpenID provider', () => {
     for (const at of login.urls) expect(await info(bearer, at)).to.equal(200);
   });
 
-  it('END-03 end as sessions, too, and tokens of the same browser live', async () => {
+  it('END-03 end as sessions, too, and tokens of the same browser remain', async () => {
     const { browser, ...kept } = await local();
     const body = await again(browser, 'cookie');
     const cookie = cookieOf(browser);

@@ -8,8 +8,8 @@ import { RelyingParty, tokensOf } from './relying-party.ts';
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** A call to the API server would be 503 while that is out of reach. */
-describe('codes and tokens at the embedded issuer that were not given out', () => {
+/** The API server cannot be reached here, so a call to it would be answered with 503. */
+describe('codes and tokens that the embedded issuer has not issued', () => {
   const issuers = forSuite(() => Issuers.start());
   let relying: RelyingParty;
 
@@ -67,7 +67,7 @@ describe('codes and tokens at the embedded issuer that were not given out', () =
     });
   });
 
-  it('LIM-09 cost one call when they were given once, and have ended', async () => {
+  it('LIM-09 cost one call if they were issued once, and have ended', async () => {
     const first = await relying.tokens(issuers.browser(), jane);
     expect((await relying.post('/token/revocation', { token: first.refresh_token })).status).to.equal(200);
     expect((await relying.refresh(first.refresh_token)).body.error).to.equal('invalid_grant');

@@ -30,7 +30,7 @@ describe('the login page, when the password is due', () => {
   const proofIn = ({ body }: PageVisit) => /name="proof" value="([^"]+)"/.exec(body)?.[1] ?? '';
   const wasLetIn = ({ url }: PageVisit) => url.searchParams.has('code');
 
-  it('asks for a new one in the middle of the login, and goes on with it, whatever the person logs in to', async () => {
+  it('asks for a new one during the login, and continues at any client', async () => {
     for (const [client, email] of [
       [undefined, 'console@example.com'],
       ['kubectl', 'kubectl@example.com'],
@@ -53,12 +53,12 @@ describe('the login page, when the password is due', () => {
     }
   });
 
-  it('goes on with the login also on a replica that hears of the new password later', async () => {
+  it('continues the login also on a replica that learns of the new password later', async () => {
     const person = await due('late@example.com');
     const name = nameOf(person.email);
     const browser = issuers.browser();
     const page = await party().begin(browser, person);
-    // As a watch that is behind: a replica has the old record until it waits for the new one.
+    // Each replica returns the old record until it waits for the new one, as with a delayed watch.
     const restores = issuers.replicas.map(({ accounts }) => {
       const { get, waitFor } = accounts;
       const old = get(name);
@@ -80,7 +80,7 @@ describe('the login page, when the password is due', () => {
     }
   });
 
-  it('gives tokens that count, and records the change', async () => {
+  it('issues valid tokens, and records the change', async () => {
     const person = await due('tokens@example.com');
     const browser = issuers.browser();
     const relyingParty = party();
@@ -107,7 +107,7 @@ describe('the login page, when the password is due', () => {
     const browser = issuers.browser();
     await browser.submit(await party().begin(browser, { email, password: given }), twice(chosen));
 
-    // At the replica that has not changed it, as soon as its watch tells.
+    // The other replica learns of the change by its watch.
     await eventually(
       async () => (await relyingParty.userinfo(tokens.access_token)).status,
       (status) => status === 401,
@@ -131,7 +131,7 @@ describe('the login page, when the password is due', () => {
     }
   });
 
-  it('takes no new password that will not do, says why, and lets the person try again', async () => {
+  it('refuses a password that breaks the policy, with the reason, and lets the user try again', async () => {
     const person = await due('careful@example.com');
     const browser = issuers.browser();
     let page = await party().begin(browser, person);
@@ -140,7 +140,7 @@ describe('the login page, when the password is due', () => {
     for (const [fields, words] of [
       [twice('short'), 'too short'],
       [twice(''), 'too short'],
-      // Eight ligatures are one character each; these are seven characters with marks that composing takes away.
+      // Eight ligatures are one character each; these are seven characters, with combining marks that normalization composes.
       [twice('e\u0301'.repeat(7)), 'too short'],
       [twice('x'.repeat(129)), 'too long'],
       [twice('I am CAREFUL now'), 'must not contain your name'],
@@ -160,7 +160,7 @@ describe('the login page, when the password is due', () => {
     expect(wasLetIn(await browser.submit(page, twice(chosen)))).to.equal(true);
   });
 
-  it('takes a proof of the old password once, in the visit that it was given in', async () => {
+  it('accepts a proof of the old password once, in the visit in which it was given', async () => {
     const person = await due('stolen@example.com');
     const browser = issuers.browser();
     const page = await party().begin(browser, person);

@@ -6,7 +6,7 @@ const load =
   "const { warn } = console; await import('./src/identity/identity.ts'); if (console.warn !== warn) throw new Error('not restored')";
 
 describe('the embedded OpenID provider', () => {
-  it('is loaded without a line past the log, on the runtime that is pinned', async () => {
+  it('loads without output besides the log, on the pinned runtime', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', load]);
     expect({ stdout, stderr }).to.deep.equal({ stdout: '', stderr: '' });
   });

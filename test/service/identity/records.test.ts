@@ -27,7 +27,7 @@ describe('the sweep of identity records', () => {
     await kubernetes.close();
   });
 
-  it('deletes what has expired, over as many pages as there are, and nothing else', async () => {
+  it('deletes expired records on all pages, and no others', async () => {
     const expirations = Array.from({ length: 26 }, (_, index) => (index % 2 === 0 ? '2026-03-01T12:00:00Z' : '2026-03-01T12:10:00Z'));
     await Promise.all(
       expirations.map((expiration, index) =>

@@ -29,7 +29,7 @@ interface Settings {
   scope?: string;
 }
 
-/** A relying party as a script with curl would be one, with nothing checked: what the answers are is for the tests to say. */
+/** A relying party like a script with curl, which verifies nothing: the tests judge the answers. */
 export class RelyingParty {
   readonly issuer: string;
   readonly clientID: string;
@@ -66,7 +66,7 @@ export class RelyingParty {
     return url;
   }
 
-  /** Begins a login, types in what the person knows, and ends where the browser is sent. */
+  /** Begins a login, and enters the credentials. @returns the page to which the browser is redirected */
   async begin(browser: Browser, { email, password }: Person, differing: Record<string, string> = {}): Promise<PageVisit> {
     const page = await browser.get(this.authorizationURL(differing));
     return page.body.includes('name="password"') ? browser.submit(page, { email, password }) : page;
@@ -89,7 +89,7 @@ export class RelyingParty {
     return this.post('/token', { grant_type: 'refresh_token', refresh_token: refreshToken, ...differing });
   }
 
-  /** The whole login. */
+  /** Completes a login. */
   async tokens(browser: Browser, person: Person): Promise<Tokens> {
     return tokensOf(await this.redeem(await this.code(browser, person)));
   }
@@ -98,7 +98,7 @@ export class RelyingParty {
     return answerOf(await fetch(`${this.issuer}/me`, { headers: { authorization: `Bearer ${accessToken}` } }));
   }
 
-  /** @param differing `origin`: another replica's address */
+  /** @param differing `origin` is the URL of another replica */
   async post(path: string, { origin, ...fields }: Record<string, string>): Promise<Answer> {
     const url = new URL(`${this.issuer}${path}`);
     const body = new URLSearchParams({ client_id: this.clientID, ...fields });
@@ -117,7 +117,7 @@ export function tokensOf({ status, body }: Answer): Tokens {
   return tokenAnswer.parse(body);
 }
 
-/** Of a JWT, unverified. */
+/** Decodes the claims of a JWT without verification. */
 export function claimsOf(token: string): Record<string, unknown> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString();
   return z.record(z.string(), z.unknown()).parse(JSON.parse(payload));

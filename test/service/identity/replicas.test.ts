@@ -13,7 +13,7 @@ describe('two replicas of the embedded OpenID provider', () => {
     await issuers.addPerson(jane.email, jane.password);
   });
 
-  /** The same request at both at once. */
+  /** Sends the same request to both replicas concurrently. */
   const both = <T>(send: (origin: string) => Promise<T>) => Promise.all(issuers.replicas.map(({ origin }) => send(origin)));
 
   it('FLT-11 are one: each request of a login may go to the other', async () => {
@@ -34,7 +34,7 @@ describe('two replicas of the embedded OpenID provider', () => {
     expect(first).to.equal(second);
   });
 
-  it('give for one code that both get at once no tokens that last', async () => {
+  it('issue no lasting tokens for a code that both get concurrently', async () => {
     const relying = party();
     for (let round = 0; round < 5; round += 1) {
       const code = await relying.code(issuers.browser(), jane);
@@ -46,7 +46,7 @@ describe('two replicas of the embedded OpenID provider', () => {
     }
   });
 
-  it('renew one refresh token that both get at once for one at most, and end the family', async () => {
+  it('exchange a refresh token that both get concurrently at most once, and end the family', async () => {
     const relying = party();
     for (let round = 0; round < 5; round += 1) {
       const { refresh_token: token } = await relying.tokens(issuers.browser(), jane);
