@@ -14,7 +14,7 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' };
 describe('back-channel logout', () => {
   const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
-    // Another person each time, with a record and a session of their own.
+    // Each test has another user, with a record and a session.
     const sub = randomUUID();
     provider.person = { ...provider.person, sub, email: `${sub}@example.com`, sid: `session-of-${sub}` };
   });
@@ -30,7 +30,7 @@ describe('back-channel logout', () => {
     return copy;
   };
 
-  it('ends the session that is named on every replica, and no other of the same user', async () => {
+  it('ends the named session on every replica, and no other of the same user', async () => {
     const { browser, path: object } = await session(service);
     const { sub } = provider.person;
     provider.person = { ...provider.person, sid: 'another-session' };
@@ -67,7 +67,7 @@ describe('back-channel logout', () => {
     }
   });
 
-  it('ends all sessions of the user that is named without a session, and of no other user', async () => {
+  it('ends all sessions of a user who is named without a session, and of no other user', async () => {
     const first = await session(service);
     provider.person = { ...provider.person, sid: 'second' };
     const second = await session(other);
@@ -84,7 +84,7 @@ describe('back-channel logout', () => {
     expect(await isIn((await session(service)).browser), 'after another log-in').to.equal(true);
   });
 
-  it('is 200 for a session that is not, or no longer, here', async () => {
+  it('is 200 for a session that does not exist, or no longer', async () => {
     const { browser } = await session(service);
 
     expect((await sendNew({ claims: { sid: 'never-heard-of' } })).status).to.equal(200);
@@ -130,7 +130,7 @@ describe('back-channel logout', () => {
     expect(reply.status).to.equal(401);
   });
 
-  it('does not take what another issuer says of a session with the same name', async () => {
+  it('ignores another issuer’s token for a session with the same name', async () => {
     const stranger = await TestProvider.start({ now: cluster.clock.now });
     stranger.person = provider.person;
     const { browser } = await session(service);
@@ -141,7 +141,7 @@ describe('back-channel logout', () => {
     await stranger.stop();
   });
 
-  it('counts a token once, of many that come at a time to several replicas', async () => {
+  it('accepts a token once, of many that several replicas get concurrently', async () => {
     const token = provider.logoutToken();
     const replies = await Promise.all([service, other, service, other, service].map((replica) => send(token, replica)));
 
@@ -149,7 +149,7 @@ describe('back-channel logout', () => {
     expect((await send(token, other)).status).to.equal(400);
   });
 
-  it('replays nothing: who has logged in again stays in', async () => {
+  it('accepts no replay: a user who has logged in again stays logged in', async () => {
     const { sub } = provider.person;
     const token = provider.logoutToken({ claims: { sid: undefined } });
     await session(service);
@@ -163,11 +163,11 @@ describe('back-channel logout', () => {
     expect(await isIn(browser)).to.equal(true);
   });
 
-  it('ends tokens that their owner keeps, on every replica, and what renews them', async () => {
+  it('ends tokens that the client stores, on every replica, and their refresh tokens', async () => {
     provider.misbehave({ keepsRefreshTokens: true });
     const { bearer, refreshToken } = await tokens(service);
     expect((await sendNew()).status).to.equal(200);
-    // What the provider gives from here on is newer than the logout.
+    // Tokens that the provider issues from now on are newer than the logout.
     cluster.clock.advance(3);
 
     for (const replica of [service, other]) {
@@ -181,7 +181,7 @@ describe('back-channel logout', () => {
     expect(provider.grants.isRefreshable(refreshToken), 'it was revoked, as the provider went on taking it').to.equal(false);
   });
 
-  it('finds sessions that an older release has made', async () => {
+  it('finds sessions of an earlier release', async () => {
     const { browser, path: object } = await session(service);
     const { browser: elsewhere } = await session(service);
     await unlabel(object);
@@ -192,7 +192,7 @@ describe('back-channel logout', () => {
     expect(await isIn(elsewhere)).to.equal(false);
   });
 
-  it('refuses a session whose login was under way, on every replica', async () => {
+  it('refuses a session whose login was in progress, on every replica', async () => {
     const iat = seconds() + 50;
     expect((await sendNew({ claims: { iat, exp: iat + 120 } })).status).to.equal(200);
     const late = await session(service);
@@ -211,7 +211,7 @@ describe('back-channel logout', () => {
     }
   });
 
-  /** As an older release has made it. */
+  /** Removes the labels, which sessions of an earlier release do not have. */
   async function unlabel(object: string): Promise<void> {
     const labels = { 'auth.platform.io/session.sid': null, 'auth.platform.io/session.sub': null };
     expect((await sessionObject(cluster.kubernetes, object))?.metadata)
@@ -220,7 +220,7 @@ describe('back-channel logout', () => {
     await cluster.kubernetes.call('PATCH', object, { metadata: { labels } }, mergePatch);
   }
 
-  it('ends nothing by half when the API server is out of reach: the same token counts afterwards', async () => {
+  it('ends nothing partially when the API server cannot be reached: the same token is accepted afterwards', async () => {
     const { browser } = await session(service);
     const token = provider.logoutToken();
     await service.relay.cut();
@@ -238,7 +238,7 @@ describe('back-channel logout', () => {
     expect(await isIn(browser)).to.equal(false);
   });
 
-  it('is 503 while the keys of the provider are not to be had', async () => {
+  it('is 503 while the keys of the provider are unavailable', async () => {
     const unheard = await cluster.service({ provider });
     const token = provider.logoutToken();
     provider.misbehave({ answer: { discovery: hangUp, jwks: hangUp } });
@@ -248,7 +248,7 @@ describe('back-channel logout', () => {
     expect(reply.status).to.equal(503);
   });
 
-  it('writes down who was logged out, and no token', async () => {
+  it('records the user who was logged out, and no token', async () => {
     const { user } = await session(service);
     const token = provider.logoutToken({ claims: { canary: 'canary-in-a-claim' } });
     service.auditLines.length = 0;
@@ -284,7 +284,7 @@ describe('back-channel logout', () => {
     expect((await send(logout_token)).status, 'it was not used up').to.equal(200);
   });
 
-  it('stops listening to an address that makes tokens up, and to that alone', async () => {
+  it('throttles an address that sends forged tokens, and no other address', async () => {
     const strict = await cluster.service({
       provider,
       config: { login: { perMinute: 5 }, server: { trustedProxies: ['127.0.0.1'] } },
@@ -302,7 +302,7 @@ describe('back-channel logout', () => {
     await strict.stop();
   });
 
-  it('is not there when it is turned off', async () => {
+  it('does not exist when it is turned off', async () => {
     const without = await cluster.service({ provider, config: { features: { backchannelLogout: false } } });
     const reply = await send(provider.logoutToken(), without);
     await without.stop();

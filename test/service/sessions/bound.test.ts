@@ -60,13 +60,13 @@ describe('LIM-11 the number of sessions of a user', () => {
       () => kept(user),
       ({ length }) => length === maxPerUser,
     );
-    // Those that are left count, on both, as soon as both have heard which these are.
+    // The remaining sessions are valid on both replicas as soon as both have learned of the deletions.
     const left = async () => (await Promise.all(all.map(isIn))).filter(Boolean);
     await eventually(left, ({ length }) => length <= maxPerUser);
     expect(await left()).to.have.lengthOf(maxPerUser);
   });
 
-  it('goes by the record, not by what a Session calls itself', async () => {
+  it('counts by the uid of the record, not by the name in a Session', async () => {
     const mine = await logIn();
     for (let count = 0; count < maxPerUser; count += 1) {
       const manifest = sessionManifest(`of-an-earlier-record-${count}`, { expiration: Date.now() + 86_400_000 });
@@ -80,7 +80,7 @@ describe('LIM-11 the number of sessions of a user', () => {
 
   it('lets a user in also when the provider does not hear of the end', async () => {
     for (let count = 0; count < maxPerUser; count += 1) await logIn();
-    // Sessions of one second have no order that a user would see.
+    // Sessions of the same second have no defined order.
     cluster.clock.advance(2);
     provider.misbehave({ answer: { revocation: json(500, {}) } });
     const newest = await logIn();

@@ -30,7 +30,7 @@ describe('the end of sessions', () => {
     browser.request(url, { method: 'DELETE', headers: { 'sec-fetch-site': 'same-origin', ...headers }, ...rest });
 
   describe('DELETE /auth/v1/sessions/{name}', () => {
-    it('ends another one of one’s own, on every replica, and its tokens at the provider', async () => {
+    it('ends another one of the caller, on every replica, and its tokens at the provider', async () => {
       const [lost, mine] = [await session(service), await session(service)];
       expect(await isIn(lost, other)).to.equal(true);
       const reply = await end(mine, `${operations}/${nameOf(lost)}`);
@@ -46,7 +46,7 @@ describe('the end of sessions', () => {
       expect(events.at(-1)).to.deep.include({ audit: 'LoggedOut', target: mine.user, outcome: 'success', code: 204 });
     });
 
-    it('ends the one that asks, and takes its cookie', async () => {
+    it('ends the session of the request, and expires its cookie', async () => {
       const mine = await session(service);
       const reply = await end(mine, `${operations}/${nameOf(mine)}`);
 
@@ -55,7 +55,7 @@ describe('the end of sessions', () => {
       expect(await isIn(mine, service)).to.equal(false);
     });
 
-    it('ends one for its owner who comes with a token', async () => {
+    it('ends one for its owner with a bearer token', async () => {
       const mine = await session(service);
       const { bearer } = await tokens(service);
       const reply = await new Browser(service.url).request(`${operations}/${nameOf(mine)}`, {
@@ -68,7 +68,7 @@ describe('the end of sessions', () => {
       expect((await new Browser(service.url).info('v2', bearer)).status, 'the token goes on').to.equal(200);
     });
 
-    it('is 403 for another’s, whether or not there is one, and ends nothing', async () => {
+    it('is 403 for another user’s, whether or not it exists, and ends nothing', async () => {
       const theirs = await session(service);
       provider.become();
       const mine = await session(service);
@@ -80,7 +80,7 @@ describe('the end of sessions', () => {
       expect((await end(mine, `${operations}/nonsense`)).status).to.equal(404);
     });
 
-    it('ends another’s for who may delete sessions', async () => {
+    it('ends another user’s for callers who may delete sessions', async () => {
       const theirs = await session(service);
       const asked = await keeper(service, provider);
       const reply = await end(asked, `${operations}/${nameOf(theirs)}`);
@@ -106,7 +106,7 @@ describe('the end of sessions', () => {
       expect(await isIn(lost, service)).to.equal(true);
     });
 
-    it('tries without a change, and keeps to preconditions', async () => {
+    it('changes nothing on a dry run, and checks preconditions', async () => {
       const [lost, mine] = [await session(service), await session(service)];
       const url = `${operations}/${nameOf(lost)}`;
       const body = JSON.stringify({ preconditions: { uid: 'another' } });
@@ -139,7 +139,7 @@ describe('the end of sessions', () => {
       for (let n = 0; n < 12; n += 1) all.push(await session(n % 2 === 0 ? service : other));
       const { bearer } = await tokens(service);
       const [mine] = all as [LoggedIn];
-      // Those that the other replica has made are known here when the watch has told of them.
+      // Sessions of the other replica are known here once the watch has delivered them.
       await eventually(
         async () => namesOf(await mine.browser.request(operations)),
         ({ length }) => length === all.length,
@@ -153,7 +153,7 @@ describe('the end of sessions', () => {
         await whenOut(one, other);
         expect(await sessionObject(cluster.kubernetes, one.path)).to.equal(undefined);
       }
-      // What the provider did not hear of in time it hears of later.
+      // Revocations that the provider missed are repeated later.
       await eventually(
         () => new Set(provider.revocationsOf(String(provider.person.sub))).size,
         (size) => size === 12,
@@ -168,7 +168,7 @@ describe('the end of sessions', () => {
       expect(await isIn(await session(service), service), 'after another log-in').to.equal(true);
     });
 
-    it('ends another’s for who may delete sessions', async () => {
+    it('ends another user’s for callers who may delete sessions', async () => {
       const theirs = await session(service);
       provider.become();
       const stranger = await session(service);
@@ -186,7 +186,7 @@ describe('the end of sessions', () => {
       expect(events.findLast(({ audit }) => audit === 'SessionDeleted')).to.deep.include({ target: theirs.user, outcome: 'success' });
     });
 
-    it('ends nothing by half when the API server is out of reach', async () => {
+    it('ends nothing partially when the API server cannot be reached', async () => {
       const mine = await session(service);
       expect((await mine.browser.request(operations)).status).to.equal(200);
       await service.relay.cut();

@@ -19,7 +19,7 @@ import {
   whenHeard,
 } from './support.ts';
 
-describe('the end of tokens that the caller keeps: they', () => {
+describe('the end of tokens that the client stores: they', () => {
   const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
     becomeOfOneSession(provider, cluster.clock);
@@ -58,7 +58,7 @@ describe('the end of tokens that the caller keeps: they', () => {
     const of = (kind: string) => written.find(({ spec }) => spec.kind === kind);
     expect(of('Bearer')?.metadata.name).to.equal(revokedName('Bearer', bearer));
     const notBefore = Date.parse(of('Logout')?.spec.notBefore ?? '');
-    // The answer waits for that second.
+    // The answer is delayed until the end of that second.
     expect(notBefore).to.be.within(begun, ended);
     expect(of('Logout')?.spec.session).to.match(/^[0-9a-f]{40}$/);
     const day = 86_400_000;
@@ -101,7 +101,7 @@ describe('the end of tokens that the caller keeps: they', () => {
     await expectEnded([service, other], newer);
   });
 
-  it('END-05 end with a logout everywhere, and the next login counts', async () => {
+  it('END-05 end with a logout everywhere, and the next login is valid', async () => {
     const first = await tokens(service);
     const headers = { authorization: `Bearer ${first.bearer}` };
     expect((await new Browser(service.url).request('/auth/v1/sessions', { method: 'DELETE', headers })).status).to.equal(204);
@@ -140,7 +140,7 @@ describe('the end of tokens that the caller keeps: they', () => {
         provider.forgetRequests();
         for (const at of [service, other]) {
           for (const token of [refreshToken, newer]) expect((await refresh(new Browser(at.url), token)).status).to.equal(401);
-          // The first one has written down that the login is over.
+          // The first replica has recorded the end of the login.
           await whenHeard(other, cluster.kubernetes);
         }
 
@@ -198,7 +198,7 @@ describe('the end of tokens that the caller keeps: they', () => {
     await short.stop();
   });
 
-  it('REN-07 are revoked at the issuer later when it was not reached at the logout', async () => {
+  it('REN-07 are revoked at the issuer later if it could not be reached at the logout', async () => {
     const { refreshToken } = await tokens(service);
     provider.misbehave({ answer: { revocation: json(500, {}) } });
     const reply = await logout(new Browser(service.url), refreshToken);

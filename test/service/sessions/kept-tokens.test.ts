@@ -20,13 +20,13 @@ import {
   whenHeard,
 } from './support.ts';
 
-describe('tokens that the caller keeps', () => {
+describe('tokens that the client stores', () => {
   const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
     becomeOfOneSession(provider, cluster.clock);
   });
 
-  it('are what a login without token_storage gives', async () => {
+  it('are the default of a login without token_storage', async () => {
     const { callback } = await logIn(service, { storage: 'unasked' });
     const { token, ...ext } = userInfoOf(callback).ext;
 
@@ -35,7 +35,7 @@ describe('tokens that the caller keeps', () => {
     expect((await info(service, token?.access_token ?? '')).status).to.equal(200);
   });
 
-  it("END-01 LIM-09 cost nothing while they are made up: no call, no object, and no user's login ends", async () => {
+  it('END-01 LIM-09 cost nothing if they are forged: no call, no object, and no login of a user ends', async () => {
     const mine = await tokens(service);
     const before = (await revoked(cluster.kubernetes)).length;
     provider.forgetRequests();
@@ -63,7 +63,7 @@ describe('tokens that the caller keeps', () => {
       );
   });
 
-  it('LIM-09 count in login.perMinute only when they are not ours', async () => {
+  it('LIM-09 count in login.perMinute only if the service has not issued them', async () => {
     const strict = await cluster.service({ provider, config: { login: { perMinute: 5 } } });
     provider.misbehave({ keepsRefreshTokens: true });
     const { refreshToken } = await tokens(service);
@@ -134,7 +134,7 @@ describe('tokens that the caller keeps', () => {
     await sessionsOnly.stop();
   });
 
-  it('are found beside the cookie of a session that has ended, which goes', async () => {
+  it('are accepted beside the cookie of a session that has ended, which is expired', async () => {
     const { refreshToken } = await tokens(service);
     const browser = new Browser(service.url);
     browser.cookies.set(cookieName, 'a'.repeat(43));
@@ -152,7 +152,7 @@ describe('tokens that the caller keeps', () => {
     it(`REN-04 end when another ${claim} comes back, on both replicas, and no question is asked about that person`, async () => {
       const { browser, refreshToken } = await tokens(service);
       provider.forgetRequests();
-      // Without groups, which the userinfo endpoint would be asked for.
+      // Missing groups would cause a userinfo request.
       provider.misbehave({ refreshed: { claims: { [claim]: value, groups: undefined } } });
       const reply = await refresh(browser, refreshToken);
 
@@ -189,7 +189,7 @@ describe('tokens that the caller keeps', () => {
     await named.stop();
   });
 
-  it('are 401 when the issuer gives nothing that counts and the old token has ended', async () => {
+  it('are 401 if the issuer returns no valid token and the old token has expired', async () => {
     const { browser, refreshToken } = await tokens(service);
     provider.misbehave({ refreshed: 'absent' });
     const held = await refresh(browser, refreshToken);

@@ -24,7 +24,7 @@ describe('GET /auth/v1/sessions', () => {
   before(() => allowKeeper(cluster.kubernetes));
   beforeEach(() => provider.become());
 
-  it('lists one’s own, the latest first, with a mark at the one that asks, and nothing secret', async () => {
+  it('lists the caller’s own, the latest first, with the current one marked, and no secrets', async () => {
     const first = await session(service, { browser: new Browser(service.url) });
     cluster.clock.advance(2);
     const second = await session(service);
@@ -46,7 +46,7 @@ describe('GET /auth/v1/sessions', () => {
     expect(reply.text).to.not.match(tokenInText);
   });
 
-  it('lists them for callers who keep tokens, too, with none marked as current', async () => {
+  it('lists them for callers who store tokens, too, with none marked as current', async () => {
     const one = await session(service);
     const { bearer } = await tokens(service);
     const reply = await new Browser(service.url).request(operations, { headers: { authorization: `Bearer ${bearer}` } });
@@ -57,7 +57,7 @@ describe('GET /auth/v1/sessions', () => {
     expect(namesOf(await one.browser.request(`${operations}?user=${user}`)), 'by name').to.deep.equal([nameOf(one)]);
   });
 
-  it('lists another’s for who may list sessions, and is 403 for all others, whether or not there is such a user', async () => {
+  it('lists another user’s for callers who may list sessions, and is 403 for all others, whether or not the user exists', async () => {
     const one = await session(service);
     provider.become();
     const stranger = await session(service);
@@ -101,7 +101,7 @@ describe('GET /auth/v1/sessions', () => {
       expect((await get(bad)).status, bad).to.equal(400);
   });
 
-  it('shows none that is over', async () => {
+  it('shows no expired session', async () => {
     const one = await session(service);
     const manifest = sessionManifest('an-old-secret', { expiration: Date.now() + 86_400_000, idleExpiration: Date.now() - 1_000 });
     const spec = { ...manifest.spec, user: one.user, subjectName: provider.person.email };
@@ -126,7 +126,7 @@ describe('the operations on sessions', () => {
     }
   });
 
-  it('are not there when that is turned off, and login goes on', async () => {
+  it('do not exist when they are turned off, and login still works', async () => {
     const without = await cluster.service({ provider, config: { features: { sessions: false } } });
     const one = await session(without);
     expect((await one.browser.request(operations)).status).to.equal(404);

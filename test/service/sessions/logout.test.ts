@@ -22,7 +22,7 @@ import {
   whenOut,
 } from './support.ts';
 
-/** The address in `Link: <address>; rel="logout"`. */
+/** Returns the address of `Link: <address>; rel="logout"`. */
 const logoutLink = (headers: Headers): URL => new URL(/^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '');
 
 describe('logout', () => {
@@ -40,14 +40,14 @@ describe('logout', () => {
     expect(reply.status).to.equal(200);
     expect(reply.headers.get('warning')).to.equal(null);
     expect(Object.keys(payload).sort()).to.deep.equal(['expire_at', 'issued_at', 'token_storage', 'token_type']);
-    // In whole seconds.
+    // Times have whole seconds.
     expect(Date.parse(payload.expire_at)).to.be.within(before - 999, cluster.clock.now().getTime());
     expect(expiresCookie(reply)).to.equal(true);
     expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
     expect(provider.revocationsOf('jane-1')).to.have.length(1);
   });
 
-  it('REN-07 leaves nothing that works, on any replica', async () => {
+  it('REN-07 leaves no valid credential, on any replica', async () => {
     const one = await session(service);
     const { browser, secret, handle } = one;
     const earlier = browser.cookies.get(cookieName);
@@ -66,7 +66,7 @@ describe('logout', () => {
     }
   });
 
-  it('REN-07 leaves no token that works, on any replica', async () => {
+  it('REN-07 leaves no valid token, on any replica', async () => {
     const { browser, bearer, refreshToken } = await tokens(service);
     const reply = await logout(browser, refreshToken, { headers: { authorization: `Bearer ${bearer}` } });
 
@@ -89,7 +89,7 @@ describe('logout', () => {
     expect(exchanges(provider)).to.equal(0);
   });
 
-  it('REN-07 takes back what was handed out for the token before, too', async () => {
+  it('REN-07 also revokes the tokens of the previous refresh token', async () => {
     const { browser, refreshToken } = await tokens(service);
     const { refresh_token: next = '', access_token: bearer = '' } = renewPayloadOf(await refresh(browser, refreshToken));
     await logout(browser, next, { headers: { authorization: `Bearer ${bearer}` } });
@@ -98,7 +98,7 @@ describe('logout', () => {
   });
 
   for (const [what, answer] of Object.entries({ fails: json(500, {}), 'hangs up': hangUp, 'never answers': never })) {
-    it(`REN-07 ends what is ours when the provider ${what}`, async () => {
+    it(`REN-07 ends the session here when the provider ${what}`, async () => {
       const { browser, handle, path } = await session(service);
       const local = await tokens(service);
       provider.misbehave({ answer: { revocation: answer } });
@@ -129,7 +129,7 @@ describe('logout', () => {
     await bare.stop();
   });
 
-  it('is 200 also when the provider does not know the token any more: what it says of it changes nothing', async () => {
+  it('is 200 also when the provider does not know the token any more: its error is ignored', async () => {
     const { browser, handle, path } = await session(service);
     const local = await tokens(service);
     provider.misbehave({ answer: { revocation: oauthError(400, 'invalid_token') } });
@@ -155,7 +155,7 @@ describe('logout', () => {
     expect((await logout(alice.browser, '')).status).to.equal(400);
   });
 
-  it('REN-10 sends browsers back to where the configuration says, and nowhere else', async () => {
+  it('REN-10 redirects browsers to the configured address only', async () => {
     const { browser, handle } = await session(service);
     const path = `/api/v2/token/logout?refresh_token=${handle}&post_logout_redirect_uri=https%3A%2F%2Fevil.example&state=x`;
     const { status, headers, text } = await browser.request(path);
@@ -177,7 +177,7 @@ describe('logout', () => {
     expect(logoutLink((await logout(browser, handle)).headers).searchParams.has('id_token_hint')).to.equal(false);
   });
 
-  it('takes the handle before the current one for a moment, as it was sent while that was renewed', async () => {
+  it('accepts the previous handle for a moment, which was sent during a renewal', async () => {
     const { browser, handle, path } = await session(service);
     expect(handleOf(await refresh(browser, handle))).not.to.equal(handle);
 

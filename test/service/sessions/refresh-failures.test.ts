@@ -28,7 +28,7 @@ describe('a refresh that fails', () => {
       429: json(429, {}),
       'a 400 that is no OAuth error': json(400, {}),
       invalid_client: oauthError(401, 'invalid_client'),
-      // Keycloak's word for a wrong secret.
+      // Error of Keycloak for a wrong secret.
       'unauthorized_client with 401': oauthError(401, 'unauthorized_client'),
       temporarily_unavailable: oauthError(400, 'temporarily_unavailable'),
       HTML: html(),
@@ -131,7 +131,7 @@ describe('a refresh that fails', () => {
       expect((await refresh(browser, refreshToken)).status).to.equal(401);
     });
 
-    it('goes on for a user who is locked', async () => {
+    it('continues for a user who is locked', async () => {
       provider.become('locked');
       const { browser, handle, user } = await session(service);
       const lockedUntil = new Date(cluster.clock.now().getTime() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -13,7 +13,7 @@ describe('refresh', () => {
   const ages = (payload: { issued_at: string; expire_at: string }) =>
     (Date.parse(payload.expire_at) - Date.parse(payload.issued_at)) / 1000;
 
-  it('REN-01 renews a session without giving a token away', async () => {
+  it('REN-01 renews a session without disclosing a token', async () => {
     const { browser, handle } = await session(service);
     const reply = await refresh(browser, handle);
     const payload = renewPayloadOf(reply);
@@ -30,7 +30,7 @@ describe('refresh', () => {
     expect((await refresh(browser, payload.refresh_token ?? '')).status).to.equal(200);
   });
 
-  it('REN-01 renews tokens for who keeps them', async () => {
+  it('REN-01 renews tokens for clients that store them', async () => {
     const { browser, bearer, refreshToken } = await tokens(service);
     cluster.clock.advance(2);
     const reply = await refresh(browser, refreshToken);
@@ -106,7 +106,7 @@ describe('refresh', () => {
       expect((await refresh(other.browser, other.handle)).status).to.equal(200);
     });
 
-    it('takes the handle before the current one for ten seconds, and no longer', async () => {
+    it('accepts the previous handle for ten seconds, and no longer', async () => {
       const { browser, handle } = await session(service);
       const current = handleOf(await refresh(browser, handle));
 
@@ -125,10 +125,10 @@ describe('refresh', () => {
     });
   });
 
-  describe('by itself', () => {
+  describe('in the background', () => {
     afterEach(() => cluster.clock.thaw());
 
-    it('comes when a session is used whose tokens are near their end', async () => {
+    it('runs when a session is used whose tokens are about to expire', async () => {
       const { browser } = await session(service);
       cluster.clock.advance(600);
       expect((await browser.info('v2')).status).to.equal(200);
@@ -145,7 +145,7 @@ describe('refresh', () => {
       expect(exchanges(provider)).to.equal(1);
     });
 
-    it('comes when the tokens are over already, and the request waits for it', async () => {
+    it('runs when the tokens have expired, and the request waits for it', async () => {
       const { browser } = await session(service);
       cluster.clock.advance(1200);
       const replies = await Promise.all(Array.from({ length: 20 }, () => browser.info('v2')));
@@ -154,7 +154,7 @@ describe('refresh', () => {
       expect(exchanges(provider)).to.equal(1);
     });
 
-    it('keeps the handle, since no client would be told of another', async () => {
+    it('keeps the handle, because no client would learn of a new one', async () => {
       const { browser, handle } = await session(service);
       cluster.clock.advance(1200);
       expect((await browser.info('v2')).status).to.equal(200);
@@ -165,9 +165,9 @@ describe('refresh', () => {
       expect(exchanges(provider)).to.equal(2);
     });
 
-    it('leaves the session as it is while the provider is out of reach', async () => {
+    it('keeps the session while the provider cannot be reached', async () => {
       const { browser } = await session(service);
-      // The provider is left alone for three seconds.
+      // The service makes no further request to the provider for three seconds.
       cluster.clock.freeze();
       provider.misbehave({ answer: { token: json(500, {}) } });
       cluster.clock.advance(750);
@@ -188,7 +188,7 @@ describe('refresh', () => {
     });
   });
 
-  it('shares one exchange among requests with the same token', async () => {
+  it('shares one exchange among concurrent requests with the same token', async () => {
     const { browser, refreshToken } = await tokens(service);
     const replies = await Promise.all(Array.from({ length: 20 }, () => refresh(browser, refreshToken)));
 
@@ -197,7 +197,7 @@ describe('refresh', () => {
     expect(exchanges(provider)).to.equal(1);
   });
 
-  it('leaves a session without a refresh token as it is until its end', async () => {
+  it('keeps a session without a refresh token until its expiry', async () => {
     const { browser, callback } = await logInUntilReady({ flow: 'id_token' });
     const handle = String((callback.body as { ext: { token: { refresh_token: string } } }).ext.token.refresh_token);
 

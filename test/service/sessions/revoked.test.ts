@@ -19,13 +19,13 @@ const revokedToken = (text: string, spec: { kind: string; expiration: string; no
   spec,
 });
 
-describe('what is revoked', () => {
+describe('a revocation', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   const service = forSuite(() => cluster.service({ provider }));
   const other = forSuite(() => cluster.service({ provider }));
 
-  it('is a token by its hash, on every replica', async () => {
+  it('ends a token by its hash, on every replica', async () => {
     const { bearer } = await tokens(service);
     const { browser } = await tokens(other);
     expect((await browser.info('v2', bearer)).status).to.equal(200);
@@ -39,7 +39,7 @@ describe('what is revoked', () => {
     expect(body).to.have.nested.property('details.causes[0].reason', 'TokenRevoked');
   });
 
-  it('is everything that a deleted user had, and nothing that comes later', async () => {
+  it('ends all credentials of a deleted user, and none that are issued later', async () => {
     const { browser } = await session(service);
     const { bearer } = await tokens(service);
     cluster.clock.advance(5);
@@ -58,10 +58,10 @@ describe('what is revoked', () => {
   });
 });
 
-describe('what has expired', () => {
+describe('an expired revocation', () => {
   const cluster = forSuite(() => bareCluster());
 
-  it('is deleted by any replica, and nothing else is', async () => {
+  it('is deleted by any replica, with no other object', async () => {
     const { kubernetes, apiServer } = cluster;
     const now = Date.now();
     await kubernetes.apply(
@@ -94,7 +94,7 @@ describe('what has expired', () => {
     expect(await names()).to.deep.equal(['alive', 'Refresh']);
   });
 
-  it('FLT-12 is left alone by a replica whose clock is days ahead', async () => {
+  it('FLT-12 is kept by a replica whose clock is days ahead', async () => {
     const { kubernetes, apiServer } = cluster;
     const days = 3 * 86_400_000;
     const lines: string[] = [];

@@ -46,7 +46,7 @@ describe('a session', () => {
     expect({ name, storage: ext.token_storage }).to.deep.equal({ name: 'jane@example.com', storage: 'cookie' });
   });
 
-  it('COO-01 is referred to by a cookie that no script, no other site and no plain connection gets', async () => {
+  it('COO-01 is identified by a cookie that no script, no other site and no plain connection gets', async () => {
     const secure = await cluster.service({ provider, config: { server: { publicURL: 'https://console.test' } } });
     const { browser } = await eventually(
       () => logIn(secure).catch(() => ({ browser: undefined })),
@@ -78,7 +78,7 @@ describe('a session', () => {
         return (reply.body as { status: { allowed: boolean } }).status.allowed;
       };
 
-      // The API server hears of the binding a moment later.
+      // The API server learns of the binding a moment later.
       expect(await eventually(() => may('list'), Boolean)).to.equal(true);
       expect(await may('delete')).to.equal(false);
     });
@@ -109,7 +109,7 @@ describe('a session', () => {
     for (const [name, value] of browser.cookies) expect(name.length + value.length).to.be.below(4096);
   });
 
-  it('REN-08 begins under a new secret, whatever cookie was there before', async () => {
+  it('REN-08 begins with a new secret, whatever cookie existed before', async () => {
     const planted = new Browser(service.url);
     const value = newSecret();
     planted.cookies.set(cookieName, value);
@@ -125,7 +125,7 @@ describe('a session', () => {
     expect(await statusOf(second.browser)).to.equal(200);
   });
 
-  it('counts on a replica that has not been told of it, at once', async () => {
+  it('is valid at once on a replica whose watch has not delivered it', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       const { secret } = await session(service);
       const browser = new Browser(other.url);
@@ -151,7 +151,7 @@ describe('a session', () => {
     );
   });
 
-  it('that has ended is taken from the browser, which goes on as anonymous where that is enough', async () => {
+  it('that has ended is removed from the browser, which continues as anonymous if that is enough', async () => {
     const { browser, path } = await session(service);
     await cluster.kubernetes.remove(path);
     const refused = await eventually(
@@ -174,7 +174,7 @@ describe('a session', () => {
     const { browser, secret, handle } = await session(service);
     await logIn(service, { browser });
 
-    // Sent before the login, answered after it.
+    // The request is sent before the login, and answered after it.
     const late = new Browser(service.url);
     late.cookies.set(cookieName, secret);
     const modules = await late.request('/api/v1/modules');
@@ -185,7 +185,7 @@ describe('a session', () => {
     expect(await statusOf(browser)).to.equal(200);
   });
 
-  it('never stands for a header that is there', async () => {
+  it('never replaces an Authorization header', async () => {
     const { browser } = await session(service);
 
     for (const authorization of ['Bearer nonsense', 'Basic amFuZTpwYXNz', 'Bearer']) {
@@ -209,7 +209,7 @@ describe('a session', () => {
     });
 
     expect(new Set(await Promise.all(guesses))).to.deep.equal(new Set([401]));
-    // Sixty in a minute, and a minute may begin meanwhile.
+    // The limit is sixty in a minute, and a minute may begin during the test.
     expect((await reads()) - before).to.be.at.most(120);
   });
 
@@ -255,7 +255,7 @@ describe('a session', () => {
       const uid = (await sessionObject(cluster.kubernetes, path))?.spec.userUID;
       await cluster.kubernetes.remove(`/apis/auth.platform.io/v1/users/${user}`);
       await refusal(browser);
-      // What was opened in the second of the deletion does not count.
+      // A session that was opened in the second of the deletion is not valid.
       cluster.clock.advance(1);
       const again = await log('deleted');
 
@@ -264,17 +264,17 @@ describe('a session', () => {
       expect(await statusOf(again.browser)).to.equal(200);
     });
 
-    it('REN-05 is not that of a record made again under the name', async () => {
+    it('REN-05 does not belong to a record that was created again under the name', async () => {
       const { browser, path } = await log('anew');
       const patch = { spec: { userUID: crypto.randomUUID() } };
       await cluster.kubernetes.call('PATCH', path, patch, { 'content-type': 'application/merge-patch+json' });
-      // So young a session might just be ahead of its record.
+      // A younger session might precede its record.
       cluster.clock.advance(31);
 
       expect(cause(await refusal(browser))).to.equal('TokenRevoked');
     });
 
-    it('ends when sessions are told to begin later', async () => {
+    it('ends when the record sets a later start of sessions', async () => {
       const { browser, user } = await log('reset');
       const sessionsNotBefore = new Date(cluster.clock.now().getTime() + 1000).toISOString().replace(/\.\d+Z$/, 'Z');
       await patchUser(cluster.kubernetes, user, { status: { sessionsNotBefore } }, '/status');
@@ -282,7 +282,7 @@ describe('a session', () => {
       expect(cause(await refusal(browser))).to.equal('TokenRevoked');
     });
 
-    it('REN-05 goes on while the user is locked', async () => {
+    it('REN-05 continues while the user is locked', async () => {
       const { browser, handle, user } = await log('locked');
       const lockedUntil = new Date(cluster.clock.now().getTime() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');
       await patchUser(cluster.kubernetes, user, { status: { lockedUntil } }, '/status');
@@ -305,7 +305,7 @@ describe('the end of a session', () => {
     service = await cluster.service({ provider, config: { login: { session: { idle: '10m', absolute: '30m' } } } });
   });
 
-  /** Waits until the service itself knows that every session may be left unused for so long. */
+  /** Waits until the service has the new idle timeout. */
   async function untilMoved(seconds: number) {
     const authorization = `Bearer ${(await cluster.adminTarget()).token}`;
     await eventually(
@@ -314,7 +314,7 @@ describe('the end of a session', () => {
     );
   }
 
-  it('comes when it was not used for the idle time', async () => {
+  it('comes when it was not used for the idle timeout', async () => {
     const { browser } = await session(service);
     cluster.clock.advance(580);
     expect(await statusOf(browser)).to.equal(200);
@@ -326,7 +326,7 @@ describe('the end of a session', () => {
     expect(await statusOf(browser)).to.equal(401);
   });
 
-  it('REN-11 comes after the absolute time, however much it was used and renewed', async () => {
+  it('REN-11 comes after the absolute lifetime, regardless of use and renewals', async () => {
     for (const { metadata } of await objects(cluster.kubernetes, 'sessions'))
       await cluster.kubernetes.remove(`${sessionsPath}/${metadata.name}`);
     const { browser, handle } = await session(service);

@@ -17,7 +17,7 @@ const untilListed = ({ collection: { cache } }: SessionStore) =>
     (failure) => failure === undefined,
   );
 
-describe('a session that the watch has not told of', () => {
+describe('a session that the watch has not delivered', () => {
   const cluster = forSuite(() => bareCluster());
   let store: SessionStore;
   let readsBefore: number;
@@ -26,7 +26,7 @@ describe('a session that the watch has not told of', () => {
     store = new SessionStore(servicesOf(apiServer, { log, metrics }));
     store.start();
     await untilListed(store);
-    // From here on it hears nothing.
+    // The watch delivers no more changes.
     await store.stop();
     await cluster.kubernetes.apply(sessionManifest('new', { expiration: Date.now() + 600_000 }));
     readsBefore = await readsInAll();
@@ -40,7 +40,7 @@ describe('a session that the watch has not told of', () => {
   const reads = async () => (await readsInAll()) - readsBefore;
   const find = (secret: string, source = '203.0.113.1') => store.find(nameOf(secret), source, signal);
 
-  it('is read, once for all who ask at the same time', async () => {
+  it('is read once for all concurrent requests', async () => {
     const rows = await Promise.all(Array.from({ length: 40 }, () => find('new')));
 
     expect(new Set(rows).size).to.equal(1);
@@ -49,13 +49,13 @@ describe('a session that the watch has not told of', () => {
     expect(await reads()).to.equal(1);
   });
 
-  it('is not looked for again when there is none', async () => {
+  it('is not looked up again if it does not exist', async () => {
     for (let n = 0; n < 5; n += 1) expect(await find('none')).to.equal(undefined);
 
     expect(await reads()).to.equal(1);
   });
 
-  it('is looked for sixty times a minute for each address, however many names that makes up', async () => {
+  it('is looked up sixty times a minute for each address, whatever the number of forged names', async () => {
     const rows = await Promise.all(Array.from({ length: 200 }, (_, n) => find(`made up ${n}`)));
     expect(new Set(rows)).to.deep.equal(new Set([undefined]));
     expect(await reads()).to.equal(60);
@@ -64,7 +64,7 @@ describe('a session that the watch has not told of', () => {
     expect(await find('new', '203.0.113.2')).to.include({ user: 'new' });
   });
 
-  it('is none any more when it was ended here', async () => {
+  it('does not exist after it was ended here', async () => {
     const row = await find('new');
     if (row === undefined) throw new Error('it is there');
     await store.remove(row, signal);
@@ -106,7 +106,7 @@ describe('a renewal that is claimed', () => {
     await store?.stop();
   });
 
-  it('counts from when this replica first knew of it, by its own write or by the watch', async () => {
+  it('expires relative to the moment at which this replica learned of it, by its own write or by the watch', async () => {
     for (let round = 0; round < 5; round += 1) {
       await cluster.kubernetes.apply(sessionManifest(`claimed ${round}`, { expiration: Date.now() + 600_000 }));
       const row = await store.find(nameOf(`claimed ${round}`), '203.0.113.1', signal);

@@ -17,7 +17,7 @@ interface SessionObject {
   spec: Record<string, string>;
 }
 
-/** For the tests of a `describe`: a service with an identity provider, which behaves at the start of each test. */
+/** Starts a service with an identity provider for the tests of a `describe`. The provider is correct at the start of each test. */
 export function aService() {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
@@ -29,13 +29,13 @@ export function aService() {
   return { cluster, provider, service };
 }
 
-/** The same with another replica of the service. */
+/** Starts a service with an identity provider, and another replica. */
 export function twoReplicas() {
   const { cluster, provider, service } = aService();
   return { cluster, provider, service, other: forSuite(() => cluster.service({ provider })) };
 }
 
-/** A session as its browser has it. */
+/** A session in a browser. */
 export interface LoggedIn {
   browser: Browser;
   /** Value of the cookie. */
@@ -50,7 +50,7 @@ export interface LoggedIn {
 export const sessionCookieOf = (url: string) => cookieNames(url).host('session');
 export const cookieName = sessionCookieOf(publicURL);
 
-/** Logs a user in with storage `cookie`, as soon as the service can. */
+/** Logs a user in with storage `cookie`, as soon as the service is ready. */
 export async function session(service: { url: string }, options: LogIn = {}): Promise<LoggedIn> {
   await whenReady(service);
   const { browser, callback } = await logIn(service, options);
@@ -66,7 +66,7 @@ export async function session(service: { url: string }, options: LogIn = {}): Pr
   };
 }
 
-/** The same with storage `local`. */
+/** Logs a user in with storage `local`. */
 export async function tokens(service: { url: string }, options: LogIn = {}) {
   await whenReady(service);
   const { browser, callback } = await logIn(service, { ...options, storage: 'local' });
@@ -75,7 +75,7 @@ export async function tokens(service: { url: string }, options: LogIn = {}) {
   return { browser, bearer, refreshToken };
 }
 
-/** A service that has just been started may not have read its keys yet. */
+/** Waits until a new service has read its keys. */
 async function whenReady({ url }: { url: string }): Promise<void> {
   await eventually(
     async () => (await fetch(`${url}/api/v2/token/login`)).status,
@@ -103,10 +103,12 @@ export const logout = (browser: Browser, token: string, options: BrowserRequest 
 
 export const handleOf = (reply: Reply): string => renewPayloadOf(reply).refresh_token ?? '';
 
-/** The user information that a replica gives for a bearer token. */
+/** Requests the user information of a bearer token from a replica. */
 export const info = ({ url }: { url: string }, bearer: string): Promise<Reply> => new Browser(url).info('v2', bearer);
 
-/** That tokens count at no replica, for anything: at the first, which has ended them, at once, at the others when they have heard of it. */
+/**
+ * Expects tokens to be invalid on all replicas: at once on the first, which has ended them, and on the others when they have learned of it.
+ */
 export async function expectEnded(replicas: { url: string }[], { bearer, refreshToken }: { bearer: string; refreshToken: string }) {
   for (const [index, at] of replicas.entries()) {
     const refused = (ask: () => Promise<Reply>) => (index === 0 ? ask() : eventually(ask, ({ status }) => status === 401));
@@ -116,7 +118,7 @@ export async function expectEnded(replicas: { url: string }[], { bearer, refresh
   }
 }
 
-/** Waits until a replica follows all RevokedTokens that there are: it may be asked before its watch has told of the last ones. */
+/** Waits until a replica has all current RevokedTokens; its watch may not have delivered the last ones yet. */
 export async function whenHeard({ metricsURL }: { metricsURL: string }, kubernetes: ClusterAdmin): Promise<void> {
   const { length } = await objects(kubernetes, 'revokedtokens');
   const followed = async () => {
@@ -126,24 +128,24 @@ export async function whenHeard({ metricsURL }: { metricsURL: string }, kubernet
   await eventually(followed, (count) => count >= length);
 }
 
-/** The RevokedTokens, without those of login flows. */
+/** Returns the RevokedTokens, without those of login flows. */
 export const revoked = async (kubernetes: ClusterAdmin) =>
   (await objects(kubernetes, 'revokedtokens')).filter(({ spec }) => spec.kind !== 'Flow');
 
-/** Another person, whose session at the issuer lives on: every login through it has the same `sid` and `auth_time`. */
+/** Makes the provider log in another user, whose session there continues: every login through it has the same `sid` and `auth_time`. */
 export function becomeOfOneSession(provider: TestProvider, { now }: { now(): Date }): void {
   const sub = `keeper-${randomUUID()}`;
   provider.become(sub, { sid: `session-of-${sub}`, auth_time: Math.floor(now().getTime() / 1000) - 100 });
 }
 
-/** How often a refresh token was redeemed at the provider. */
+/** Counts how often a refresh token was redeemed at the provider. */
 export const exchanges = (provider: TestProvider): number =>
   provider.requests.filter(({ endpoint, parameters }) => endpoint === 'token' && parameters.get('grant_type') === 'refresh_token').length;
 
-/** Name of the RevokedToken that ends something (docs/contract/resources.md). */
+/** Returns the name of a RevokedToken (docs/contract/resources.md). */
 export const revokedName = (kind: string, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
-/** Whether a Set-Cookie line takes the session cookie away. */
+/** Reports whether an answer expires the session cookie. */
 export const expiresCookie = ({ cookies }: Reply): boolean =>
   cookies.some((line) => line.startsWith(`${cookieName}=;`) && /Max-Age=0/.test(line));
 
@@ -156,7 +158,7 @@ export async function patchUser(kubernetes: ClusterAdmin, user: string, patch: u
 
 export const time = (milliseconds: number) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** A Session object as a replica would make it, of a cookie with that secret. */
+/** Returns a Session object as a replica creates it, for a cookie with that secret. */
 export const sessionManifest = (secret: string, ends: Record<string, number>) => ({
   apiVersion: 'auth.platform.io/v1',
   kind: 'Session',
@@ -171,7 +173,7 @@ export const sessionManifest = (secret: string, ends: Record<string, number>) =>
 
 /** Path of the operations on sessions. */
 export const operations = '/auth/v1/sessions';
-/** As a session that there is not. */
+/** Name of a session that does not exist. */
 export const unknownSession = `s-${'0'.repeat(64)}`;
 
 interface Item {
@@ -182,7 +184,7 @@ interface Item {
 
 export const itemsOf = ({ body }: Reply) => (body as { items: Item[] }).items;
 export const namesOf = (reply: Reply) => itemsOf(reply).map(({ metadata }) => metadata.name);
-/** Of the Session object. */
+/** Returns the name of the Session object. */
 export const nameOf = (one: LoggedIn) => one.path.split('/').at(-1) ?? '';
 
 /** Lets keeper@example.com list and delete sessions. */
@@ -197,13 +199,13 @@ export const allowKeeper = (kubernetes: ClusterAdmin): Promise<void> => {
   );
 };
 
-/** A session of keeper@example.com, who logs in from here on. */
+/** Logs in keeper@example.com, who is the provider's user from now on. */
 export function keeper(service: { url: string }, provider: TestProvider): Promise<LoggedIn> {
   provider.become('keeper');
   return session(service);
 }
 
-/** Whether the cookie of a session still counts at that replica. */
+/** Reports whether the cookie of a session is valid at that replica. */
 export async function isIn({ secret }: LoggedIn, { url }: { url: string }): Promise<boolean> {
   const browser = new Browser(url);
   browser.cookies.set(cookieName, secret);
@@ -216,11 +218,11 @@ export const whenOut = (one: LoggedIn, replica: { url: string }) =>
     (stillIn) => !stillIn,
   );
 
-/** A cluster with all that an installation applies, and a client of it, without a service. */
+/** A cluster with the objects of an installation, and a client of it, without a service. */
 export interface BareCluster {
   kubernetes: ClusterAdmin;
   apiServer: KubernetesClient;
-  /** Of the client. */
+  /** Metrics of the client. */
   metrics: Metrics;
   stop(): Promise<void>;
 }
