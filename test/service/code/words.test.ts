@@ -149,6 +149,7 @@ describe('the sentences of the code', () => {
     'test/service/factors',
     'test/service/identity',
     'test/service/login',
+    'test/service/relying-party',
     'test/service/sessions',
     'test/service/users',
     'test/support',

@@ -15,7 +15,7 @@ const userInfo = z.object({
   }),
 });
 
-/** Everything that an attacker who may read the cluster could find, but for Secrets, which hold the keys and the hashes. */
+/** Objects that an attacker with read access to the cluster finds, except Secrets, which hold the keys and the hashes. */
 const readable = [
   '/apis/auth.platform.io/v1/users',
   '/apis/auth.platform.io/v1/revokedtokens',
@@ -54,12 +54,12 @@ describe('secrets of a login', () => {
   });
 });
 
-/** Not the words and times that stand beside them. */
+/** Selects secrets, and not the short words and times beside them. */
 const isSecret = (value: string) => value.length > 20;
 
 function secretsOf({ browser, back, body }: Awaited<ReturnType<EmbeddedLogin['logIn']>>): string[] {
   const { ext } = userInfo.parse(JSON.parse(body));
-  // The number of an interaction stands in paths; without the sealed and signed cookies beside it, it opens nothing.
+  // Paths contain the id of an interaction, which is useless without its sealed and signed cookies.
   const cookies = browser.cookies.filter(({ name }) => !/_(log_in|resume)_/.test(name)).map(({ value }) => value);
   return [
     ...Object.values(ext.token).filter((token) => token !== undefined),

@@ -85,7 +85,7 @@ describe('the limit of logins per minute', () => {
     expect((await statuses(45, get)).at(-1)).to.equal(429);
     const known = (path: string) => browser.request(path);
     expect(new Set(await statuses(40, known))).to.deep.equal(new Set([200]));
-    // A bucket, and no way around the limit.
+    // A known browser has a limit of its own, and no exemption.
     expect((await known('/api/v2/token/login')).status).to.equal(429);
 
     cluster.clock.advance(61);

@@ -13,7 +13,7 @@ const flowCookiesOf = (browser: Browser) => [...browser.cookies.keys()].filter((
 describe('callback', () => {
   const party = relyingParty({ config: unlimited });
 
-  /** A flow at the point where the provider has sent the browser back. */
+  /** Begins a flow, up to the redirect of the provider. */
   async function answered() {
     const { provider, service } = party();
     const browser = new Browser(service.url);

@@ -1,4 +1,4 @@
-/** What login does when the issuer is down, slow, or another server. */
+/** Login when the issuer is down, slow, or another server. */
 
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -21,7 +21,7 @@ describe('the issuer, not as it should be', () => {
     return provider;
   }
 
-  /** Asked while the other tests run. */
+  /** Requests that wait while the other tests run. */
   let unanswered: Promise<Reply[]>;
 
   async function askSilentIssuers(): Promise<Reply[]> {
@@ -111,7 +111,7 @@ describe('the issuer, not as it should be', () => {
       provider = await provided();
       provider.misbehave({ answer: { discovery: html(500) } });
       service = await cluster.service({ provider });
-      // The look at its readiness has begun to ask: that is over now.
+      // The readiness check has begun a request, which has ended by now.
       expectUnavailable(await new Browser(service.url).login('v2'));
     });
     beforeEach(() => cluster.clock.freeze());
@@ -119,7 +119,7 @@ describe('the issuer, not as it should be', () => {
 
     for (const [what, answer] of Object.entries(nonsense)) {
       it(`LEAK-03 is 503 for ${what}`, async () => {
-        // A failure is remembered for ten seconds, so that no client makes us hammer an issuer that is ill.
+        // Failures are cached for ten seconds, so that clients cannot overload a failing issuer.
         cluster.clock.advance(11);
         provider.misbehave({ answer: { discovery: answer } });
         provider.forgetRequests();
@@ -170,7 +170,7 @@ describe('the issuer, not as it should be', () => {
         },
       });
       expectUnavailable((await logIn(service)).callback);
-      // What the sockets of both sides hold counts as sent.
+      // Bytes in the socket buffers of both sides count as sent.
       await eventually(
         () => sent,
         (bytes) => bytes > 0,

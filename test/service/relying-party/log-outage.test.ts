@@ -1,4 +1,4 @@
-/** What login does when the issuer or the API server is out of reach. */
+/** Login when the issuer or the API server cannot be reached. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { expectUnavailable, identityProviderFailed, readiness } from '../login/issuer-unavailable.ts';
@@ -79,7 +79,7 @@ describe('an issuer that goes away, and one that changes its keys', () => {
       expect((await browser.info('v2')).status, 'a session').to.equal(200);
       expect((await new Browser(service.url).info('v2', good)).status, 'a token that we see for the first time').to.equal(200);
       expect((await new Browser(service.url).info('v2', forged)).status, 'a forged one').to.equal(401);
-      // It cannot be known now whether the issuer has that key: it may have rotated.
+      // The issuer may have rotated its keys, so the service cannot know whether the issuer has that key.
       expect((await new Browser(service.url).info('v2', unknown)).status, 'one of a key that is not known').to.be.oneOf([401, 503]);
       expectUnavailable(await browser.callback('v2', answer));
     } finally {

@@ -5,7 +5,7 @@ import { publicURL } from '../login/support.ts';
 import { expectOK, expectStatus, type RelyingParty, relyingParty } from './conformance/relying-party.ts';
 import { hostileForms, scriptForms } from './redirect-forms.ts';
 
-/** Names by which other systems take an address to go to. None is a parameter of ours but `redirect_uri` and `return_to`. */
+/** Names of redirect parameters in other systems. The service has only `redirect_uri` and `return_to`. */
 const foreignNames = [
   ...['redirect', 'rd', 'return_url', 'return', 'returnTo', 'next', 'url', 'target', 'continue', 'dest', 'goto', 'callback'],
   ...['post_logout_redirect_uri', 'client_id', 'response_mode', 'request_uri', 'externalURL', 'referer'],
@@ -14,7 +14,7 @@ const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' };
 const own = new URL(publicURL).host;
 const forms = hostileForms(own);
 
-/** Every address that an answer sends a client to. */
+/** Returns every address to which an answer sends a client. */
 function targetsOf({ headers, body }: Reply): string[] {
   const said = (body ?? {}) as { auth_url?: string; logout_url?: string };
   const refresh = headers.get('refresh')?.replace(/^\d+;\s*url=/i, '');
@@ -22,7 +22,7 @@ function targetsOf({ headers, body }: Reply): string[] {
   return [headers.get('location'), refresh, link, said.auth_url, said.logout_url].filter((one) => typeof one === 'string');
 }
 
-/** Asks for the address and for the addresses in its parameters. */
+/** Checks the address and the addresses in its parameters. */
 function expectOwn({ provider }: RelyingParty, reply: Reply, form: string): void {
   expect(reply.status, form).to.be.oneOf([200, 302, 400, 401, 404]);
   for (const target of targetsOf(reply)) {
@@ -43,7 +43,7 @@ function expectOwn({ provider }: RelyingParty, reply: Reply, form: string): void
 describe('open redirects', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });
 
-  /** Sends one request per form, some at a time. */
+  /** Sends one request for each form, some of them concurrently. */
   async function withEach(ask: (form: string, browser: Browser) => Promise<void>): Promise<void> {
     const left = [...forms];
     const work = async () => {
@@ -111,7 +111,7 @@ describe('open redirects', () => {
       expectOwn(party(), reply, form);
       expect(userInfoOf(reply).ext.return_to, form).to.equal(form);
     });
-    // Not one of the forms has to be good; what was let through must then have been a path.
+    // The service may refuse all forms; the accepted ones must have been paths.
     for (const form of harmless) expect(form).to.match(/^\/(?!\/)/);
   });
 

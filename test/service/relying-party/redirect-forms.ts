@@ -1,4 +1,4 @@
-/** Hostile forms of an address that a careless check takes for one of our own; the same in every run. */
+/** Hostile forms of an address that a careless check takes for the service's own; the same in every run. */
 
 const evil = 'evil.example';
 
@@ -126,14 +126,14 @@ const singles = (own: string): string[] => [
 ];
 
 /**
- * @param own the host that is ours
- * @returns more than five hundred, each once
+ * @param own host of the service
+ * @returns more than five hundred distinct forms
  */
 export function hostileForms(own: string): string[] {
   const crossed = schemes.flatMap((scheme, row) =>
     slashes.flatMap((slash, column) => {
       const all = authorities(own);
-      // Every scheme with every slash, and every authority with most of them: the whole product would say little more.
+      // Each scheme is combined with every slash and most authorities: the whole product would show little more.
       return [0, 10].map((step) => `${scheme}${slash}${all[(row * 5 + column * 3 + step) % all.length]}`);
     }),
   );
@@ -141,7 +141,7 @@ export function hostileForms(own: string): string[] {
   return [...new Set([...singles(own), ...plain, ...crossed])];
 }
 
-/** Forms that name no scheme of the web. */
+/** Forms whose scheme is neither http nor https. */
 export const scriptForms = [
   'javascript:alert(1)',
   'JaVaScRiPt:alert(1)',

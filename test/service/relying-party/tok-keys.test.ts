@@ -1,4 +1,4 @@
-/** Which key judges a token. */
+/** Selection of the key that verifies a token. */
 
 import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
@@ -104,7 +104,7 @@ describe('the keys of the issuer', () => {
       await arm();
     });
 
-    /** What any client can do, every thirty seconds. */
+    /** Sends a forged token, as any client can every thirty seconds. */
     const arm = async () => {
       const forged = provider.idToken({ signer: 'unpublished RS256', header: { kid: `made-up-${Math.random()}` } });
       expect((await infoOf(service, forged)).status).to.equal(401);
@@ -148,7 +148,7 @@ describe('the keys of the issuer', () => {
       const replies = await Promise.all(answers.map(({ browser, answer }) => browser.callback('v2', answer)));
       const lastedMs = performance.now() - begunAt;
       for (const reply of replies) expectStatus(reply, 401, 'id_token');
-      // All that wait have one reading; on a slow machine others come later, and are read for four times a second.
+      // Concurrent requests share one reading; on a slow machine later ones cause four readings a second at most.
       expect(provider.hits('jwks')).to.be.within(1, 1 + Math.floor(lastedMs / 240));
     });
 

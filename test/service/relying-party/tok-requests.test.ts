@@ -1,4 +1,4 @@
-/** How a bearer token may be sent, and what else is not one. */
+/** Forms in which a bearer token is accepted, and in which it is refused. */
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { type RawAnswer, sendRaw } from '../../support/raw-http.ts';
@@ -110,7 +110,7 @@ describe('bearer tokens', () => {
   });
 
   const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
-  // Pairs: an object literal would take `__proto__` for its own prototype.
+  // Pairs, because an object literal would use `__proto__` as its own prototype.
   const strange: [what: string, TokenChange][] = [
     ['__proto__', { text: (json) => json.replace(/}$/, ',"__proto__":{"x":1,"email":"admin@example.com","is_admin":true}}') }],
     ['constructor', { text: (json) => json.replace(/}$/, ',"constructor":{"prototype":{"x":1}}}') }],
@@ -136,7 +136,7 @@ describe('bearer tokens', () => {
     provider.misbehave({ redeemed: change });
     for (const version of versions) expect((await logIn(service, { version })).callback.status).to.be.oneOf([200, 401]);
     provider.misbehave();
-    // As a header it is too long.
+    // The token is too long for a header.
     expect((await withHeaders('v2', `Authorization: Bearer ${provider.idToken(change)}`)).status).to.equal(431);
     expect((await logIn(service)).callback.status).to.equal(200);
   });

@@ -7,7 +7,7 @@ import { expectNoBearer, expectNoLogIn, expectRefusedEverywhere, logInWith, toke
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
-/** The same with numbers that JSON.stringify would not write. */
+/** Returns a change to numbers that JSON.stringify would not write. */
 const writing = (name: string, value: string): TokenChange => ({
   claims: { [name]: 'PUT HERE' },
   text: (json) => json.replace('"PUT HERE"', value),
@@ -90,7 +90,7 @@ describe('tokens that are not as they should be', () => {
 
   for (const [id, changes] of Object.entries(refused)) {
     for (const [what, change] of Object.entries(changes)) {
-      // The token that a code was redeemed for says who the user is: a token beside the code only has to agree.
+      // The redeemed token identifies the user; a token beside the code only has to agree.
       it(`${id} refuses ${what}`, () => expectRefusedEverywhere(ways(), change, id === 'TOK-10' ? 'idToken' : undefined));
     }
   }
@@ -121,13 +121,13 @@ describe('tokens that are not as they should be', () => {
       { kid: { kid: 'x' } },
       { kid: 'x'.repeat(5000) },
     ];
-    // Keys are read before, so that whatever is asked afterwards was asked for because of these tokens.
+    // Keys are read before, so that later requests for them are caused by these tokens.
     await new Browser(ways().service.url).info('v2', provider.idToken());
     for (const header of headers) {
       provider.forgetRequests();
       await expectRefusedEverywhere(ways(), { header, signer: 'unpublished RS256' });
       expect(provider.hits('elsewhere'), JSON.stringify(header)).to.equal(0);
-      // ID tokens at a callback have the keys read again, each once at most; bearers of all these headers, twice in all.
+      // ID tokens at a callback cause one reading of the keys each, and bearer tokens with all these headers two in all.
       expect(provider.hits('jwks'), JSON.stringify(header)).to.be.at.most(6 + 2);
     }
     provider.forgetRequests();
@@ -190,7 +190,7 @@ async function beginFlow(browser: Browser): Promise<{ state: string; nonce: stri
 describe('tokens that are unusual', () => {
   const ways = tokenWays();
 
-  /** The UserInfo of each way, and of the bearer token. */
+  /** Returns the UserInfo of each way, and of the bearer token. */
   async function acceptedWith(change: TokenChange) {
     const { provider, service } = ways();
     const replies = await logInWith(ways(), change, 'idToken');
@@ -206,7 +206,7 @@ describe('tokens that are unusual', () => {
     await acceptedWith({ claims: { aud: ['atrium'] } });
   });
 
-  it('TOK-09 bears with clocks that differ by less than a minute', async () => {
+  it('TOK-09 tolerates clocks that differ by less than a minute', async () => {
     const { provider, service } = ways();
     await acceptedWith({ claims: { iat: inSeconds(30), nbf: inSeconds(30) } });
     const justOver = provider.idToken({ claims: { exp: inSeconds(-20), iat: inSeconds(-900) } });

@@ -8,16 +8,16 @@ import { countSessions, expectStatus } from './conformance/relying-party.ts';
 export interface TokenWays {
   cluster: LoginCluster;
   provider: TestProvider;
-  /** Asks for codes. */
+  /** Service with the code flow. */
   service: Service;
-  /** Asks for ID tokens. */
+  /** Service with the id_token flow. */
   implicit: Service;
 }
 
 const versions = ['v1', 'v2'] as const;
 const unlimited = { perMinute: 1_000_000 };
 
-/** A provider and two services, for all tests of a `describe`: one for each way by which an ID token reaches us. */
+/** Starts a provider and two services for all tests of a `describe`: one for each way in which an ID token arrives. */
 export function tokenWays(options: ProviderOptions & { prepare?: (provider: TestProvider) => Promise<void> | void } = {}): () => TokenWays {
   const started: { stop(): Promise<void> }[] = [];
   let ways: TokenWays | undefined;
@@ -48,9 +48,9 @@ export function tokenWays(options: ProviderOptions & { prepare?: (provider: Test
 }
 
 /**
- * Sends an ID token with that change along every way: redeemed for a code, beside a code, alone. The answers of the callback.
+ * Sends a changed ID token in every way: redeemed for a code, beside a code, and alone. @returns the answers of the callback
  *
- * @param besideCode what the change is made to when there are two tokens: the one in the front channel alone, or both
+ * @param besideCode tokens to change when there are two: the one in the front channel alone, or both
  */
 export async function logInWith(
   { provider, service, implicit }: TokenWays,
@@ -70,7 +70,7 @@ export async function logInWith(
   return replies;
 }
 
-/** No way leads in for such an ID token, and no session is left. */
+/** Expects every way to refuse the ID token, without a session. */
 export async function expectNoLogIn(ways: TokenWays, change: TokenChange, besideCode?: 'idToken'): Promise<void> {
   const sessions = await countSessions(ways.cluster);
   for (const [way, reply] of await logInWith(ways, change, besideCode)) {
@@ -85,7 +85,7 @@ export async function expectNoLogIn(ways: TokenWays, change: TokenChange, beside
   expect(ways.provider.hits('userinfo')).to.equal(0);
 }
 
-/** As bearer token it is refused too. */
+/** Expects the ID token to be refused as a bearer token. */
 export async function expectNoBearer({ service }: TokenWays, token: string): Promise<void> {
   for (const version of versions) {
     const reply = await new Browser(service.url).info(version, token);
@@ -96,7 +96,7 @@ export async function expectNoBearer({ service }: TokenWays, token: string): Pro
   }
 }
 
-/** Neither a login nor a bearer token. */
+/** Expects the ID token to be refused at logins and as a bearer token. */
 export async function expectRefusedEverywhere(ways: TokenWays, change: TokenChange, besideCode?: 'idToken'): Promise<void> {
   await expectNoLogIn(ways, change, besideCode);
   await expectNoBearer(ways, ways.provider.idToken(change));

@@ -29,7 +29,7 @@ describe('OpenID relying party, authorization response', () => {
       cause: 'iss',
       ways: [...waysOf('code'), ...waysOf('hybrid')],
     },
-    // Beside an ID token, which names its issuer, it may be missing.
+    // An answer with an ID token, which names its issuer, may leave `iss` out.
     'remove-authorization-response-iss': { response: { iss: undefined }, cause: 'iss', ways: waysOf('code') },
   })) {
     it(`${prefix}-${module}`, async () => {

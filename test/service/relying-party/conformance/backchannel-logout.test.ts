@@ -26,7 +26,7 @@ const faults: Record<string, readonly TokenChange[]> = {
 describe('OpenID relying party, back-channel logout', () => {
   const party = relyingParty({ clientSecret: 'a-client-secret-of-32-characters' });
 
-  /** Logs in, and logs out at the provider, which tells the service. */
+  /** Logs in, and logs out at the provider, which sends a logout token. */
   async function logOutThere(change?: TokenChange) {
     const { provider, service, cluster } = party();
     provider.person = { ...provider.person, sid: `session-${Math.random()}` };

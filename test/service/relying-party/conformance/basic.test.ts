@@ -45,7 +45,7 @@ describe('OpenID relying party, basic profile (code)', () => {
 describe('OpenID relying party, basic profile (code), several keys', () => {
   const party = relyingParty({ prepare: (provider) => provider.rotateKeys() });
 
-  // The suite leaves it to the relying party: we try each key.
+  // The suite leaves the choice to the relying party: the service tries each key.
   accepts(party, flow, 'oidcc-client-test-kid-absent-multiple-jwks', withoutKeyID);
 });
 

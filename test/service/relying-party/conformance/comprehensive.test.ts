@@ -36,7 +36,7 @@ describe('OpenID relying party, comprehensive plan', () => {
     provider.misbehave({ claimsOnlyAtUserInfo: true, signsUserInfo: true });
     for (const way of waysOf('code')) {
       const { callback } = await logIn(service, way);
-      // We do not ask for it and do not offer it: refused cleanly, and nothing of it is believed.
+      // The service neither requests nor offers it: it refuses the answer, and uses no claim of it.
       expectStatus(callback, 503);
       expect(callback.cookies.filter((line) => line.includes('atrium_session_') && !/max-age=0|1970/i.test(line))).to.deep.equal([]);
     }

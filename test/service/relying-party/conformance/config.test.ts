@@ -11,7 +11,7 @@ describe('OpenID relying party, config profile', () => {
 
   it('oidcc-client-test-discovery-openid-config', async () => {
     const { cluster, provider, service } = party();
-    // An earlier client has read it by now.
+    // An earlier client may have read it already.
     expectOK((await logIn(service, { flow })).callback);
     provider.forgetRequests();
     const { info, callback } = await logIn(await cluster.service({ provider }), { flow });
@@ -34,7 +34,7 @@ describe('OpenID relying party, config profile', () => {
     const browser = new Browser((await cluster.service({ provider })).url);
     expectStatus(await browser.login('v2'), 503);
     for (const endpoint of endpoints) if (endpoint !== 'discovery') expect(provider.hits(endpoint), endpoint).to.equal(0);
-    // What was asked while the service started is forgotten some seconds later. From here on time stands still.
+    // Answers from the start of the service are cached for some seconds. The clock stands still from here on.
     cluster.clock.freeze();
     cluster.clock.advance(11);
     provider.forgetRequests();

@@ -66,7 +66,7 @@ describe('OpenID relying party, hybrid profile (code id_token)', () => {
 describe('OpenID relying party, hybrid profile (code id_token), several keys', () => {
   const party = relyingParty({ prepare: (provider) => provider.rotateKeys() });
 
-  // The suite leaves it to the relying party: we try each key.
+  // The suite leaves the choice to the relying party: the service tries each key.
   accepts(party, flow, 'oidcc-client-test-kid-absent-multiple-jwks', withoutKeyID);
 });
 

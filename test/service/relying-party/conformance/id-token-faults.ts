@@ -12,7 +12,7 @@ const faults: Record<string, TokenChange> = {
   'nonce-invalid': { claims: { nonce: 'not-the-nonce-of-this-flow' } },
 };
 
-/** The modules that every profile has about an ID token that must be refused, by the end of their name. */
+/** Returns the modules of every profile about an invalid ID token, by the end of their name. */
 export const idTokenFaults = (place: Place): [name: string, Misbehaviour][] =>
   Object.entries(faults).map(([name, change]) => [`oidcc-client-test-${name}`, { [place]: change }]);
 

@@ -30,7 +30,7 @@ describe('OpenID relying party, implicit profile (id_token)', () => {
   });
 
   it('oidcc-client-test-scope-userinfo-claims', async () => {
-    // Without an access token the claims that a scope asks for come in the ID token (OpenID Connect Core 5.4).
+    // Without an access token, the claims of a scope are in the ID token (OpenID Connect Core 5.4).
     for (const way of waysOf(flow)) {
       const { info, callback } = await logIn(party().service, way);
       expect(new URL(info.auth_url).searchParams.get('scope')?.split(' ')).to.include.members(['openid', 'profile', 'email']);
@@ -44,6 +44,6 @@ describe('OpenID relying party, implicit profile (id_token)', () => {
 describe('OpenID relying party, implicit profile (id_token), several keys', () => {
   const party = relyingParty({ config, prepare: (provider) => provider.rotateKeys() });
 
-  // The suite leaves it to the relying party: we try each key.
+  // The suite leaves the choice to the relying party: the service tries each key.
   accepts(party, flow, 'oidcc-client-test-kid-absent-multiple-jwks', withoutKeyID);
 });

@@ -8,7 +8,7 @@ import { expectOK, relyingParty } from './relying-party.ts';
 describe('OpenID relying party, RP-initiated logout', () => {
   const party = relyingParty();
 
-  /** Logs in, logs out and follows the provider back. */
+  /** Logs in, logs out, and follows the redirect of the provider. */
   async function goOut(response: Record<string, string | undefined> | undefined) {
     const { provider, service } = party();
     const { browser, callback } = await logIn(service);

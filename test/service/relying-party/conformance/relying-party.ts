@@ -8,19 +8,19 @@ import { LoginCluster, type Service, type ServiceOptions } from '../../login/sup
 export interface RelyingParty {
   cluster: LoginCluster;
   provider: TestProvider;
-  /** It impersonates, so that only it verifies the tokens. */
+  /** Service with impersonation, which verifies the tokens itself. */
   service: Service;
-  /** Started when it is first asked for: it passes the tokens on to a cluster that trusts the provider. */
+  /** Starts a service with passthrough on a cluster that trusts the provider, at the first call. */
   forwarding(): Promise<Service>;
 }
 
 export interface PartyOptions extends ProviderOptions {
   config?: ServiceOptions['config'];
-  /** Done to the provider before the service sees it. */
+  /** Prepares the provider before the service reads it. */
   prepare?: (provider: TestProvider) => Promise<void> | void;
 }
 
-/** One service and one provider for all tests of a `describe`; the provider behaves again after each. */
+/** Starts a service and a provider for all tests of a `describe`. The provider is correct again after each test. */
 export function relyingParty({ config = {}, prepare, ...options }: PartyOptions = {}): () => RelyingParty {
   const started: { stop(): Promise<void> }[] = [];
   let party: RelyingParty | undefined;
@@ -64,13 +64,13 @@ interface Way {
   storage: 'cookie' | 'local';
 }
 
-/** Both versions and both storages, each at least once. */
+/** Combinations of version and storage, with each version and each storage at least once. */
 export const waysOf = (flow: Flow): readonly Way[] => [
   { flow, version: 'v1', storage: 'cookie' },
   { flow, version: 'v2', storage: 'local' },
 ];
 
-/** The login succeeds, and what it gives is good for the next request. */
+/** Expects the login to succeed, with a credential that is valid for the next request. */
 export async function expectAccepted({ service, forwarding }: RelyingParty, way: Way): Promise<void> {
   for (const one of [service, await forwarding()]) await expectLogIn(one, way);
 }
@@ -87,17 +87,17 @@ export async function expectLogIn(service: Service, way: Way): Promise<void> {
 }
 
 export interface Refusal {
-  /** Default 401. */
+  /** Default: 401. */
   code?: 400 | 401;
   /** `field` or `reason` of the first cause. */
   cause?: string;
-  /** How often the token endpoint is asked by then. Default 0. */
+  /** Number of requests to the token endpoint by then. Default: 0. */
   tokenHits?: number;
-  /** Likewise; default 0. */
+  /** Number of requests to the userinfo endpoint by then. Default: 0. */
   userInfoHits?: number;
 }
 
-/** The login fails as the contract says, leaves no session anywhere, and stops asking the provider where it should. */
+/** Expects the login to fail as the contract says, without a session, and without further requests to the provider. */
 async function expectRefused(party: RelyingParty, way: Way, refusal: Refusal = {}): Promise<void> {
   const { cluster, provider, service } = party;
   const sessions = await countSessions(cluster);
@@ -117,12 +117,12 @@ async function expectRefused(party: RelyingParty, way: Way, refusal: Refusal = {
   expect((await browser.info(way.version)).status).to.equal(401);
 }
 
-/** Says what came instead, without the tokens. */
+/** Expects 200, and reports another answer without its tokens. */
 export function expectOK({ status, text }: Reply): void {
   expect(status, text.slice(0, 300)).to.equal(200);
 }
 
-/** A Status of that code that tells nothing of the provider's. */
+/** Expects a Status with that code and no text of the provider. */
 export function expectStatus(reply: Reply, code: number, cause?: string): void {
   expect(reply.status, reply.text.slice(0, 300)).to.equal(code);
   expect(reply.headers.get('content-type')).to.match(/^application\/json/);
@@ -133,7 +133,7 @@ export function expectStatus(reply: Reply, code: number, cause?: string): void {
   if (cause !== undefined) expect(causesOf(reply)).to.include(cause);
 }
 
-/** Fields and reasons of the causes of a Status. */
+/** Returns fields and reasons of the causes of a Status. */
 export function causesOf({ body }: Reply): unknown[] {
   const { details } = body as { details?: { causes?: { field?: string; reason?: string }[] } };
   return (details?.causes ?? []).flatMap(({ field, reason }) => [field, reason]).filter((text) => text !== undefined);
