@@ -10,18 +10,18 @@ const madeToken = z.object({ token: z.string() });
 const renewed = z.object({ access_token: z.string().optional(), refresh_token: z.string().optional() });
 const stored = z.object({ metadata: z.object({ uid: z.string(), resourceVersion: z.string() }) });
 
-/** What the attacker has changed as the role allows: of these nothing is promised any more. */
+/** Objects that the attacker has changed within the role. No guarantee applies to them any more. */
 export interface Touched {
-  /** Names of records. */
+  /** Names of user records. */
   readonly records: Set<string>;
-  /** Those of them that may be gone by it. */
+  /** Names of user records that may be deleted. */
   readonly removed: Set<string>;
   hasGroups: boolean;
   hasSessions: boolean;
   hasTokens: boolean;
 }
 
-/** Does the steps in a world, and keeps what comes into the attacker's hand by it. */
+/** Performs steps in a world, and keeps the credentials that the attacker gains. */
 export class Attack {
   readonly hand = new Hand();
   readonly touched: Touched = { records: new Set(), removed: new Set(), hasGroups: false, hasSessions: false, hasTokens: false };
@@ -31,7 +31,7 @@ export class Attack {
     this.#world = world;
   }
 
-  /** @returns what a person would note of it */
+  /** @returns a note on the outcome for the printed script */
   async perform(step: Step): Promise<string> {
     switch (step.do) {
       case 'kubectl':
@@ -85,7 +85,7 @@ export class Attack {
   async #send(call: Call): Promise<string> {
     const body = await this.#filled(call.body);
     const { status, body: answer } = await this.#world.call({ ...call, body });
-    // A selection is deleted one by one, until one is refused.
+    // The API server deletes a selection object by object, up to the first refusal, so a failed call may have changed records.
     const isSelection = call.method === 'DELETE' && /\/users(\?|$)/.test(call.path);
     if (isSelection || (status < 300 && call.method !== 'GET')) this.#touch(call);
     const message = typeof answer === 'object' && answer !== null && 'message' in answer ? ` ${String(answer.message).slice(0, 160)}` : '';
@@ -159,7 +159,7 @@ export class Attack {
     if (resource === 'groups' || resource === 'userbindings') this.touched.hasGroups = true;
     if (resource !== 'users') return;
     const names = name === '' && method === 'DELETE' ? honest.map(({ email }) => nameOf(email)) : [name];
-    // The garbage collector removes what has no owner left.
+    // The garbage collector deletes objects whose owners are all gone.
     const isRemoval = method === 'DELETE' || JSON.stringify(body)?.includes('ownerReferences') === true;
     for (const one of names.filter((some) => some !== '' && !administrators.includes(some))) {
       this.touched.records.add(one);

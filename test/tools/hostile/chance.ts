@@ -1,16 +1,16 @@
 import { randomNumbers } from '../../support/random-numbers.ts';
 
-/** Choices by chance, the same ones for the same seed. */
+/** Random choices that are the same for the same seed. */
 export class Chance {
   readonly #random: () => number;
 
   constructor(seed: number) {
     this.#random = randomNumbers(seed);
-    // Seeds that are close to each other begin alike.
+    // The first numbers of neighbouring seeds are alike.
     for (let skipped = 0; skipped < 16; skipped += 1) this.#random();
   }
 
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   number(): number {
     return this.#random();
   }
@@ -25,7 +25,7 @@ export class Chance {
     return one;
   }
 
-  /** Each as often as its weight says. */
+  /** Picks a choice with a probability in proportion to its weight. */
   weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
     let left = this.#random() * choices.reduce((sum, [weight]) => sum + weight, 0);
     const chosen = choices.find(([weight]) => {

@@ -1,6 +1,6 @@
 /**
- * To be imported before the service: hashes that cost nothing, as a run sets thousands of passwords. What they cost is tested in
- * `test/service/users/passwords.test.ts`.
+ * Makes password hashes cheap, because a run sets thousands of passwords. Import this module before the service.
+ * `test/service/users/passwords.test.ts` tests the real cost.
  */
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';

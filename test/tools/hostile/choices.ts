@@ -7,13 +7,13 @@ import type { Variant } from './world.ts';
 
 export const group = '/apis/auth.platform.io/v1';
 
-/** Whom a step is about and as whom it is done, by chance. */
+/** Picks the target and the caller of a step at random. */
 export class Choices extends Chance {
   readonly variant: Variant;
   readonly isEmbedded: boolean;
-  /** Whether whole selections are deleted: afterwards nothing is promised of the users in them. */
+  /** True if the sequence deletes whole selections. No guarantee applies to the selected users afterwards. */
   readonly isBroad: boolean;
-  /** A few people who get most of the attention, so that steps follow each other on one record. */
+  /** Addresses that most steps are about, so that several steps meet on one record. */
   readonly #focus: readonly string[];
 
   constructor(seed: number, variant: Variant) {
@@ -32,10 +32,10 @@ export class Choices extends Chance {
   dry = (chance: number) => (this.isOnce(chance) ? '?dryRun=All' : '');
   someNames = () => [...new Set(Array.from({ length: 1 + Math.floor(this.number() * 3) }, () => this.name()))];
 
-  /** Of a record: by the rule, or another. */
+  /** Returns a record name, mostly the one that the naming rule gives to the target's address. */
   name = () => (this.isOnce(0.9) ? nameOf(this.target()) : this.oneOf(['stray', 'nova', attacker, 'vic@example.com']));
 
-  /** As it is, or with other capital letters. */
+  /** Returns an address, sometimes in another case. */
   email = () => (this.isOnce(0.85) ? this.target() : this.inOtherCase(this.target()));
 
   inOtherCase = (email: string) => (this.isOnce(0.5) ? email.toUpperCase() : `${email.charAt(0).toUpperCase()}${email.slice(1)}`);

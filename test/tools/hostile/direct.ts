@@ -1,4 +1,4 @@
-/** Steps that follow each other without others in between, as an attacker with a plan does them. */
+/** Planned attacks: steps that follow each other without random steps in between. */
 import { nameOf } from '../../service/users/a-user.ts';
 import { type Choices, group } from './choices.ts';
 import { honest } from './people.ts';
@@ -13,7 +13,7 @@ export const directSequence = (by: Choices): Step[] =>
     [1.5, () => marked(by)],
   ]);
 
-/** While everything is promised of every user. */
+/** Begins a sequence, while all guarantees still apply to all users. */
 export const opening = (by: Choices): Step[] => [secondRecord, marked, madeAgain].flatMap((plan) => plan(by));
 
 const remove = (by: Choices, name: string): Step =>
@@ -33,7 +33,7 @@ const setPassword = (name: string, password: string): Step => ({
   body: { spec: { password } },
 });
 
-/** A record under a name, a password, a login. */
+/** Creates a record under a name, sets its password and logs in. */
 function takeover(by: Choices): Step[] {
   const email = by.oneOf(emails);
   const name = by.isOnce(0.7) ? nameOf(email) : by.name();
@@ -52,9 +52,9 @@ function takeover(by: Choices): Step[] {
   ];
 }
 
-/** A record with the address of an honest user and another name than the rule's: it comes, and it goes. */
+/** Creates a record with the address of an honest user under a name that breaks the naming rule, and deletes it. */
 function secondRecord(by: Choices): Step[] {
-  // Of administrators everything is promised to the end.
+  // The guarantees for administrators hold to the end, so they are picked more often.
   const { email } = by.isOnce(0.5) ? by.oneOf(honest) : by.oneOf(honest.filter(({ isAdmin }) => isAdmin));
   const name = by.oneOf(strays);
   const change = by.isOnce(0.3) ? [setPassword(name, by.knownPassword())] : [];
@@ -69,7 +69,7 @@ function secondRecord(by: Choices): Step[] {
   ];
 }
 
-/** A record with all that it opens goes, and another comes under its name: what was opened stays ended. */
+/** Deletes a record with open credentials and creates another under its name. The credentials must stay invalid. */
 function madeAgain(by: Choices): Step[] {
   const email = by.isEmbedded ? by.oneOf(withoutRights) : 'mallory@example.com';
   const name = nameOf(email);
@@ -95,7 +95,7 @@ function madeAgain(by: Choices): Step[] {
   ];
 }
 
-/** What a manager of users can write on a record must not decide whether it stays. */
+/** Writes marks of unfinished records. Fields that the role can write must not decide whether a record is deleted. */
 function marked(by: Choices): Step[] {
   const path = `${group}/users/${nameOf(by.oneOf(restored))}`;
   return [

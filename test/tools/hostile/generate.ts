@@ -1,4 +1,4 @@
-/** Steps by chance, the same ones for the same seed. */
+/** Generates random steps, the same ones for the same seed. */
 import { nameOf } from '../../service/users/a-user.ts';
 import { Choices, group } from './choices.ts';
 import { directSequence, opening } from './direct.ts';
@@ -38,13 +38,13 @@ export class Generator extends Choices {
     return { do: 'race', steps: Array.from({ length: this.isOnce(0.3) ? 3 : 2 }, () => this.#oneStepOfRace()) };
   }
 
-  /** The provider of the test has one person at a time. */
+  /** Returns a step without a login at the test provider, which has one user at a time. */
   #oneStepOfRace(): Step {
     const step = this.#step();
     return step.do === 'issuer' || step.do === 'restore' ? this.#user() : step;
   }
 
-  /** What kubectl sends also goes by way of the service, as whatever was opened. */
+  /** Sends some requests of kubectl through the service instead, with a credential of the attacker. */
   #step(): Step {
     const step = this.#oneStep();
     if (step.do !== 'kubectl' || step.impersonate !== undefined || !this.isOnce(0.15)) return step;
@@ -185,7 +185,7 @@ export class Generator extends Choices {
     return { do: 'login', email: this.email(), password, storage: this.storage() };
   }
 
-  /** The issuer vouches for the attacker's own address; what else is in the claims the attacker has typed there. */
+  /** Logs in at the issuer. The issuer has verified only the attacker's own address; the attacker chose the other claims. */
   #atIssuer(): Step {
     const isOwn = this.isOnce(0.2);
     const email = isOwn ? 'mallory@example.com' : this.email();
@@ -200,7 +200,10 @@ export class Generator extends Choices {
     return { do: 'issuer', claims, storage: this.isOnce(0.3) ? 'bearer' : this.storage() };
   }
 
-  /** Where the cluster knows people by the address that the issuer tells, the issuer tells no wrong one but of those with a record. */
+  /**
+ * Returns the claim `email_verified`. In `external email` a verified address names the user, so only foreign addresses of
+ * administrators are claimed as anything but unverified.
+ */
   #verified(email: string, isOwn: boolean): { email_verified?: boolean } {
     if (isOwn) return { email_verified: true };
     const isOfOther = this.variant === 'external email' && !administrators.includes(nameOf(email));

@@ -4,15 +4,15 @@ import { logIn } from '../../service/login/provider/browser.ts';
 import type { As } from './steps.ts';
 import type { World } from './world.ts';
 
-/** Something that gives a request its caller. */
+/** Credential that authenticates a request. */
 export interface Credential {
   kind: 'bearer' | 'cookie' | 'access token' | 'kubectl’s token';
-  /** Whom the attacker meant to be. */
+  /** User that the attacker tried to log in as. */
   of: string;
   headers: Record<string, string>;
   refreshToken?: string;
   isChecked: boolean;
-  /** Of the record that the service took for its owner's, when it was first asked. */
+  /** UID of the caller's own record, as the service first reported it. */
   uid?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ const userInfo = z.looseObject({
 
 export const bearerHeaders = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** What an attacker has got hold of. */
+/** Credentials in the attacker's possession. */
 export class Hand {
   readonly credentials: Credential[] = [];
 
@@ -30,7 +30,7 @@ export class Hand {
     this.credentials.push({ ...credential, isChecked: false });
   }
 
-  /** What was opened last as that person, else the last of all. */
+  /** Returns the newest credential of a user, or else the newest of all. */
   find(as: As): Credential | undefined {
     return this.credentials.findLast(({ of }) => of === as) ?? this.credentials.at(-1);
   }
@@ -38,7 +38,7 @@ export class Hand {
 
 let addresses = 0;
 
-/** At the embedded issuer. @returns undefined if it was refused, or the password has to be changed */
+/** Logs in at the embedded issuer. @returns undefined if the login is refused or requires a password change */
 export async function openLocal(
   { url }: World,
   { email, password, storage }: { email: string; password: string; storage: 'local' | 'cookie' },
@@ -57,7 +57,7 @@ export async function openLocal(
   return opened(email, JSON.parse(body), `${cookie?.name}=${cookie?.value}`);
 }
 
-/** At the issuer of the test. */
+/** Logs in at the test provider. */
 export async function openAtIssuer(
   { url, provider }: World,
   { claims, storage }: { claims: Record<string, unknown>; storage: 'local' | 'cookie' | 'bearer' },
@@ -72,7 +72,7 @@ export async function openAtIssuer(
   return opened(of, callback.body, cookie?.join('='));
 }
 
-/** The provider's own person has claims that these are not to have. */
+/** Clears the claims that the test provider adds by default. */
 const absent = (claims: Record<string, unknown>) => ({ email_verified: undefined, preferred_username: undefined, groups: [], ...claims });
 
 const isSessionCookie = (name: string) => name.startsWith('atrium_session_');

@@ -24,7 +24,7 @@ const openedBefore = [
 const kept = ['subjectName', 'subjects', 'groups', 'mustChangePassword', 'sessionsNotBefore', 'passwordChangedTime', 'phase'];
 const users = '/apis/auth.platform.io/v1/users';
 const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
-/** So long may a watch be behind. */
+/** Time within which a credential must become invalid; watches may lag. */
 const endedWithinMs = 60_000;
 
 interface Stored {
@@ -33,16 +33,16 @@ interface Stored {
   status?: Record<string, unknown>;
 }
 
-/** What an honest user holds. */
+/** Credential of an honest user. */
 interface Opened {
   name: string;
   credential: Pick<Credential, 'kind' | 'headers'>;
   identity: Identity;
-  /** Of the record that the service shows them as their own; undefined where it shows none. */
+  /** UID of the caller's own record, as the service reports it. */
   uid: string | undefined;
 }
 
-/** Knows what the honest users have and hold, and says whether it is still so. */
+/** Records the credentials and rights of the honest users, and checks that they stay unchanged. */
 export class HonestUsers {
   readonly #world: World;
   readonly #attack: Attack;
@@ -55,7 +55,7 @@ export class HonestUsers {
     this.#attack = attack;
   }
 
-  /** Before the attacker comes. */
+  /** Logs in the honest users and records their state, before the attack. */
   async begin(): Promise<void> {
     for (const { email } of honest) {
       await this.#open(email);
@@ -71,23 +71,23 @@ export class HonestUsers {
     for (const one of this.#opened) await this.#lookAtOpened(one);
   }
 
-  /** An administrator has made the record again: what was opened before is over, and all is promised once more. @throws Violation */
+  /** Requires that credentials of the previous record are invalid. All guarantees apply to the restored one. @throws Violation */
   async restored(email: string): Promise<void> {
     const name = nameOf(email);
     const { touched } = this.#attack;
     for (const { credential, identity, uid } of this.#opened.filter((one) => one.name === name && one.uid !== undefined))
       if (credential.kind !== 'kubectl’s token') await requireEnded(this.#world, credential, `${identity.name} with the record ${uid}`);
     this.#opened = this.#opened.filter((one) => one.name !== name);
-    // What is bound to a record is bound to its uid.
+    // Bindings of the previous record name its UID.
     this.#bound = new Set([...this.#bound].filter((pair) => !pair.includes(markOf(email))));
     await eventually(
       async () => (await read(this.#world, name))?.status?.phase,
       (phase) => phase === 'Normal',
       endedWithinMs,
     );
-    // What ends the one before ends what was opened in the same second.
+    // The revocation of the previous record's sessions also covers logins of the same second.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    // The embedded issuer dates its tokens by the clock of the machine, which no step puts forward.
+    // The embedded issuer dates its tokens by the clock of the machine, which no step advances.
     await this.#open(email, 'cookie');
     this.#records.set(name, await snapshot(this.#world, name));
     touched.records.delete(name);
@@ -102,7 +102,7 @@ export class HonestUsers {
       this.#opened.push({ name, credential, identity, uid: await ownRecord(this.#world, credential) });
     };
     if (email === 'alice') await add({ kind: 'kubectl’s token', headers: bearerHeaders(this.#world.tokenOfAlice) });
-    // An issuer that claims an administrator's address must not become one.
+    // An issuer that claims an administrator's address must not make its user an administrator.
     if (!this.#world.isEmbedded && (administrators.includes(name) || !email.includes('@'))) return;
     for (const [, storage] of openedBefore.filter(([who]) => who === email)) {
       const credential = await openAs(this.#world, email, kept ?? storage);
@@ -145,7 +145,7 @@ export class HonestUsers {
   }
 }
 
-/** What was opened as a record that is gone does not count for the next one. @throws Violation */
+/** Requires that a credential of a deleted record becomes invalid. @throws Violation */
 export async function requireEnded(world: World, credential: Pick<Credential, 'kind' | 'headers'>, of: string): Promise<void> {
   const deadline = Date.now() + endedWithinMs;
   for (;;) {
@@ -157,7 +157,7 @@ export async function requireEnded(world: World, credential: Pick<Credential, 'k
   }
 }
 
-/** A service that was started a moment ago may not have read its keys yet. */
+/** Logs in, and retries because a service that has just started may not have read its keys yet. */
 export async function openAs(world: World, email: string, storage: 'local' | 'cookie') {
   const credential = await eventually(() => open(world, email, storage), Boolean);
   if (credential === undefined) throw new Error(`${email} cannot log in (${world.variant})`);
@@ -178,7 +178,7 @@ const isThere = (now: unknown, then: unknown): boolean => {
   return one?.uid === other?.uid && one?.isTerminating === other?.isTerminating;
 };
 
-/** Who may delete sessions may end all of a user, and what was opened before. */
+/** Removes `sessionsNotBefore`, which a caller changes who may delete the sessions of a user. */
 function withoutEnds(found: unknown, isEndable: boolean): unknown {
   if (!isEndable || typeof found !== 'object' || found === null || !('status' in found)) return found;
   return { ...found, status: { ...(found.status as object), sessionsNotBefore: undefined } };

@@ -13,17 +13,17 @@ import type { World } from './world.ts';
 
 const hashes = new Passwords();
 const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
-/** Of what is in the attacker's hand, so much is asked again at each look of the honest users. */
+/** Number of the attacker's newest credentials that are checked again at each `look`. */
 const lastOpened = 12;
 
-/** Knows what was there at the start, and says whether it is still so. */
+/** Records rights and bindings at the start, and reports violations after each step. */
 export class Oracle {
   readonly #world: World;
   readonly #attack: Attack;
   readonly #honest: HonestUsers;
   readonly #allowed: ReadonlySet<string>;
   readonly #bound: ReadonlySet<string>;
-  /** Of identities whose rights were looked at since the last look at everything. */
+  /** Keys of identities whose rights were checked since the last full check. */
   readonly #judged = new Set<string>();
 
   private constructor(
@@ -46,7 +46,7 @@ export class Oracle {
     return new Oracle(world, attack, { honest, allowed, bound: await boundNow(world) });
   }
 
-  /** What each step may have changed. @throws Violation */
+  /** Checks the state that a step may have changed. @throws Violation */
   async look(after: Step): Promise<void> {
     const { credentials } = this.#attack.hand;
     if (after.do === 'look') {
@@ -71,7 +71,7 @@ export class Oracle {
     await this.#tryPasswords();
   }
 
-  /** What was opened as a record that is gone. */
+  /** Requires that credentials of deleted records are invalid. */
   async #requireEnded(credentials: readonly Credential[]): Promise<void> {
     const uids = await uidsNow(this.#world);
     for (const credential of credentials)
@@ -101,19 +101,19 @@ export class Oracle {
     if (more.length > 0) throw new Violation('more rights', `${who} and may ${more.join(', ')}`);
   }
 
-  /** The record that the service takes for the caller's own. */
+  /** Requires that the caller's own record is not an honest user's, and stays the same for a credential. */
   async #requireOwnRecord(credential: Credential, who: string): Promise<void> {
     const uid = await ownRecord(this.#world, credential);
     const found = uid === undefined ? undefined : this.#world.isUntouchable(uid);
     if (found !== undefined) throw new Violation('another person’s record', `${who}, and has the record of ${found}`);
-    // What another issuer has signed is of no record.
+    // A token of an external issuer belongs to no record.
     if (credential.kind === 'bearer' && !this.#world.isEmbedded) return;
     credential.uid ??= uid;
     if (uid !== undefined && uid !== credential.uid)
       throw new Violation('a login became another record’s', `${who}, with the record ${uid}, had ${credential.uid}`);
   }
 
-  /** Those who have a password that the attacker knows. */
+  /** Logs in as each user with the passwords that the attacker knows. */
   async #tryPasswords(): Promise<void> {
     if (!this.#world.isEmbedded) return;
     for (const email of emails) {

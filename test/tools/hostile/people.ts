@@ -1,4 +1,4 @@
-/** Who is there before the attacker comes, and what each may do. */
+/** Users that exist before the attack, and their rights. */
 
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
@@ -14,7 +14,7 @@ interface Honest {
   groups?: string[];
 }
 
-/** Those with a record. Each but `ord` has rights that are somewhere bound to a name. */
+/** Users with a record. All but `ord` have rights that are bound to a name. */
 export const honest: readonly Honest[] = [
   { email: 'chief@example.com', isAdmin: true },
   { email: 'deputy@example.com', isAdmin: true },
@@ -25,16 +25,16 @@ export const honest: readonly Honest[] = [
   { email: 'ivy@example.com' },
   { email: 'dir@example.com', connector: 'corp-ldap' },
   { email: 'ord@example.com' },
-  // So that the test's API servers have a token of theirs.
+  // The API servers of the tests issue a token for this user.
   { email: 'alice' },
 ];
 
-/** Names that bindings of the cluster name, without a record. */
+/** Subjects of bindings that have no user record. */
 export const ghosts = ['ghost@example.com', 'nova'];
 
 export const administrators = honest.filter(({ isAdmin }) => isAdmin).map(({ email }) => nameOf(email));
 
-/** What the record says; who it is for Kubernetes depends on the issuer. */
+/** Returns the user record. The name in Kubernetes depends on the issuer. */
 export function honestRecord({ email, isAdmin = false, connector, groups = [] }: Honest): Manifest {
   const user = aUser(email, { is_admin: isAdmin, groups });
   const source = { connector_type: 'ldap', connector_id: connector, connector_name: 'Corporate' };
@@ -43,7 +43,7 @@ export function honestRecord({ email, isAdmin = false, connector, groups = [] }:
 
 const rbac = 'rbac.authorization.k8s.io';
 
-/** A right that its one holder has, so that it tells who the caller is. */
+/** Returns the name of a right that only one user has, so that it identifies the caller. */
 export const markerOf = (who: string) => `marker-${who.split('@')[0]}`;
 
 const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir', 'alice'];
@@ -78,7 +78,7 @@ const userBinding = (who: string, subject: { kind: 'User' | 'Group'; name: strin
   spec: { scope: 'platform', roleRef: markerOf(who), subjects: [subject] },
 });
 
-/** The service's account may hand out the roles of UserBindings, as the chart's values say it. */
+/** Allows the service account to bind the roles of UserBindings, as the chart's values do. */
 const serviceMayBind: Manifest[] = [
   {
     apiVersion: `${rbac}/v1`,
@@ -92,7 +92,7 @@ const serviceMayBind: Manifest[] = [
   },
 ];
 
-/** @param subjectOf how Kubernetes calls the user with that address */
+/** @param subjectOf returns the Kubernetes user name of an address */
 export function rights(subjectOf: (email: string) => string): Manifest[] {
   const user = (email: string) => ({ kind: 'User' as const, name: subjectOf(email) });
   return [

@@ -1,4 +1,4 @@
-/** What the attacker writes into things. */
+/** Values that the attacker writes. */
 
 import { nameOf } from '../../service/users/a-user.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
@@ -8,14 +8,14 @@ export const emails = [...honest.map(({ email }) => email), ...ghosts, attacker,
 export const passwords = [attackersPassword, 'also known to the attacker'];
 export const neverRight = [honestPassword.toUpperCase(), ''];
 
-/** Whom an honest administrator makes again. */
+/** Addresses of users that an honest administrator restores. */
 export const restored = honest.map(({ email }) => email).filter((email) => !administrators.includes(nameOf(email)));
 export const withoutRights = ['ord@example.com', 'new@example.com', 'mallory@example.com'];
-/** Of these the role allows the most. */
+/** Addresses of users that the role gives the most rights over. */
 export const unbound = [...withoutRights, 'lou@example.com', 'una@example.com', 'ivy@example.com', 'gil@example.com'];
-/** Names of records that the rule gives to no address. */
+/** Record names that the naming rule gives to no address. */
 export const strays = ['stray', 'nova', 'alice', 'second'];
-/** Of the attacker, at the issuer. */
+/** Subjects of the attacker at the issuer. */
 export const bySub = ['mallory-sub', 'mallory-2-sub'];
 
 export const mergePatch = 'application/merge-patch+json';
@@ -49,13 +49,13 @@ export const metadata: readonly Patch[] = [
   { ownerReferences: [{ apiVersion: 'auth.platform.io/v1', kind: 'User', name: 'nothing', uid: 'nothing' }] },
 ];
 
-/** What once said, or might say, that a record was never finished. */
+/** Metadata that marked an unfinished record in earlier versions, or might do so. */
 export const marks: readonly Patch[] = ['unfinished', 'unfinished-since', 'created-by'].flatMap((name) => [
   { labels: { [ours(name)]: 'true' } },
   ...['', 'login', '2020-01-01T00:00:00Z'].map((value) => ({ annotations: { [ours(name)]: value } })),
 ]);
 
-/** As merge patches only. */
+/** Merge patches that remove metadata. */
 export const removals: readonly Patch[] = [
   { labels: null },
   { annotations: null },
@@ -100,7 +100,7 @@ export const specs: readonly Patch[] = [
   ...sources,
 ];
 
-/** What the role may not write. */
+/** Status fields that the role may not write. */
 export const statuses: readonly Patch[] = [
   { subjectName: 'vic@example.com' },
   { subjectName: null },
@@ -116,7 +116,7 @@ export const groupNames = ['crew', 'team', 'local:crew', 'dev', 'fresh'];
 export const bindingNames = ['binding-of-una', 'binding-of-ivy', 'binding-of-nova', 'fresh'];
 export const roles = ['cluster-admin', 'view', 'atrium-users-admin', ...['una', 'ivy', 'nova', 'vic', 'lou'].map(markerOf)];
 
-/** What the role does not give at all. */
+/** Requests that the role does not allow. */
 export const forbidden: readonly { method: string; path: string; body?: unknown }[] = [
   { method: 'GET', path: '/api/v1/namespaces/atrium-system/secrets' },
   { method: 'GET', path: '/api/v1/namespaces/kube-system/secrets' },

@@ -39,7 +39,7 @@ const questions: Question[] = [
   { group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval', verb: 'update' },
 ];
 
-/** What tells whether a caller may do more than another. */
+/** Access reviews that show whether a caller has more rights than another. */
 export const probes = questions.map((question) => ({
   what: [question.verb, question.resource, question.subresource, question.namespace, question.name].filter(Boolean).join(' '),
   question,

@@ -1,4 +1,4 @@
-/** What the service and the API server are asked about those who hold a credential. */
+/** Queries to the service and the API server about the owners of credentials. */
 import { z } from 'zod';
 import type { Credential } from './hand.ts';
 import { probes } from './probes.ts';
@@ -26,7 +26,7 @@ const bindings = z.object({
   ),
 });
 
-/** @returns the uid of the record that the service takes for the caller's own */
+/** @returns the UID of the caller's own record, as the service reports it */
 export async function ownRecord(world: World, { headers }: Pick<Credential, 'headers'>): Promise<string | undefined> {
   const { status, body } = await world.call({ to: 'service', method: 'GET', path: '/auth/v1/me', headers });
   return status === 200 ? record.parse(body).metadata.uid : undefined;
@@ -37,7 +37,7 @@ export async function identityOf(world: World, { headers }: Pick<Credential, 'he
   return status === 200 ? info.parse(body) : undefined;
 }
 
-/** As the service asks it, for the sender of that. */
+/** Returns the probes that the service reports as allowed for the sender of the headers. */
 export async function allowedTo(world: World, headers: Record<string, string>): Promise<Set<string>> {
   const body = { kind: 'SelfSubjectAccessReviewList', items: probes.map(({ question }) => ({ spec: { resourceAttributes: question } })) };
   const answer = await world.call({ to: 'service', method: 'POST', path: '/auth/v1/selfsubjectaccessreviews', body, headers });
@@ -46,7 +46,7 @@ export async function allowedTo(world: World, headers: Record<string, string>): 
   return new Set(probes.filter((_probe, index) => items[index]?.status.allowed).map(({ what }) => what));
 }
 
-/** As the API server says of that name and these groups. */
+/** Returns the probes that the API server allows for a user name and groups. */
 export async function allowedAs({ admin }: World, { name, groups }: Identity): Promise<Set<string>> {
   const allowed = new Set<string>();
   for (const { what, question } of probes) {
@@ -58,7 +58,7 @@ export async function allowedAs({ admin }: World, { name, groups }: Identity): P
   return allowed;
 }
 
-/** Every role with each that it is bound to. */
+/** Returns each pair of a role and a subject that it is bound to. */
 export async function boundNow({ admin }: World): Promise<Set<string>> {
   const pairs = new Set<string>();
   for (const resource of ['clusterrolebindings', 'rolebindings']) {
@@ -69,13 +69,13 @@ export async function boundNow({ admin }: World): Promise<Set<string>> {
   return pairs;
 }
 
-/** Of records that are there, and not about to go. */
+/** Returns the UIDs of user records that are not being deleted. */
 export async function uidsNow({ admin }: World): Promise<Set<string>> {
   const { body } = await admin.call('GET', '/apis/auth.platform.io/v1/users');
   return new Set(usersThere.parse(body).items.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? [metadata.uid] : [])));
 }
 
-/** An access token of the owner of a credential. */
+/** Creates an access token for the owner of a credential. */
 export async function tokenOf(world: World, { headers }: Pick<Credential, 'headers'>): Promise<string> {
   const body = { description: 'x' };
   const answer = await world.call({ to: 'service', method: 'POST', path: '/auth/v1/accesstoken', headers, body });

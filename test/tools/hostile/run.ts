@@ -9,10 +9,10 @@ import { countSteps, describeStep, type Step } from './steps.ts';
 import { Violation } from './violation.ts';
 import { type Variant, World } from './world.ts';
 
-/** Of one world; then another is begun. */
+/** Number of steps in one world. */
 const length = 400;
 const lookEvery = 100;
-/** They wait for whole seconds most of the time. */
+/** Number of concurrent worlds. They spend most of the time waiting. */
 const atOnce = process.env.TEST_CLUSTER === 'real' ? 1 : 8;
 const maxShorter = 150;
 
@@ -29,7 +29,7 @@ const turns: readonly [Variant, ...Variant[]] = [
 
 interface Failure {
   violation: Violation;
-  /** Up to the one that broke it. */
+  /** Steps up to the violation. */
   steps: readonly Step[];
   notes: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface Sequence {
   steps: readonly Step[];
 }
 
-/** @returns what was broken, if anything was */
+/** @returns the failure if a step violates a guarantee */
 export async function play({ variant, steps }: Sequence): Promise<Failure | undefined> {
   const world = await World.start(variant);
   const notes: string[] = [];
@@ -61,7 +61,7 @@ export async function play({ variant, steps }: Sequence): Promise<Failure | unde
   }
 }
 
-/** @returns a script to be read, with the path of a file to be run, if something was broken */
+/** @returns a readable script with the path of a file to run again, if a step violates a guarantee */
 export async function attackAtRandom(steps: number, seed: number): Promise<{ done: number; script?: string }> {
   const worlds = Math.max(1, Math.round(steps / length));
   const left = Array.from({ length: worlds }, (_, index) => index).values();

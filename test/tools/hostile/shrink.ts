@@ -1,7 +1,7 @@
 /**
- * Leaves out what a failure does not need: halves first, then ever smaller parts, until no single step can go.
+ * Removes the steps that a failure does not need: halves first, then smaller parts, until no single step can be removed.
  *
- * @param stillFails does the steps in a new world
+ * @param stillFails performs the steps in a new world
  */
 export async function shrink<T>(steps: readonly T[], stillFails: (steps: readonly T[]) => Promise<boolean>): Promise<readonly T[]> {
   let left = steps;
@@ -18,7 +18,7 @@ export async function shrink<T>(steps: readonly T[], stillFails: (steps: readonl
 const atOnce = 4;
 
 async function firstShorter<T>(steps: readonly T[], size: number, stillFails: (steps: readonly T[]) => Promise<boolean>) {
-  // From the end: what comes first is more often needed.
+  // Removal begins at the end, because early steps are needed more often.
   const ends = Array.from({ length: Math.ceil(steps.length / size) }, (_, part) => steps.length - part * size);
   const candidates = ends
     .map((end) => [...steps.slice(0, Math.max(0, end - size)), ...steps.slice(end)])

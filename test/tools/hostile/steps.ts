@@ -1,6 +1,6 @@
-/** What the attacker does, as data: the same steps can be done again, fewer of them, and printed. */
+/** Steps of the attacker as data, which can be repeated, shortened and printed. */
 
-/** As whom: with the token at the API server, as the record of the attacker, or with what was last opened as that person. */
+/** Caller of a step: the attacker with the token of the API server, or the newest credential of a user. */
 export type As = 'token' | (string & {});
 
 export interface KubectlStep {
@@ -43,16 +43,16 @@ export type Step =
   | { do: 'refresh' | 'logout'; as: As }
   | { do: 'wait'; ms: number }
   | { do: 'clock'; seconds: number }
-  /** Of an honest administrator: the user is made again, with the honest password. */
+  /** An honest administrator creates the user again, with the honest password. */
   | { do: 'restore'; email: string }
-  /** Of the honest users: each looks whether all is as it was. */
+  /** The honest users check that their state is unchanged. */
   | { do: 'look' }
   | { do: 'race'; steps: Step[] };
 
-/** In bodies, replaced by what the record has then: `$uid(NAME)`, `$rv(NAME)`. */
+/** Placeholders in bodies for the current UID and resource version of a record: `$uid(NAME)`, `$rv(NAME)`. */
 export const placeholder = /\$(uid|rv)\(([^)]*)\)/g;
 
-/** So many things a person would have typed. */
+/** Counts the steps, also inside of races. */
 export const countSteps = (steps: readonly Step[]): number =>
   steps.reduce((sum, step) => sum + (step.do === 'race' ? countSteps(step.steps) : 1), 0);
 

@@ -1,6 +1,6 @@
-/** The attacker has, or has done, what the role does not give. */
+/** The attacker has a right or an effect that the role does not give. */
 export class Violation extends Error {
-  /** Which promise is broken: what a shorter sequence has to break, too. */
+  /** The violated guarantee. A shortened sequence must violate the same one. */
   readonly kind: string;
 
   constructor(kind: string, detail: string) {

@@ -17,7 +17,7 @@ import { patient } from '../../support/server.ts';
 import { Trusting } from '../../support/trusting.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
 
-/** Where people log in, and which claim names them. */
+/** Issuer of the logins, and the claim that names users. */
 export type Variant = 'embedded email' | 'embedded sub' | 'external email' | 'external sub';
 
 export interface Call {
@@ -42,27 +42,30 @@ interface Parts {
   logLines: string[];
 }
 
-/** Whatever the attacker does to groups and user bindings, rights are bound to these; a new record has another name where it has the uid in it. */
+/**
+ * Users whose rights do not depend on groups and user bindings, which the attacker may change. In `embedded sub` a restored record has a
+ * new user name, without these rights.
+ */
 const untouchable = ['chief', 'deputy', 'vic', 'gil', 'dir'].map((who) => `${who}@example.com`);
 const long = '60d';
 const users = '/apis/auth.platform.io/v1/users';
 
-/** A cluster with all that an installation applies, honest people in it, and the service before it. */
+/** A cluster with the manifests of an installation, honest users, and the service in front of it. */
 export class World {
   readonly variant: Variant;
   readonly url: string;
   readonly admin: ClusterAdmin;
   readonly provider: TestProvider | undefined;
   readonly clock: Clock;
-  /** Of the attacker, at the API server. */
+  /** Token of the attacker at the API server. */
   readonly token: string;
-  /** Of alice, there. */
+  /** Token of alice at the API server. */
   readonly tokenOfAlice: string;
   readonly logLines: string[];
   readonly #cluster: ApiServer;
   readonly #app: App;
   readonly #agent: Trusting;
-  /** Subject names as Kubernetes sees them, by address. */
+  /** Kubernetes user names by address. */
   readonly #subjects = new Map<string, string>();
   /** Addresses by uid. */
   readonly #untouchable = new Map<string, string>();
@@ -102,7 +105,7 @@ export class World {
         tls: { ca: cluster.certificateAuthority },
         namespace: serviceNamespace,
         authorization: () => (authorization ??= admin.serviceToken().then((token) => `Bearer ${token}`)),
-        // The clock of the world goes past the hour of a token.
+        // The clock of the world passes the expiry of a token.
         discardAuthorization() {
           authorization = undefined;
         },
@@ -124,13 +127,13 @@ export class World {
     return this.variant.startsWith('embedded');
   }
 
-  /** How Kubernetes calls the user with that address, or would. */
+  /** Returns the Kubernetes user name of an address, also without a record. */
   subjectOf = (email: string): string => this.#subjects.get(email) ?? email;
 
-  /** The address of the honest user whose record that is, if no other user can have got their password by the role. */
+  /** Returns the address of an honest user by the UID of the record, if the role gives no way to the user's password. */
   isUntouchable = (uid: string): string | undefined => this.#untouchable.get(uid);
 
-  /** Each from another address, as from behind a proxy, so that no limit of an address stops the run. */
+  /** Sends a request. X-Forwarded-For differs in each, so that no limit for an address stops the run. */
   async call({ to, method, path, body, headers = {} }: Call): Promise<Omit<Answer, 'warnings'> & { headers: Record<string, unknown> }> {
     this.#calls += 1;
     const from = `10.${(this.#calls >> 16) & 255}.${(this.#calls >> 8) & 255}.${this.#calls & 255}`;
@@ -149,7 +152,7 @@ export class World {
     };
   }
 
-  /** Makes a user with that password again, as an administrator would. */
+  /** Creates a user with a password, as an administrator does. */
   async makeHonest(email: string, password: string): Promise<void> {
     const found = honest.find((one) => one.email === email);
     const record = found ? honestRecord(found) : aUser(email);
@@ -163,7 +166,7 @@ export class World {
     await this.admin.apply({ ...record, status: { subjectName: this.subjectOf(email) } });
   }
 
-  /** The service keeps all that is there, and its controllers have looked at it. */
+  /** Waits until the caches are filled and the controllers have reconciled all objects. */
   async #settle(): Promise<void> {
     await eventually(
       async () => (await request(`${this.url}/readyz?verbose`)).body.text(),
@@ -191,7 +194,7 @@ export class World {
     await this.admin.apply(...rights(this.subjectOf));
   }
 
-  /** What a login has told, where one names people. */
+  /** Returns the status that a login at the issuer writes; empty for the embedded issuer. */
   async #identity(email: string): Promise<Record<string, unknown>> {
     if (this.provider === undefined) return {};
     const sub = `${email}-sub`;
