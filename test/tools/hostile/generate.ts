@@ -201,9 +201,9 @@ export class Generator extends Choices {
   }
 
   /**
- * Returns the claim `email_verified`. In `external email` a verified address names the user, so only foreign addresses of
- * administrators are claimed as anything but unverified.
- */
+   * Returns the claim `email_verified`. In `external email` a verified address names the user, so only foreign addresses of
+   * administrators are claimed as anything but unverified.
+   */
   #verified(email: string, isOwn: boolean): { email_verified?: boolean } {
     if (isOwn) return { email_verified: true };
     const isOfOther = this.variant === 'external email' && !administrators.includes(nameOf(email));
