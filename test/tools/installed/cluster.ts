@@ -13,7 +13,7 @@ import { LoopbackNetwork } from './loopback-network.ts';
 
 const execute = promisify(execFile);
 
-/** What makes Pods of what a chart holds. */
+/** Controllers that create Pods from the workloads of a chart. */
 const controllers = [
   'deployment-controller',
   'replicaset-controller',
@@ -29,7 +29,7 @@ export interface Ran {
   stderr: string;
 }
 
-/** What it wrote. @throws Error with what it complained of, if it failed */
+/** Returns standard output. @throws Error with standard error if the command failed */
 export function outputOf({ code, stdout, stderr }: Ran): string {
   if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
   return stdout;
@@ -42,20 +42,20 @@ export interface WholeCluster {
   kubelet: Kubelet;
   admin: ClusterAdmin;
   core: CoreV1Api;
-  /** Image references that can be pulled. A test adds those of its own. */
+  /** Image references that can be pulled. Tests add their own. */
   images: Map<string, Image>;
-  /** The bundle of this work tree, under no reference yet. */
+  /** The bundle of this work tree, without a reference. */
   image: Image;
-  /** Names that Pods resolve. A test adds its Services. */
+  /** Host names that Pods resolve. Tests add their Services. */
   hosts: Record<string, string>;
   helm(...args: string[]): Promise<Ran>;
   kubectl(...args: string[]): Promise<Ran>;
-  /** A line as a person copies it out of a text into a shell. */
+  /** Runs a command line as users copy it into a shell. */
   shell(line: string): Promise<Ran>;
   stop(): Promise<void>;
 }
 
-/** Starts a control plane with the controllers of workloads and a node that runs what they make. Needs root and bubblewrap. */
+/** Starts a control plane with the workload controllers, and a node that runs the Pods. Needs root and bubblewrap. */
 export async function startCluster(): Promise<WholeCluster> {
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async () => {

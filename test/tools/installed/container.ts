@@ -6,25 +6,25 @@ import { runProbes } from './probes.ts';
 import { ContainerProcess } from './process.ts';
 import type { Mount, PodVolumes } from './volumes.ts';
 
-/** A kubelet waits ten seconds and more before it starts a crashed container again; a test does not need that. */
+/** Delay before a restart. A kubelet backs off for ten seconds or more, which tests do not need. */
 const restartDelayMs = 1_000;
 
 export interface ContainerOptions {
   core: CoreV1Api;
-  /** With its address and node in it. */
+  /** The Pod with its address and node. */
   pod: V1Pod;
   container: V1Container;
   images: (reference: string) => Image | undefined;
   volumes: PodVolumes;
-  /** What every container gets beside its own: variables of the cluster, /etc/hosts. */
+  /** Variables of the cluster that every container gets. */
   environment: Readonly<Record<string, string>>;
   mounts: readonly Mount[];
   onChange: () => void;
-  /** Resolves when what sends connections to Pods knows which are about to go. */
+  /** Resolves when the routers send no connections to terminating Pods. */
   whenUnrouted: () => Promise<void>;
 }
 
-/** One container of a Pod: its runs, one after the other, and how it stands. */
+/** A container of a Pod: its consecutive runs and its status. */
 export class Container {
   readonly #options: ContainerOptions;
   #process: ContainerProcess | undefined;
@@ -52,12 +52,12 @@ export class Container {
     };
   }
 
-  /** What all its runs wrote. */
+  /** Output of all runs. */
   get log(): string {
     return this.#log;
   }
 
-  /** Resolves when it has ended and its Pod's policy does not start it again. */
+  /** Runs the container. Resolves when it has ended and the restart policy does not restart it. */
   async run(): Promise<void> {
     while (!this.#isStopping) {
       const exitCode = await this.#runOnce();
@@ -69,7 +69,7 @@ export class Container {
     }
   }
 
-  /** preStop, SIGTERM, and SIGKILL when that took longer than the grace; no run follows. */
+  /** Stops the container without a restart: preStop, SIGTERM, and SIGKILL after the grace period. */
   async stop(graceSeconds: number): Promise<void> {
     this.#isStopping = true;
     const process = this.#process;
@@ -83,7 +83,7 @@ export class Container {
     await process.exited;
   }
 
-  /** Until that is over for which there is a preStop; on a busy machine it may take longer than its seconds. */
+  /** Sleeps for preStop, and until the routers have noticed, which may take longer than that on a busy machine. */
   async #sleep(seconds: number): Promise<void> {
     await Promise.all([setTimeout(seconds * 1000), this.#options.whenUnrouted()]);
   }
@@ -92,11 +92,11 @@ export class Container {
     await this.#process?.signal('SIGKILL');
   }
 
-  /** Its exit code, or undefined if it could not be started. */
+  /** Runs the container once. @returns the exit code, or undefined if it could not be started */
   async #runOnce(): Promise<number | undefined> {
     try {
       this.#process = await this.#start();
-      // It was to end while it was looked up what it needs.
+      // The container may have been stopped while its environment was read.
       if (this.#isStopping) void this.#process.signal('SIGKILL');
     } catch (error) {
       this.#change({ waiting: { reason: 'CreateContainerConfigError', message: error instanceof Error ? error.message : String(error) } });

@@ -1,6 +1,6 @@
 import type { CoreV1Api, V1Container, V1EnvFromSource, V1EnvVar, V1Pod } from '@kubernetes/client-node';
 
-/** A field of the Pod as the downward API shows it (`metadata.name`, `status.podIP`, `metadata.labels['app']`, …). */
+/** Returns a field of the Pod as the downward API does (`metadata.name`, `status.podIP`, `metadata.labels['app']`, …). */
 export function fieldOf(pod: V1Pod, fieldPath: string): string {
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(fieldPath);
   if (keyed) return pod.metadata?.[keyed[1] === 'labels' ? 'labels' : 'annotations']?.[keyed[2] ?? ''] ?? '';
@@ -23,9 +23,9 @@ export function fieldOf(pod: V1Pod, fieldPath: string): string {
 }
 
 /**
- * The variables that a container asks for, with `$(NAME)` replaced.
+ * Returns the environment variables of a container, with `$(NAME)` replaced.
  *
- * @throws Error if what a variable names is not there and not optional, as a kubelet then does not start the container
+ * @throws Error if a required reference does not exist; a kubelet does not start the container then
  */
 export async function environmentOf(core: CoreV1Api, pod: V1Pod, container: V1Container): Promise<Record<string, string>> {
   const environment: Record<string, string> = {};
@@ -37,7 +37,7 @@ export async function environmentOf(core: CoreV1Api, pod: V1Pod, container: V1Co
   return environment;
 }
 
-/** `$(NAME)` becomes that variable's value; what is not a variable stays as it is. */
+/** Replaces `$(NAME)` by the variable's value. References to unknown variables stay. */
 export const expand = (text: string, environment: Readonly<Record<string, string>>): string =>
   text.replace(/\$\(([-._a-zA-Z0-9]+)\)/g, (whole, name: string) => environment[name] ?? whole);
 
@@ -62,7 +62,7 @@ interface Reference {
   optional?: boolean;
 }
 
-/** Of the ConfigMap or of the Secret, decoded. */
+/** Returns the decoded data of the ConfigMap or the Secret. */
 async function dataOf(core: CoreV1Api, pod: V1Pod, configMap?: Reference, secret?: Reference): Promise<Record<string, string>> {
   const target = { namespace: pod.metadata?.namespace ?? '', name: configMap?.name ?? secret?.name ?? '' };
   const isOptional = configMap?.optional ?? secret?.optional ?? false;
@@ -71,7 +71,7 @@ async function dataOf(core: CoreV1Api, pod: V1Pod, configMap?: Reference, secret
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
 
-/** What is read, or undefined if it is not there and need not be. */
+/** Returns the read object, or undefined if it is optional and does not exist. */
 export async function absentIf<T>(isOptional: boolean, read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;

@@ -12,8 +12,8 @@ const quick = ['--set', 'readinessProbe.periodSeconds=1', '--set', 'minReadySeco
 const features = (isOn: boolean) => ['accessTokens', 'userBindings'].flatMap((name) => ['--set', `config.features.${name}=${isOn}`]);
 const accessToken = z.object({ id: z.string(), token: z.string() });
 
-/** With the rights of the chart and its admission policies, and no others. */
-describe('an installation with what is off by default', () => {
+/** The installation has the rights and the admission policies of the chart, and no others. */
+describe('an installation with the features that are off by default', () => {
   let cluster: WholeCluster;
   let atrium: Release;
   let bearer: { authorization: string };
@@ -24,7 +24,7 @@ describe('an installation with what is off by default', () => {
       headers: { ...bearer, connection: 'close', 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-  /** Of as many requests as it takes to come to each replica. */
+  /** Returns the distinct statuses of as many requests as it takes to reach each replica. */
   const statuses = async (headers: Record<string, string>) => {
     const get = async () => (await atrium.get('/auth/v2/users', headers)).status;
     return `${[...new Set([await get(), await get(), await get(), await get()])]}`;
@@ -44,7 +44,7 @@ describe('an installation with what is off by default', () => {
     await atrium?.destroy();
   });
 
-  it('takes an access token at every replica until it is ended, and shows its last use', async () => {
+  it('accepts an access token at every replica until it is revoked, and shows its last use', async () => {
     const made = await send('POST', '/auth/v1/accesstoken', { description: 'ci' });
     const { id, token } = accessToken.parse(await made.json());
     const program = { authorization: `Bearer ${token}` };
@@ -65,7 +65,7 @@ describe('an installation with what is off by default', () => {
     );
   });
 
-  it('makes UserBindings RBAC, of the roles that the chart lists and no others', async () => {
+  it('creates RoleBindings for UserBindings, only of the roles that the chart lists', async () => {
     const bindings = new Bindings(cluster.admin);
     const mayListPods = async () => (await cluster.kubectl('auth', 'can-i', 'list', 'pods', '--as', 'jane')).stdout.trim();
     await cluster.admin.apply(aBinding('viewers'), aBinding('admins', { roleRef: 'cluster-admin' }));
@@ -80,7 +80,7 @@ describe('an installation with what is off by default', () => {
     await eventually(mayListPods, (answer) => answer === 'no');
   });
 
-  it('takes who is deleted out of groups, past the admission policy', async () => {
+  it('removes deleted users from groups, past the admission policy', async () => {
     const names = ['kim', 'lee'].map((name) => nameOf(`${name}@example.com`));
     for (const name of ['kim', 'lee']) {
       const made = await send('POST', '/auth/v1/users', { spec: { email: `${name}@example.com`, password: 'battery horse correct' } });
@@ -100,7 +100,7 @@ describe('an installation with what is off by default', () => {
     await eventually(members, (left) => left === 'somebody');
   });
 
-  it('says which right is missing where a feature is on and its rights are not, and does all else', async () => {
+  it('names the missing right of a feature that is on without its rights, and keeps all other functions', async () => {
     const extraEnv = ['accessTokens', 'userBindings'].map((name) => ({ name: `ATRIUM_FEATURES__${name.toUpperCase()}`, value: 'true' }));
     outputOf(await atrium.upgrade('--reuse-values', ...features(false), '--set-json', `extraEnv=${JSON.stringify(extraEnv)}`));
     await atrium.settles();

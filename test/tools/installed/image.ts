@@ -9,11 +9,11 @@ import { last, parseDockerfile } from '../image/dockerfile.ts';
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What a container engine has of an image: its files, and how it starts when a container does not say. */
+/** An image as a container engine has it: its files, and the default entry point and arguments. */
 export interface Image {
-  /** Path in the container to path on this machine; readable for everyone, as the process is not root. */
+  /** Paths on this machine by paths in the container. The files are readable for all users, because the process is not root. */
   files: Readonly<Record<string, string>>;
-  /** Symbolic links of the image: path in the container to what they say. */
+  /** Targets of symbolic links by paths in the container. */
   links: Readonly<Record<string, string>>;
   entrypoint: readonly string[];
   args: readonly string[];
@@ -23,10 +23,10 @@ export interface Image {
 }
 
 /**
- * The image of this work tree, quickly: user, environment and entry point are those of the Dockerfile, whose steps test/tools/image runs. The
- * runtime is the one that npm brings, below it lies the C library of this machine, and there is no shell.
+ * Builds an image of this work tree without a container engine. User, environment and entry point are those of the Dockerfile, whose
+ * steps test/tools/image runs. The image has the runtime from npm and the C library of this machine, and no shell.
  *
- * @param directory for its files; every user must be able to enter it
+ * @param directory for the files of the image; all users must be able to enter it
  */
 export async function atriumImage(directory: string): Promise<Image> {
   const app = join(directory, 'app');
@@ -42,7 +42,7 @@ export async function atriumImage(directory: string): Promise<Image> {
   return {
     files: {
       '/usr/lib': '/usr/lib',
-      // Where the loader of the C library is on some processors.
+      // The loader of the C library is here on some processors.
       ...(existsSync('/usr/lib64') && { '/usr/lib64': '/usr/lib64' }),
       '/usr/local/bin/node': node,
       '/app': app,

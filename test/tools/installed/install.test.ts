@@ -25,18 +25,18 @@ describe('helm install', () => {
     await atrium.settles();
   });
 
-  /** Names of the Pods that a request reached, by their logs. */
+  /** Returns the names of the Pods that logged a request. */
   const reached = (requestID: string) =>
     atrium.pods.filter(({ log }) => log.includes(`"requestId":"${requestID}"`)).map(({ name }) => name);
 
   describe('with default values and a first administrator', () => {
-    it('tells where to log in, and how the password is found', () => {
+    it('prints the login address and a command that reads the password', () => {
       expect(notes).to.include(`Open ${publicURL}`);
       expect(notes).to.include(`Log in as ${firstAdmin}`);
       expect(given).to.match(/^\S{20,}$/);
     });
 
-    it('runs two replicas in a namespace where only restricted Pods are let in', async () => {
+    it('runs two replicas in a namespace that admits only restricted Pods', async () => {
       const loose = await atrium.kubectl('run', 'loose', `--image=${repository}:0.1.0`);
       expect(loose.stderr).to.include('violates PodSecurity "restricted');
 
@@ -48,7 +48,7 @@ describe('helm install', () => {
       expect(outputOf(await atrium.test())).to.match(/Phase:\s+Succeeded/);
     });
 
-    it('leaves nothing of what made the administrator', async () => {
+    it('leaves no objects of the job that created the administrator', async () => {
       const { stdout } = await atrium.kubectl('get', 'jobs,serviceaccounts,roles,clusterroles,clusterrolebindings', '--output', 'name');
 
       expect(stdout.split('\n').filter((name) => name.includes('first-admin'))).to.deep.equal([
@@ -56,7 +56,7 @@ describe('helm install', () => {
       ]);
     });
 
-    it('is whole again by itself after a replica crashed, and answers meanwhile', async () => {
+    it('recovers after a replica crashed, and answers meanwhile', async () => {
       const [one, other] = atrium.endpoints;
       await atrium.pods.find(({ address }) => address === one)?.crash();
 
@@ -68,12 +68,12 @@ describe('helm install', () => {
       await atrium.settles();
     });
 
-    it('takes one Pod at a time from it when nodes are drained', async () => {
+    it('allows one eviction at a time when nodes are drained', async () => {
       const evict = ({ name }: { name: string }) =>
         cluster.core.createNamespacedPodEviction({ namespace, name, body: { metadata: { namespace, name } } });
       const [one, other] = atrium.pods.filter(({ address }) => atrium.endpoints.includes(address));
       if (!one || !other) throw new Error('two Pods were to be there');
-      // The controller sees a moment later than the Service that both are ready.
+      // The disruption controller notices readiness later than the Service.
       await eventually(
         async () =>
           (await atrium.kubectl('get', 'poddisruptionbudget', release, '--output', 'jsonpath={.status.disruptionsAllowed}')).stdout,
@@ -94,20 +94,20 @@ describe('helm install', () => {
   });
 
   describe('the first administrator', () => {
-    it('chooses a password at the first login, each request at another replica, and is in', async () => {
+    it('chooses a password at the first login, with each request at another replica', async () => {
       const { info } = await atrium.logIn({ email: firstAdmin, password: given, newPassword: ada.password });
 
       expect(info).to.include({ name: firstAdmin });
       expect(info.ext).to.include({ is_admin: true, must_change_password: false });
     });
 
-    it('is known to both replicas by the cookie and by the token', async () => {
+    it('is authenticated at both replicas by cookie and by token', async () => {
       const { cookie } = await atrium.logIn(ada);
       const { info } = await atrium.logIn({ ...ada, storage: 'local' });
       const bearer = { authorization: `Bearer ${info.ext.token?.access_token}` };
       for (const [kind, credential] of Object.entries({ cookie: { cookie }, bearer })) {
         const replicas = new Set<string>();
-        // What the Pods ask each other comes in between.
+        // Requests between the Pods shift the turns of the Service.
         for (let turn = 0; turn < 4 || (replicas.size < 2 && turn < 40); turn += 1) {
           const requestID = `${kind}-${turn}`;
           const response = await atrium.get('/api/v2/token/info', { ...credential, 'x-request-id': requestID });
@@ -122,7 +122,7 @@ describe('helm install', () => {
       }
     });
 
-    it('administers users, and nothing else in the cluster', async () => {
+    it('may administer users, and no other objects of the cluster', async () => {
       const { cookie } = await atrium.logIn(ada);
 
       const list = await atrium.get('/auth/v2/users', { cookie });
@@ -192,13 +192,13 @@ describe('helm install', () => {
       expect(stderr).to.include('unknown field "spec.is_dissabled"');
     });
 
-    it('ends a login at every replica by deleting its session', async () => {
+    it('ends a session at every replica by deleting it', async () => {
       const { cookie } = await atrium.logIn(ada);
       const own = ['--sort-by', '.spec.createdAt', '--output', 'name', '--field-selector', `spec.user=${user}`];
       const sessions = outputOf(await atrium.kubectl('get', 'sessions', ...own))
         .trim()
         .split('\n');
-      // The last but for others of the same second.
+      // The newest session is found by its name, because several may be of the same second.
       const newest = sessions.find((name) => name.endsWith(`/s-${hash('sha256', cookie.split('=')[1] ?? '')}`)) ?? '';
       expect(newest, `${sessions}`).to.not.equal('');
       expect((await atrium.get('/api/v2/token/info', { cookie })).status).to.equal(200);
@@ -211,7 +211,7 @@ describe('helm install', () => {
     });
   });
 
-  describe('the service’s own account', () => {
+  describe('the service account', () => {
     const account = `system:serviceaccount:${namespace}:${release}`;
     const canI = async (...question: string[]) => (await cluster.kubectl('auth', 'can-i', ...question, '--as', account)).stdout.trim();
 

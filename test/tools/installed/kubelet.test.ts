@@ -7,7 +7,7 @@ import { sharedCluster } from './shared-cluster.ts';
 const namespace = 'kubelet';
 const labels = { app: 'echo' };
 
-/** Tells what it is and sees; ready a moment after it started, ends on SIGTERM. */
+/** Program that reports its process and its files, becomes ready a moment after its start, and ends on SIGTERM. */
 const program = `
 const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
 const attempt = (work) => { try { return work(); } catch (error) { return error.code; } };
@@ -122,7 +122,7 @@ describe('the kubelet of the tests', () => {
     await cluster?.kubectl('delete', 'namespace', namespace, '--wait=false');
   });
 
-  it('runs a container as process 1 of its user, without capabilities, on a file system that is the image alone', async () => {
+  it('runs a container as process 1 of its user, without capabilities, on the file system of the image alone', async () => {
     const seen = await ask();
 
     expect(seen).to.include({
@@ -137,7 +137,7 @@ describe('the kubelet of the tests', () => {
     expect(seen.greeting).to.equal(`hello from ${seen.name}`);
   });
 
-  it('mounts a token of the Pod, which the API server takes', async () => {
+  it('mounts a token of the Pod that the API server accepts', async () => {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: (await ask()).token } };
 
     const { body } = await cluster.admin.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', review);
@@ -145,7 +145,7 @@ describe('the kubelet of the tests', () => {
     expect(body).to.have.nested.property('status.user.username', `system:serviceaccount:${namespace}:default`);
   });
 
-  it('renews what is mounted, under the eyes of the container', async () => {
+  it('renews mounted files while the container runs', async () => {
     const before = await ask();
     await cluster.admin.apply({
       apiVersion: 'v1',
@@ -154,7 +154,7 @@ describe('the kubelet of the tests', () => {
       data: { greeting: 'rewritten' },
     });
 
-    // A node that cannot ask the API server leaves what is there.
+    // A node without an API server keeps the files, so the first attempts may change nothing.
     const after = await eventually(
       async () => {
         await cluster.kubelet.refreshVolumes();
@@ -165,14 +165,14 @@ describe('the kubelet of the tests', () => {
     expect(after.token).to.be.a('string').and.not.equal(before.token);
   });
 
-  it('sends connections to both Pods in turn', async () => {
+  it('balances connections over both Pods', async () => {
     await eventually(
       async () => new Set([(await ask()).name, (await ask()).name, (await ask()).name, (await ask()).name]).size,
       (size) => size === 2,
     );
   });
 
-  it('starts a crashed container again', async () => {
+  it('restarts a crashed container', async () => {
     const containers = async () =>
       (await cluster.core.listNamespacedPod({ namespace })).items.map(({ status }) => status?.containerStatuses?.[0]);
     const restarts = (of: Awaited<ReturnType<typeof containers>>) => of.reduce((sum, container) => sum + (container?.restartCount ?? 0), 0);
@@ -182,7 +182,7 @@ describe('the kubelet of the tests', () => {
     await eventually(containers, (now) => restarts(now) > before && now.every((container) => container?.ready));
   });
 
-  it('rolls a change out without a request that fails', async () => {
+  it('rolls out a change without a failed request', async () => {
     const answers: unknown[] = [];
     let isOver = false;
     const asking = (async () => {

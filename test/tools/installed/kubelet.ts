@@ -14,21 +14,21 @@ const pollMs = 200;
 const refreshMs = 60_000;
 
 export interface KubeletOptions {
-  /** Path; its current context may do everything. */
+  /** Path of a kubeconfig whose current context has all rights. */
   kubeconfig: string;
   network: LoopbackNetwork;
-  /** What an image reference stands for; undefined: it cannot be pulled. */
+  /** Returns the image of a reference, or undefined if it cannot be pulled. */
   images: (reference: string) => Image | undefined;
-  /** Names that Pods can resolve beside their own, to addresses: what the cluster's DNS would answer. */
+  /** Addresses by host names that Pods can resolve, in place of the cluster's DNS. */
   hosts?: Readonly<Record<string, string>>;
-  /** Variables that every container gets, told its Pod's address. */
+  /** Returns the variables of the containers of a Pod by its address. */
   environment?: (address: string) => Record<string, string>;
 }
 
 /**
- * A node of one machine: takes every Pod that has none, runs its containers as processes, probes them, tells the API server how they
- * stand, and stops them in order when they are deleted. Pods share the network of the machine, so each gets a loopback address of its
- * own as its Pod IP, and what it listens on must be told to listen there (`environment`).
+ * A node on this machine: takes every Pod without a node, runs its containers as processes, probes them, reports their status to the API
+ * server, and stops them gracefully when they are deleted. Pods share the network of the machine. Each gets a loopback address as its Pod
+ * IP, and its servers must listen on that address (`environment`).
  *
  * Needs root, for the users of the containers, and bubblewrap.
  */
@@ -62,18 +62,18 @@ export class Kubelet {
     this.#loops = Promise.all([this.#repeat(pollMs, () => this.#look()), this.#repeat(refreshMs, () => this.refreshVolumes())]);
   }
 
-  /** Those that run here, or have run and are still in the API server. */
+  /** Pods that run here, or have ended and still exist at the API server. */
   get pods(): RunningPod[] {
     return [...this.#pods.values()];
   }
 
-  /** Makes new tokens and reads ConfigMaps and Secrets again, now instead of within a minute. */
+  /** Issues new tokens and reads ConfigMaps and Secrets again, at once instead of within a minute. */
   async refreshVolumes(): Promise<void> {
-    // What is not there any more stays as it was, as with a kubelet.
+    // Like a kubelet, keeps the files of objects that no longer exist.
     await Promise.all(this.pods.map((pod) => pod.volumes.write().catch(() => undefined)));
   }
 
-  /** Kills what runs and leaves no file behind; the API server is not told. */
+  /** Kills all containers and deletes their files, without a report to the API server. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await this.#loops;
@@ -82,7 +82,7 @@ export class Kubelet {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Whatever fails is tried again: the API server may be away. */
+  /** Repeats work, also after failures: the API server may be unavailable. */
   async #repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
@@ -133,7 +133,7 @@ export class Kubelet {
     this.#background(running.start());
   }
 
-  /** Something that goes on beside the loop, and is waited for at the end. */
+  /** Runs work beside the loop; `stop` waits for it. */
   #background(work: Promise<void>): void {
     const settled = work.catch(() => undefined).finally(() => this.#tasks.delete(settled));
     this.#tasks.add(settled);

@@ -24,9 +24,9 @@ describe('kubectl apply -k', () => {
     cluster.images.set('registry.example.com/atrium:0.1.0', cluster.image);
     directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
     overlay = join(directory, 'my-overlay');
-    // As the `cp -RL` of docs/install.md.
+    // Same copy as with `cp -RL` in docs/install.md.
     await cp(join(deploy, 'example-overlay'), overlay, { recursive: true, dereference: true });
-    // What the reader of the example changes in its configuration.
+    // Readers of the example change this setting.
     const file = join(overlay, 'config.yaml');
     await writeFile(file, stringify({ ...parse(await readFile(file, 'utf8')), server: { publicURL } }));
     outputOf(await cluster.kubectl('apply', '--kustomize', overlay));

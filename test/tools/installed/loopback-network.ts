@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** What sends connections to Pods. */
+/** Sends connections to Pods. */
 interface Router {
-  /** Resolves when it has learnt what there is now, or cannot. */
+  /** Resolves when the current Pods are read, or cannot be read. */
   look(): Promise<void>;
 }
 
-/** The addresses 127.N.x.y, for one run of a test on this machine: while it is claimed, no other run gets the same N. */
+/** The addresses 127.N.x.y for one test run on this machine. While N is claimed, no other run gets it. */
 export class LoopbackNetwork {
   readonly #lock: Server;
   readonly #prefix: string;
@@ -19,7 +19,7 @@ export class LoopbackNetwork {
     this.#prefix = prefix;
   }
 
-  /** @throws Error if all are taken */
+  /** @throws Error if all networks are claimed */
   static async claim(): Promise<LoopbackNetwork> {
     for (let second = 16; second < 250; second += 1) {
       const lock = createServer();
@@ -33,7 +33,7 @@ export class LoopbackNetwork {
     throw new Error('no loopback network is free on this machine');
   }
 
-  /** One that was not given before. */
+  /** Returns an unused address. */
   address(): string {
     this.#given += 1;
     return `${this.#prefix}.${this.#given >> 8}.${this.#given & 255}`;

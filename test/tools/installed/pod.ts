@@ -15,13 +15,13 @@ import { PodVolumes } from './volumes.ts';
 
 export interface PodOptions {
   core: CoreV1Api;
-  /** With its address and node in it. */
+  /** The Pod with its address and node. */
   pod: V1Pod;
   images: (reference: string) => Image | undefined;
   environment: Readonly<Record<string, string>>;
-  /** Names that its containers can resolve, to addresses. */
+  /** Addresses by host names that the containers can resolve. */
   hosts: Readonly<Record<string, string>>;
-  /** For its files; every user must be able to enter it. */
+  /** Directory for the files of the Pod; all users must be able to enter it. */
   directory: string;
   whenUnrouted: ContainerOptions['whenUnrouted'];
 }
@@ -58,17 +58,17 @@ export class RunningPod {
     this.volumes = new PodVolumes({ core: options.core, pod: options.pod, directory: join(options.directory, 'volumes') });
   }
 
-  /** Whether all its containers are done for good, as those of a Job are in the end. */
+  /** True if all containers have ended without a restart, such as those of a Job. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** What its containers wrote. */
+  /** Output of the containers. */
   get log(): string {
     return this.#containers.map(({ log }) => log).join('');
   }
 
-  /** Starts it, as soon as everything is there that it mounts; what is missing stands in its status. Resolves when it runs or is to go. */
+  /** Starts the Pod once its volumes exist, and reports missing ones in its status. Resolves when it runs or is being deleted. */
   async start(): Promise<void> {
     while (!this.#isToEnd) {
       try {
@@ -81,13 +81,13 @@ export class RunningPod {
         await setTimeout(retryMs);
       }
     }
-    // It may have been deleted in the meantime.
+    // The Pod may have been deleted in the meantime.
     if (this.#isToEnd) return this.#end();
     void Promise.all(this.#containers.map((container) => container.run())).then(() => this.#end());
     this.#changed();
   }
 
-  /** The graceful end: stops what runs within the grace of its deletion and takes it out of the API server. */
+  /** Stops the containers within the grace period and removes the Pod from the API server. */
   async leave(graceSeconds: number): Promise<void> {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -100,23 +100,23 @@ export class RunningPod {
     const { core } = this.#options;
     const body = { gracePeriodSeconds: 0, preconditions: { uid: this.#uid } };
     await core.deleteNamespacedPod({ namespace: this.namespace, name: this.name, body }).catch(() => {
-      // Gone already, or to be tried again when the API server still shows it.
+      // The Pod is already gone, or the removal is retried while the API server still lists it.
       this.#isLeaving = false;
     });
   }
 
-  /** Ends it at once, without a word to the API server. */
+  /** Kills the containers at once, without a report to the API server. */
   async kill(): Promise<void> {
     this.#isToEnd = true;
     await Promise.all(this.#containers.map((container) => container.stop(0)));
   }
 
-  /** As if the machine had run out of memory: its containers are gone in the middle of what they did. */
+  /** Kills the containers in the middle of their work, like a machine that runs out of memory. */
   async crash(): Promise<void> {
     await Promise.all(this.#containers.map((container) => container.crash()));
   }
 
-  /** Tells the API server how it stands, unless it knows; one word after the other, so that the last one stays. */
+  /** Reports a changed status to the API server. Reports are sent one after the other, so that the last one stays. */
   report(): Promise<void> {
     this.#reporting = this.#reporting.then(() => this.#patchStatus());
     return this.#reporting;

@@ -5,12 +5,12 @@ import { Agent, request } from 'undici';
 export interface ProbeEvents {
   onStarted(): void;
   onReady(isReady: boolean): void;
-  /** The container must be started again: the startup or liveness probe failed as often as it may. */
+  /** Called when the container must be restarted, because its startup or liveness probe reached the failure threshold. */
   onDead(why: string): void;
 }
 
 /**
- * Runs the probes of one container until `signal` aborts: the others wait for the startup probe, and a container without a readiness
+ * Runs the probes of one container until `signal` aborts. The other probes wait for the startup probe. A container without a readiness
  * probe is ready when it has started.
  *
  * @see https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
@@ -39,12 +39,12 @@ export async function runProbes(container: V1Container, address: string, events:
 interface Repetition {
   container: V1Container;
   address: string;
-  /** Called when enough probes in a row said the same and it is news; ends the repetition with true. */
+  /** Called when a threshold of equal results is reached and the verdict is new. Ends the repetition by returning true. */
   onChange(isGood: boolean): boolean;
   signal: AbortSignal;
 }
 
-/** The last verdict, or undefined if `signal` ended it. */
+/** Repeats a probe. @returns the last verdict, or undefined if `signal` ended it */
 async function repeatProbe(probe: V1Probe, { container, address, onChange, signal }: Repetition): Promise<boolean | undefined> {
   const { initialDelaySeconds = 0, periodSeconds = 10, successThreshold = 1, failureThreshold = 3 } = probe;
   await pause(initialDelaySeconds, signal);
@@ -67,7 +67,7 @@ async function repeatProbe(probe: V1Probe, { container, address, onChange, signa
 
 const trusting = new Agent({ connect: { rejectUnauthorized: false }, pipelining: 0 });
 
-/** As a kubelet asks: a certificate is not verified, and each status from 200 to 399 is success. */
+/** Sends a probe as a kubelet does: without verifying certificates, and with each status from 200 to 399 as success. */
 async function succeeds({ httpGet, timeoutSeconds = 1 }: V1Probe, { container, address }: Pick<Repetition, 'container' | 'address'>) {
   if (!httpGet) throw new Error('this kubelet has only probes by httpGet');
   const named = container.ports?.find(({ name }) => name === httpGet.port);

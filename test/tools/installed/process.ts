@@ -16,12 +16,12 @@ export interface ProcessOptions {
 }
 
 /**
- * One run of a container: process 1 of its own process and mount namespaces, with nothing of this machine in its file system but what
- * the image and the volumes bring, as the user of the security context, without capabilities or a way to new ones. The network is the
- * machine's; limits of processor and memory and the seccomp profile of an engine are not there.
+ * A run of a container: process 1 of its own process and mount namespaces, with only the files of the image and the volumes, as the
+ * user of the security context, without capabilities and without a way to gain them. The network is the machine's. Limits of processor
+ * and memory and the seccomp profile of an engine are missing.
  */
 export class ContainerProcess {
-  /** Its exit code; 128 and the signal's number if a signal ended it. */
+  /** Exit code, or 128 plus the number of the signal that ended the process. */
   readonly exited: Promise<number>;
   readonly #process: ChildProcess;
   readonly #pid: Promise<number>;
@@ -36,7 +36,7 @@ export class ContainerProcess {
     this.#pid.catch(() => undefined);
   }
 
-  /** Tells the container's own first process; does nothing if it never was there or is gone. */
+  /** Sends a signal to process 1 of the container. Has no effect if it does not exist. */
   async signal(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     try {
       const pid = await this.#pid;
@@ -46,7 +46,7 @@ export class ContainerProcess {
     }
   }
 
-  /** What bubblewrap tells on descriptor 3 once the namespaces are there. */
+  /** Reads the process ID that bubblewrap writes to descriptor 3 once the namespaces exist. */
   async #firstPid(): Promise<number> {
     const info = this.#process.stdio[3] as Readable;
     let text = '';
@@ -77,7 +77,7 @@ function confined({ pod, container, image, command, environment, mounts }: Proce
   ];
 }
 
-/** @throws Error if the container must not be root and would be */
+/** @throws Error if the container would run as root despite runAsNonRoot */
 function securityOf(pod: V1Pod, container: V1Container, image: Image) {
   const ofPod = pod.spec?.securityContext ?? {};
   const own = container.securityContext ?? {};

@@ -12,10 +12,10 @@ export const repository = 'registry.test/console/atrium';
 export const firstAdmin = 'ada@example.com';
 export const chart = fileURLToPath(new URL('../../../deploy/helm/atrium', import.meta.url));
 
-/** No keep-alive: each request is a connection of its own, which the Service gives to the next Pod. */
+/** Disables keep-alive: each request opens a connection, which the Service sends to the next Pod. */
 const once = { connection: 'close' };
 
-/** What an administrator who installs the chart sets; everything else is its default. */
+/** Values that an administrator must set to install the chart. All others are defaults. */
 export const values = [
   ...['--set', `image.repository=${repository}`],
   ...['--set', `config.server.publicURL=${publicURL}`],
@@ -23,13 +23,13 @@ export const values = [
 ];
 
 /**
- * The chart's release in a namespace where the API server itself holds every Pod to the standard `restricted`, with its Services for
- * for every client: Pods by name, the test by `url`.
+ * The chart's release in a namespace where the API server enforces the Pod security standard `restricted`. Pods reach its Services by
+ * name, the test by `url`.
  */
 export class Release {
   readonly #cluster: WholeCluster;
   readonly #proxies: ServiceProxy[];
-  /** Of the Service: each request without keep-alive goes to the next replica. */
+  /** URL of the Service. Each request without keep-alive goes to the next replica. */
   readonly url: string;
 
   private constructor(cluster: WholeCluster, url: string, proxies: ServiceProxy[]) {
@@ -38,7 +38,7 @@ export class Release {
     this.#proxies = proxies;
   }
 
-  /** The namespace and the Services' addresses; nothing is installed yet. */
+  /** Creates the namespace and the addresses of the Services, before an installation. */
   static async prepare(cluster: WholeCluster): Promise<Release> {
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     await cluster.admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
@@ -49,7 +49,7 @@ export class Release {
       return { address, proxy: new ServiceProxy({ kubeconfig, namespace, service, network: cluster.network, address }) };
     });
     const address = proxies[0]?.address ?? '';
-    // What an ingress controller would do for browsers.
+    // An ingress controller would do this for browsers.
     cluster.hosts[new URL(publicURL).hostname] = address;
     for (const { proxy } of proxies) proxy.start();
     return new Release(
@@ -59,7 +59,7 @@ export class Release {
     );
   }
 
-  /** @param path of the chart */
+  /** Installs the chart at a path. */
   install(path: string, ...args: string[]): Promise<Ran> {
     return this.#helm('install', path, ...values, ...args);
   }
@@ -68,7 +68,7 @@ export class Release {
     return this.#helm('upgrade', chart, ...args);
   }
 
-  /** To the revision before. */
+  /** Returns to the previous revision. */
   rollback(): Promise<Ran> {
     return this.#cluster.helm('rollback', release, '--namespace', namespace, '--wait', '--timeout', '90s');
   }
@@ -81,17 +81,17 @@ export class Release {
     return this.#cluster.helm('uninstall', release, '--namespace', namespace, '--wait', '--timeout', '60s');
   }
 
-  /** kubectl in the release's namespace. */
+  /** Runs kubectl in the release's namespace. */
   kubectl(...args: string[]): Promise<Ran> {
     return this.#cluster.kubectl('--namespace', namespace, ...args);
   }
 
-  /** Addresses of the Pods that connections go to. */
+  /** Addresses of the Pods that receive connections. */
   get endpoints(): readonly string[] {
     return this.#proxies[0]?.endpoints ?? [];
   }
 
-  /** Resolves when none but `replicas` Pods run, and connections go to all of them. */
+  /** Resolves when exactly `replicas` Pods run and all of them receive connections. */
   async settles(replicas = 2): Promise<void> {
     await eventually(
       () => this.pods.map(({ address }) => address).sort(),
@@ -99,17 +99,17 @@ export class Release {
     );
   }
 
-  /** Those that have something to do. */
+  /** Pods that have not ended. */
   get pods(): RunningPod[] {
     return this.#cluster.kubelet.pods.filter((pod) => pod.namespace === namespace && !pod.hasEnded);
   }
 
-  /** Without keep-alive. */
+  /** Sends a GET request without keep-alive. */
   get(path: string, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(`${this.url}${path}`, { redirect: 'manual', headers: { ...once, ...headers } });
   }
 
-  /** A login at the embedded provider, each of its requests at the next replica. @throws Error with the page or answer that it ended at */
+  /** Logs in at the embedded provider, with each request at the next replica. @throws Error with the last page if the login fails */
   async logIn({ email, password, newPassword, storage = 'cookie' }: Credentials): Promise<LogIn> {
     const browser = new Browser(publicURL, [this.url], { headers: once });
     const { auth_url } = JSON.parse((await browser.get(`${publicURL}/api/v2/token/login?token_storage=${storage}`)).body);
@@ -122,13 +122,13 @@ export class Release {
     return { info: JSON.parse(body), cookie: `${cookie?.name}=${cookie?.value}` };
   }
 
-  /** Takes everything away, also what an uninstallation leaves. */
+  /** Deletes all objects, also the ones that an uninstallation keeps. */
   async destroy(): Promise<void> {
     await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
     await this.#cluster.helm('uninstall', release, '--namespace', namespace, '--ignore-not-found');
     await this.kubectl('delete', 'pods', '--all', '--force', '--grace-period', '0');
     await this.#cluster.kubectl('delete', 'namespace', namespace);
-    // Without a store, which kube-apiserver makes at the first request for a kind, the deletion of a definition may take five minutes.
+    // The deletion of a definition may take five minutes without a store, which kube-apiserver creates at the first request for a kind.
     const { stdout } = await this.#cluster.kubectl('get', 'crds', '--output=jsonpath={.items[*].metadata.name}');
     if (stdout !== '') await this.#cluster.kubectl('get', stdout.trim().replaceAll(' ', ','), '--all-namespaces');
     await this.#cluster.kubectl('delete', 'customresourcedefinitions', '--all');
@@ -142,14 +142,14 @@ export class Release {
 interface Credentials {
   email: string;
   password: string;
-  /** Chosen on the page that asks for one. */
+  /** New password for the page that requires a change. */
   newPassword?: string;
   storage?: 'cookie' | 'local';
 }
 
 export interface LogIn {
-  /** UserInfo. */
+  /** Body of the login's answer. */
   info: { name: string; ext: { user: string; must_change_password: boolean; token?: { access_token: string } } };
-  /** What the browser sends from now on, with storage `cookie`. */
+  /** `Cookie` header of the session, with storage `cookie`. */
   cookie: string;
 }

@@ -5,23 +5,23 @@ import { CoreV1Api, KubeConfig, type V1Pod, type V1ServicePort } from '@kubernet
 import { OpenSockets } from '../../support/open-sockets.ts';
 import type { LoopbackNetwork } from './loopback-network.ts';
 
-/** How long after a change it may still send connections to where they went before, as each kube-proxy does. */
+/** Polling interval. Like kube-proxy, the proxy may send connections to the previous Pods for that long. */
 const pollMs = 500;
 
 export interface ServiceProxyOptions {
-  /** Path; its current context may read Services and Pods. */
+  /** Path of a kubeconfig whose current context may read Services and Pods. */
   kubeconfig: string;
   namespace: string;
-  /** Name of the Service; it need not be there yet. */
+  /** Name of the Service, which need not exist yet. */
   service: string;
   network: LoopbackNetwork;
-  /** Of the network, where it listens on the Service's ports. */
+  /** Address of the network that the proxy listens on, at the Service's ports. */
   address: string;
 }
 
 /**
- * One Service as kube-proxy makes it: each TCP connection goes to the next Pod that is ready and not about to go. Learns of a change
- * within half a second. With no such Pod a connection is refused by closing it.
+ * Balances connections to one Service like kube-proxy: each TCP connection goes to the next Pod that is ready and not terminating.
+ * Notices changes within half a second. Closes connections if no such Pod exists.
  */
 export class ServiceProxy {
   readonly #options: ServiceProxyOptions;
@@ -56,7 +56,7 @@ export class ServiceProxy {
     await Promise.all(closed);
   }
 
-  /** Addresses of the Pods that take connections now. */
+  /** Addresses of the Pods that receive connections. */
   get endpoints(): string[] {
     return this.#pods.map(({ status }) => status?.podIP ?? '');
   }
@@ -69,9 +69,9 @@ export class ServiceProxy {
     }
   }
 
-  /** One look after the other, so that the last one counts. */
+  /** Reads the Pods. Reads run one after the other, so that the last result stays. */
   look(): Promise<void> {
-    // As kube-proxy without an API server: what was known stays.
+    // Like kube-proxy, keeps the known Pods while the API server is unavailable.
     this.#looking = this.#looking.then(() => this.#look()).catch(() => undefined);
     return this.#looking;
   }
@@ -120,7 +120,7 @@ function takesConnections({ metadata, status }: V1Pod): boolean {
   );
 }
 
-/** The Pod's own port of that Service port; a name is looked up in the Pod. */
+/** Returns the Pod's port for a Service port. A named port is resolved in the Pod. */
 function targetPort(pod: V1Pod, ports: readonly V1ServicePort[], port: number): number | undefined {
   const target = ports.find((candidate) => candidate.port === port)?.targetPort ?? port;
   if (typeof target === 'number') return target;

@@ -3,7 +3,7 @@ import { startCluster, type WholeCluster } from './cluster.ts';
 
 let started: Promise<WholeCluster> | undefined;
 
-/** One for all files of a run, and gone with it: each file leaves it as it found it. */
+/** Returns the cluster that all files of a run share. Each file must restore its state. */
 export function sharedCluster(): Promise<WholeCluster> {
   started ??= startCluster();
   return started;

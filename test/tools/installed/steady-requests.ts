@@ -3,7 +3,7 @@ import type { Release } from './release.ts';
 
 const pauseMs = 10;
 
-/** People who go on working: whatever they ask, in turn, one after the other and each on a connection of its own. */
+/** Sends the given requests in turn, one after the other and each on its own connection, as users who keep working do. */
 export class SteadyRequests {
   readonly #release: Release;
   readonly #asked: readonly { path: string; headers?: Record<string, string> }[];
@@ -17,7 +17,7 @@ export class SteadyRequests {
     this.#work = Promise.all([this.#ask(), this.#ask()]);
   }
 
-  /** How many were asked, and what was answered other than 200. */
+  /** Ends the requests. @returns their number, and the answers other than 200 */
   async stop(): Promise<{ count: number; failures: string[] }> {
     this.#isOver = true;
     await this.#work;

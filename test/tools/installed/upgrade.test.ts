@@ -9,20 +9,20 @@ import { sharedCluster } from './shared-cluster.ts';
 import { SteadyRequests } from './steady-requests.ts';
 
 const ada = { email: firstAdmin, password: 'correct horse battery' };
-/** Beside the defaults: so that a roll-out takes seconds, and the first administrator's password is known. */
+/** Values beside the defaults. A roll-out takes seconds, and the first administrator's password is known. */
 const quick = [
   ...['--set', 'readinessProbe.periodSeconds=1', '--set', 'minReadySeconds=1', '--set', 'preStopSeconds=2'],
   ...['--set', 'admin.existingSecret=ada', '--set', 'admin.existingSecretKey=password'],
 ];
 
-describe('an installation over its life', () => {
+describe('an installation over its lifetime', () => {
   let cluster: WholeCluster;
   let atrium: Release;
   let directory: string;
   let browser: LogIn;
   let bearer: { authorization: string };
 
-  /** Of the Secrets and the User, as far as an upgrade must leave them. */
+  /** Returns the parts of Secrets and the User that an upgrade must keep. */
   const kept = async () => {
     const read = async (...what: string[]) => outputOf(await atrium.kubectl('get', ...what));
     return {
@@ -81,7 +81,7 @@ describe('an installation over its life', () => {
     await atrium.logIn(ada);
   });
 
-  it('takes a changed value by other Pods, one after the other, and the old one again by a rollback, and loses no request', async () => {
+  it('applies a changed value by replacing Pods one by one, reverts it by a rollback, and loses no request', async () => {
     const address = await apiAddress();
     const old = podNames();
     const asking = people();
@@ -99,7 +99,7 @@ describe('an installation over its life', () => {
     await isLoggedIn();
   });
 
-  it('goes on with the old Pods where new ones cannot start, says why in their log, and is rolled back', async () => {
+  it('keeps the old Pods if new ones cannot start, logs the reason in the new ones, and is rolled back', async () => {
     const old = podNames();
     const asking = people();
     const twice = JSON.stringify([
@@ -121,7 +121,7 @@ describe('an installation over its life', () => {
     expect((await asking.stop()).failures).to.deep.equal([]);
   });
 
-  it('leaves nothing but users, their definitions and the keys when it is uninstalled, and finds them again', async () => {
+  it('keeps only users, their definitions and the keys when it is uninstalled, and uses them after a reinstallation', async () => {
     const before = await kept();
 
     const said = outputOf(await atrium.uninstall());
@@ -130,7 +130,7 @@ describe('an installation over its life', () => {
     expect(said).to.include('kept due to the resource policy');
     const ofRelease = ['--output', 'name', '--selector', `app.kubernetes.io/instance=${release}`];
     const kinds = await everyKind(cluster);
-    // The last Pods end before the API server hears of it.
+    // The API server learns late that the last Pods have ended.
     await eventually(
       async () =>
         outputOf(await atrium.kubectl('get', kinds, ...ofRelease))
@@ -149,8 +149,8 @@ describe('an installation over its life', () => {
 });
 
 /**
- * There is no published version before this one: the same templates under a lower version, whose image is the same bundle under another
- * tag, and whose User lacks a column.
+ * Makes a chart of the previous version, because none is published: the same templates under a lower version, whose image is the same
+ * bundle under another tag, and whose User has a column of another name.
  */
 async function previousChart(directory: string): Promise<string> {
   const previous = join(directory, 'atrium');
@@ -166,7 +166,7 @@ async function replace(path: string, pattern: RegExp, by: string): Promise<void>
   await writeFile(path, text.replace(pattern, by));
 }
 
-/** Of everything that can be listed, for `kubectl get`. */
+/** Returns all kinds that can be listed, for `kubectl get`. */
 async function everyKind(cluster: WholeCluster): Promise<string> {
   const { stdout } = await cluster.kubectl('api-resources', '--verbs', 'list', '--output', 'name');
   return stdout.trim().split('\n').join(',');

@@ -19,9 +19,9 @@ interface Content {
 type Files = Map<string, Content>;
 
 export interface Mount {
-  /** On this machine. */
+  /** Path on this machine. */
   source: string;
-  /** In the container. */
+  /** Path in the container. */
   path: string;
   isReadOnly: boolean;
 }
@@ -29,8 +29,8 @@ export interface Mount {
 const kubeletMode = 0o644;
 
 /**
- * The volumes of one Pod as files on this machine, laid out as a kubelet does: each file a link into `..data`, which is itself a link
- * that is swapped when anything changed, so that a reader never sees half of a change.
+ * The volumes of one Pod as files on this machine, in the layout of a kubelet: each file is a link into `..data`, a link that is
+ * swapped after a change, so that readers never see a partial change.
  */
 export class PodVolumes {
   readonly #core: CoreV1Api;
@@ -40,7 +40,7 @@ export class PodVolumes {
   #revision = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param directory its own; every user must be able to enter it */
+  /** @param directory for this Pod alone; all users must be able to enter it */
   constructor({ core, pod, directory }: { core: CoreV1Api; pod: V1Pod; directory: string }) {
     this.#core = core;
     this.#pod = pod;
@@ -48,9 +48,9 @@ export class PodVolumes {
     this.#group = pod.spec?.securityContext?.fsGroup ?? 0;
   }
 
-  /** Writes all of them, or again what is projected: tokens are new ones, ConfigMaps and Secrets as they are now. */
+  /** Writes all volumes, or renews the projected ones with new tokens and the current ConfigMaps and Secrets. */
   write(): Promise<void> {
-    // One after the other: each takes away what the one before has left.
+    // Writes run one after the other, because each deletes the files of the previous one.
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#writeNow());
     return this.#writing;
   }
