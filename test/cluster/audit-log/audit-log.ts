@@ -8,7 +8,7 @@ const event = z.object({
   requestReceivedTimestamp: z.iso.datetime(),
   verb: z.string(),
   requestURI: z.string(),
-  /** Without a name where no user was recognised. */
+  /** User of the request; without a name if authentication failed. */
   user: z.object({ username: z.string().optional() }),
   impersonatedUser: z.object({ username: z.string(), uid: z.string().optional(), groups: z.array(z.string()).optional() }).optional(),
   userAgent: z.string().optional(),
@@ -19,11 +19,11 @@ const event = z.object({
 });
 export type AuditEvent = z.infer<typeof event>;
 
-/** Of every call that the service makes. */
+/** User agent of all calls of the service. */
 const userAgent = 'atrium';
 const ownAccount = 'system:serviceaccount:atrium-system:atrium';
 
-/** What kube-apiserver noted: the only witness of who asked it for what. */
+/** Audit log of kube-apiserver: the only evidence of the users in whose name it was called. */
 export class AuditLog {
   readonly #path: string;
   readonly #admin: ClusterAdmin;
@@ -34,26 +34,26 @@ export class AuditLog {
     this.#admin = admin;
   }
 
-  /** Everything so far, as it is written. */
+  /** Returns the text of the log so far. */
   async text(): Promise<string> {
     this.#fences += 1;
     const fence = `/version?fence=${this.#fences}`;
     await this.#admin.call('GET', fence);
     return eventually(
       () => readFile(this.#path, 'utf8'),
-      // A line may be half written.
+      // The last line may be incomplete.
       (text) => text.includes(fence) && text.endsWith('\n'),
     );
   }
 
-  /** In the order in which they came: one may be noted after the next, which did not come before it was answered. */
+  /** Returns the events by arrival. The log is in the order of the answers, so a request may be logged after a later one. */
   async events(): Promise<AuditEvent[]> {
     const lines = (await this.text()).trimEnd().split('\n');
     const events = lines.map((line) => event.parse(JSON.parse(line)));
     return events.sort((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? -1 : 1));
   }
 
-  /** Calls of the service, by whatever right. A watch is there once it has ended. */
+  /** Returns the calls of the service in any name. A watch is logged when it ends. */
   async ofService(): Promise<AuditEvent[]> {
     return (await this.events()).filter((one) => one.userAgent === userAgent);
   }
@@ -63,13 +63,13 @@ export const isOwn = ({ user, impersonatedUser }: AuditEvent) => user.username =
 export const isImpersonated = ({ user, impersonatedUser }: AuditEvent, name: string) =>
   user.username === ownAccount && impersonatedUser?.username === name;
 
-/** `VERB RESOURCE[/SUBRESOURCE]`, or the path of what is no resource. */
+/** Returns `VERB RESOURCE[/SUBRESOURCE]`, or `VERB PATH` of a non-resource request. */
 export function what({ verb, objectRef, requestURI }: AuditEvent): string {
   if (objectRef === undefined) return `${verb} ${requestURI}`;
   const { resource, subresource } = objectRef;
   return `${verb} ${subresource ? `${resource}/${subresource}` : resource}`;
 }
 
-/** The resources of watches that have ended. */
+/** Returns the resources of watches that have ended. */
 export const watches = (events: readonly AuditEvent[]) =>
   new Set(events.filter(({ verb }) => verb === 'watch').map(({ objectRef }) => objectRef?.resource));

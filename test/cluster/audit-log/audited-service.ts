@@ -14,7 +14,7 @@ import { someEmail, someSession } from './operations.ts';
 
 export type Credentials = 'passthrough' | 'impersonate';
 
-/** The service before a control plane that keeps an audit log, with a provider that people log in at. */
+/** The service in front of a control plane with an audit log, and a provider for logins. */
 export interface AuditedService {
   server: TestServer;
   provider: TestProvider;
@@ -22,7 +22,7 @@ export interface AuditedService {
   stop(): Promise<void>;
 }
 
-/** With `passthrough` the API server trusts the provider too. Every member of the group `callers` may get what there is to see. */
+/** Starts the service. With `passthrough` the API server trusts the provider too. Members of the group `callers` may read all objects. */
 export async function startAuditedService(credentials: Credentials): Promise<AuditedService> {
   if (process.env.TEST_CLUSTER !== 'real') throw new Error('the embedded cluster keeps no audit log: run `npm run test:cluster`');
   const provider = await TestProvider.start({ tls: true });

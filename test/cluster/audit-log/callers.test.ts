@@ -21,7 +21,7 @@ const description = z.object({ paths: z.record(z.string(), z.record(z.string(), 
 const whoAreThey = 'create selfsubjectreviews';
 
 describe('the audit log', () => {
-  it('is asked about every operation', () => {
+  it('covers all operations', () => {
     const { paths } = description.parse(App.describe());
     const described = Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
     const asked = [...callerRequests, ...anonymousRequests].map(({ id }) => id);
@@ -35,7 +35,7 @@ describe('the audit log', () => {
 function suite(way: Way): void {
   const service = forSuite(() => startAuditedService(way.credentials));
 
-  /** What the API server was asked in the name of who sent that request, since that time. */
+  /** Returns the calls in the name of the sender of a request since a time. */
   const callsFor = async ({ id }: CallerRequest, since: number) =>
     (await service.log.ofService())
       .filter((event) => way.isTheirs(event, nameFor(id)) && Date.parse(event.requestReceivedTimestamp) >= since)
@@ -57,16 +57,16 @@ function suite(way: Way): void {
   });
 
   for (const asked of callerRequests) {
-    it(`AUZ-04 has the caller's name at ${asked.id}, whomever they say they are`, async () => {
+    it(`AUZ-04 has the caller's name at ${asked.id}, whatever name the headers claim`, async () => {
       const { method = 'GET', path, body, codes = [200, 201], isPassed } = asked;
       const hostile = isPassed ? hostilePassedHeaders : hostileHeaders;
       const headers = await way.headers(service, nameFor(asked.id));
-      // What the login has asked may be noted after its answer, but was asked before it.
+      // Calls of the login may be logged after its answer, but arrived before it.
       const since = Date.now();
       const response = await service.server.request(path, { method, body, headers: { ...hostile, ...headers } });
       expect(response.status, await response.text()).to.be.oneOf([...codes]);
 
-      // A call may be noted a moment after its answer.
+      // A call may be logged a moment after its answer.
       const calls = await eventually(
         () => callsFor(asked, since),
         (soFar) => asked.asks.every((call) => countOf(call, soFar) >= countOf(call, asked.asks)),
@@ -75,8 +75,8 @@ function suite(way: Way): void {
     });
   }
 
-  it('has calls of the service by known callers and by its own account, which does what is its own', async () => {
-    // A watch is noted once it has ended, and none that was never begun; the API server may take long over the first list of a new kind.
+  it('has calls of the service by known callers, and only permitted calls by its own account', async () => {
+    // The log has a watch once it has ended, so all must have begun. The first list of a new kind may take long.
     await eventually(
       async () => (await fetch(`${service.server.metricsURL}/metrics`)).text(),
       (metrics) => watched.every((resource) => metrics.includes(`call="watch ${resource}",outcome="200"`)),
@@ -92,7 +92,7 @@ function suite(way: Way): void {
     expectOwnAccount(events, [...byItself, ...forUsers, ...(way.logsIn ? forLogIns : [])]);
   });
 
-  it('AUZ-04 has no trace of whom they say they are, and no call by a program without a name', async () => {
+  it('AUZ-04 has no trace of the claimed names, and no call without a user agent', async () => {
     expect(await service.log.text()).not.to.include('intruder');
     for (const { userAgent } of await service.log.events()) expect(userAgent).to.match(/^(atrium|test|kube-[\w-]+\/.*)$/);
   });
@@ -100,5 +100,5 @@ function suite(way: Way): void {
 
 const countOf = (call: string, calls: readonly string[]) => calls.filter((one) => one === call).length;
 
-/** A person for each operation: what the API server is asked for them is what that operation asks. */
+/** Returns a user name for each operation, so that the calls in that name are the calls of the operation. */
 const nameFor = (operationId: string) => operationId.toLowerCase();

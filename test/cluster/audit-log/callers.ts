@@ -3,13 +3,13 @@ import { Browser, logIn, userInfoOf } from '../../service/login/provider/browser
 import { type AuditEvent, isImpersonated } from './audit-log.ts';
 import type { AuditedService, Credentials } from './audited-service.ts';
 
-/** A way of being a user. Each name is another person, so that what the API server was asked for them tells what one request did. */
+/** A way to authenticate. Each request uses another user name, so that the calls in that name are the calls of the request. */
 export interface Way {
   credentials: Credentials;
   logsIn: boolean;
-  /** Headers of a request by that person. */
+  /** Returns the headers of a request by a user. */
   headers(service: AuditedService, name: string): Promise<Record<string, string>>;
-  /** Whether the API server took the call for theirs. */
+  /** Reports whether the API server saw the user as the caller. */
   isTheirs(event: AuditEvent, name: string): boolean;
 }
 
@@ -20,7 +20,7 @@ export const personCalled = (name: string) => ({ sub: name, email: emailOf(name)
 
 const issuedToken = async ({ provider }: AuditedService, name: string) => bearer(provider.idToken({ claims: personCalled(name) }));
 
-/** Logs in first; what that needs has been asked by the time it answers. */
+/** Logs in. All calls of the login have arrived when it returns. */
 async function sessionOf({ server, provider }: AuditedService, name: string): Promise<Record<string, string>> {
   provider.person = personCalled(name);
   const browser = new Browser(server.url);

@@ -13,13 +13,13 @@ const versions: readonly Version[] = ['v1', 'v2'];
 
 describe('the audit log of logins', () => {
   describe('with an issuer that the API server trusts', () => suite('passthrough'));
-  describe('with an issuer that it does not know', () => suite('impersonate'));
+  describe('with an issuer that the API server does not know', () => suite('impersonate'));
 });
 
 function suite(credentials: Credentials): void {
   const service = forSuite(() => startAuditedService(credentials));
 
-  /** From the login to the logout, renewed in between along every way. */
+  /** Logs in, renews the session with each operation, and logs out. */
   async function live(name: string, version: Version, storage: (typeof storages)[number]): Promise<void> {
     const { server, provider } = service;
     provider.person = personCalled(name);
@@ -49,7 +49,7 @@ function suite(credentials: Credentials): void {
   const people = versions.flatMap((version) => storages.map((storage) => ({ name: `${version}-${storage}`, version, storage })));
 
   for (const { name, version, storage } of people) {
-    it(`has nothing in the name of who logs in but the question who that is (${version}, ${storage})`, async () => {
+    it(`has only a SelfSubjectReview in the name of the user who logs in (${version}, ${storage})`, async () => {
       await live(name, version, storage);
       const calls = (await service.log.ofService()).filter(
         ({ user, impersonatedUser }) => (impersonatedUser ?? user).username === emailOf(name),
@@ -59,7 +59,7 @@ function suite(credentials: Credentials): void {
     });
   }
 
-  it('has calls of the own account for what a login includes, and no others', async () => {
+  it('has only the calls of the service account that a login includes', async () => {
     await service.server.relay.cut();
     const events = await eventually(
       () => service.log.ofService(),

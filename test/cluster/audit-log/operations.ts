@@ -1,7 +1,7 @@
 import { recordName } from '../../../src/users/record/name.ts';
 
 export interface OperationRequest {
-  /** Its operation id. */
+  /** Operation ID. */
   id: string;
   method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   path: string;
@@ -9,27 +9,27 @@ export interface OperationRequest {
 }
 
 export interface CallerRequest extends OperationRequest {
-  /** What the API server is asked as the caller, beside who they are. */
+  /** Calls to the API server in the caller's name, beside the review of the caller's identity. */
   asks: readonly string[];
-  /** It asks the same about several things. */
+  /** True if the operation makes the same call for several objects. */
   isRepeated?: true;
-  /** Default 200 and 201. */
+  /** Expected statuses. Default: 200 and 201. */
   codes?: readonly number[];
-  /** It goes to the API server as it is, which then decides. */
+  /** True if the request is passed on to the API server unchanged, and authorized there. */
   isPassed?: true;
 }
 
-/** Of a user that is there. */
+/** E-mail address of an existing user. */
 export const someEmail = 'some@example.com';
 const someUser = recordName(someEmail);
-/** Of a session that is there. */
+/** Name of an existing session. */
 export const someSession = `s-${'0'.repeat(64)}`;
 
 const mayThey = 'create selfsubjectaccessreviews';
 const review = { spec: { resourceAttributes: { verb: 'list', resource: 'pods' } } };
 const rulesReview = { kind: 'SelfSubjectRulesReview', spec: { namespace: 'default' } };
 
-/** The operations that look at who is calling. What they answer of the service's own knowledge, the caller must be allowed to see. */
+/** Operations that authenticate the caller. Answers from the service's caches require the caller's permission to read the objects. */
 export const callerRequests: readonly CallerRequest[] = [
   { id: 'ListUsers', path: '/auth/v2/users', asks: [mayThey] },
   { id: 'ListUsersV1', path: '/auth/v1/users', asks: [mayThey] },
@@ -93,12 +93,12 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'SyncUsers', method: 'PUT', path: '/auth/v1/users/sync', body: {}, asks: [mayThey] },
   { id: 'GetUsersSync', path: '/auth/v1/users/sync', asks: [mayThey], codes: [200, 404] },
   { id: 'GetMe', path: '/auth/v1/me', asks: [], codes: [200, 404] },
-  // Without a login, or where the API server would not take its tokens, there is nothing to put in.
+  // The answer is 400 without a login, or if the API server would not accept its tokens.
   { id: 'GetKubeconfig', path: '/auth/v1/kubeconfig', asks: [], codes: [200, 400] },
   { id: 'ListUsersRoles', path: `/auth/v1/usersroles?name=${someUser}`, asks: [mayThey] },
-  // A service account gets no certificate: its name is one of Kubernetes itself.
+  // A service account gets no certificate, because its name is reserved by Kubernetes.
   { id: 'Authorize', method: 'POST', path: '/auth/v1/authorize', body: {}, asks: [mayThey], codes: [201, 403] },
-  // Not for those who have no record.
+  // Callers without a user record are refused.
   {
     id: 'CreateAccessToken',
     method: 'POST',
@@ -177,7 +177,7 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'HandleConfigMapImage', path: '/api/v1/cm/private/logo.svg', asks: ['get configmaps'] },
   { id: 'HandleConsolePlugins', path: '/api/v1/console-plugins', asks: [mayThey] },
   { id: 'GetPluginAsset', path: '/plugins/cost/plugin-manifest.json', asks: [mayThey] },
-  // No Service is asked of the API server.
+  // The proxy to plugins does not ask the API server for the Service.
   ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).map((method) => ({
     id: `${method.charAt(0)}${method.slice(1).toLowerCase()}ThroughPlugin`,
     ...(method !== 'GET' && { method }),
@@ -198,7 +198,7 @@ export const callerRequests: readonly CallerRequest[] = [
   ...passed('Options', '', [' namespaces']),
 ];
 
-/** Below `/api/kubernetes`, where the API server says no: what counts is whose name it has. */
+/** Requests below `/api/kubernetes`. The API server refuses them, and logs the caller's name. */
 function passed(
   verb: 'Get' | 'Post' | 'Put' | 'Patch' | 'Delete' | 'Options',
   below: string,
@@ -220,7 +220,7 @@ function passed(
   ];
 }
 
-/** The operations that answer every client, asked without a credential. */
+/** Requests without a credential to the operations that answer all clients. */
 export const anonymousRequests: readonly OperationRequest[] = [
   { id: 'OpenApi', path: '/openapi/v3' },
   { id: 'Livez', path: '/livez' },
@@ -261,14 +261,14 @@ export const logInOperations: readonly string[] = [
   'BackchannelLogout',
 ];
 
-/** Of a service with an issuer of its own alone; who may do what there, `test/service/{factors,links,login}` show. */
+/** Operations that need the embedded issuer. `test/service/{factors,links,login}` test their permissions. */
 export const factorOperations: readonly string[] = [
   ...['ListUserFactors', 'PatchUserFactor', 'DeleteUserFactor', 'DeleteUserFactors'],
   ...['CreateUserLink', 'DeleteUserLinks'],
   ...['ListLinkedAccounts', 'LinkAccount', 'UnlinkAccount'],
 ];
 
-/** By which some proxies and API servers are told who is calling. A client that sends them here is no other user by it. */
+/** Headers that name the caller to some proxies and API servers. They must not change the caller here. */
 export const hostileHeaders = {
   'Impersonate-User': 'intruder',
   'Impersonate-Uid': 'intruder',
@@ -286,7 +286,7 @@ export const hostileHeaders = {
   'Audit-ID': 'intruder',
 };
 
-/** The same for what is passed on: there `Impersonate-*` is refused, and the program may say its name, by which the log is searched. */
+/** The same headers for requests that are passed on. `Impersonate-*` is refused there, and the user agent is used to search the log. */
 export const hostilePassedHeaders = Object.fromEntries(
   Object.entries(hostileHeaders).flatMap(([name, value]) =>
     name.toLowerCase().startsWith('impersonate-') ? [] : [[name, name === 'User-Agent' ? 'atrium' : value]],

@@ -17,27 +17,27 @@ export const watched: readonly string[] = [
   'clusterrolebindings',
 ];
 
-/** What the service does by itself: follow what it answers from, and share its keys with the other replicas. */
+/** Calls without a request: watches of the caches, keys shared with other replicas, and controllers. */
 export const byItself: readonly string[] = [
   ...watched.flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
   'get secrets',
   'create secrets',
   'update secrets',
-  // The states of users, by one replica.
+  // The leader reconciles the states of users.
   'get leases',
   'create leases',
   'update leases',
   'patch users',
   'patch users/status',
-  // Those of groups.
+  // The leader reconciles the states of groups.
   'patch groups/status',
-  // What UserBindings become.
+  // The leader creates RBAC from UserBindings.
   'patch userbindings',
   'patch userbindings/status',
   'create clusterrolebindings',
   'create events',
 ];
-/** What is not the caller's to read or write where they change users (docs/contract/conventions.md). */
+/** Calls of operations on users that callers have no permission for (docs/contract/conventions.md). */
 export const forUsers: readonly string[] = [
   'create selfsubjectrulesreviews',
   'get users',
@@ -48,7 +48,7 @@ export const forUsers: readonly string[] = [
   'get certificatesigningrequests',
   'delete certificatesigningrequests',
 ];
-/** What a login includes (docs/contract/conventions.md). */
+/** Calls of a login (docs/contract/conventions.md). */
 export const forLogIns: readonly string[] = [
   'get users',
   'create users',
@@ -62,7 +62,7 @@ export const forLogIns: readonly string[] = [
   'create events',
 ];
 
-/** That the service's own account did nothing else, was refused nothing, and listed once what it then watches. */
+/** Requires that the service account made only allowed calls without a refusal, and listed each watched resource once. */
 export function expectOwnAccount(events: readonly AuditEvent[], allowed: readonly string[]): void {
   const own = events.filter(isOwn);
   expect(new Set(own.map(what).filter((one) => !allowed.includes(one)))).to.deep.equal(new Set());
@@ -74,7 +74,7 @@ export function expectOwnAccount(events: readonly AuditEvent[], allowed: readonl
   for (const resource of watched) {
     const asked = own.filter(({ objectRef }) => objectRef?.resource === resource);
     const lists = asked.filter(({ verb, requestURI }) => verb === 'list' && !/continue=|Selector=/.test(requestURI));
-    // The API server ends the first watches of a kind that has just been defined: then they begin again. Two features follow namespaces.
+    // The API server ends the first watches of a newly defined kind, so these begin again. Two features watch namespaces.
     expect(lists.length, `lists of ${resource}`).to.be.within(1, resource === 'namespaces' ? 4 : 2);
     expect(asked.map(what), `watches of ${resource}`).to.include(`watch ${resource}`);
   }
