@@ -1,4 +1,4 @@
-/** What a network, an overloaded API server or a proxy before it may do to the calls and watches of the service. */
+/** Faults of a network, an overloaded API server or a proxy in front of it, in the calls and watches of the service. */
 
 import { expect } from 'chai';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
@@ -22,7 +22,7 @@ describe('between the service and its API server', () => {
   before(() => whenReady(service, 'identity-provider'));
   afterEach(() => proxy.mend());
 
-  it('FLT-04 30 s of slowness: 504 at the deadline for as many as ask, while what needs no call answers and watches go on', async () => {
+  it('FLT-04 30 s of slowness: 504 at the deadline for each call, while other requests are answered and watches go on', async () => {
     proxy.inject(delay(30_000), isShort);
     const slow = Array.from({ length: 150 }, (_, turn) => ask(service, turn % 2 ? nativeUsers : usersList, { token: viewer() }));
     await cluster.admin.apply(plugin('while-slow'));
@@ -42,7 +42,7 @@ describe('between the service and its API server', () => {
   });
 
   describe('FLT-06 no change is missed', () => {
-    /** What happens to the watches, and to everything that is asked until it is mended. */
+    /** Faults of the watches, and of all matching requests until the proxy is mended. */
     const faults: [string, Fault, (request: ProxiedRequest) => boolean][] = [
       ['watches are reset', reset, isWatch],
       ['everything is reset', reset, () => true],
@@ -85,7 +85,7 @@ describe('between the service and its API server', () => {
       proxy.inject(reset);
       proxy.cut();
       await cluster.admin.remove(`${nativeUsers}/${nameOf(goes)}`);
-      // What it remembers of changes goes with it.
+      // A restart discards the history of changes.
       await cluster.control.apiServer.kill();
       await cluster.control.apiServer.start();
       await cluster.admin.apply(aUser(comes));
@@ -99,8 +99,8 @@ describe('between the service and its API server', () => {
   });
 });
 
-/** Gives the API server so much time that a busy machine does not end a call. */
-describe('between a service that waits for long and its API server', () => {
+/** The deadline is so long that no call on a busy machine reaches it. */
+describe('between a service with long deadlines and its API server', () => {
   const cluster = theRealCluster();
   const proxy = forSuite(() => cluster.proxy());
   const service = forSuite(() => cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '25s' } } }));
@@ -110,7 +110,7 @@ describe('between a service that waits for long and its API server', () => {
   before(() => whenReady(service, 'identity-provider'));
   afterEach(() => proxy.mend());
 
-  it('FLT-04 half an answer: 503, or cut where the answer had begun, never a whole one', async () => {
+  it('FLT-04 half an answer: 503, or an aborted answer if it had begun, never a complete one', async () => {
     proxy.inject(halfAnswer, isShort);
     expectFault(await ask(service, usersList, { token: viewer() }), 503);
     const forwarded = await ask(service, nativeUsers, { token: viewer() }).catch(() => undefined);
@@ -119,8 +119,8 @@ describe('between a service that waits for long and its API server', () => {
     expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(200);
   });
 
-  it('FLT-05 429 once: what only reads is asked again when the API server wants it', async () => {
-    // The service watches users on its own account meanwhile.
+  it('FLT-05 429 once: reads are retried when the API server asks for it', async () => {
+    // The service watches users with its own account meanwhile.
     const isMeant = (request: ProxiedRequest) => isUsers(request) && isViewers(request);
     proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isMeant, 1);
     proxy.forgetRequests();
@@ -130,7 +130,7 @@ describe('between a service that waits for long and its API server', () => {
     expect(proxy.requests.filter(isMeant)).to.have.length(2);
   });
 
-  it('FLT-05 429 for ever: asked three times at most, then the caller gets it', async () => {
+  it('FLT-05 429 for ever: three attempts at most, then the caller gets it', async () => {
     proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isShort);
     for (const [path, calls] of [
       [nativeUsers, 3],
@@ -141,7 +141,7 @@ describe('between a service that waits for long and its API server', () => {
       expect(reply.status, path).to.equal(429);
       expect(reply.header('retry-after')).to.equal('1');
       expect(reply.body).to.deep.include({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
-      // The controllers of the service ask on their own account meanwhile.
+      // The controllers of the service send requests with its own account meanwhile.
       expect(proxy.requests.filter(isViewers), path).to.have.length(calls);
     }
   });

@@ -4,7 +4,7 @@ import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { accessReview, ask, expectFault, expectFollows, nativeUsers, plugin, usersList, whenReady } from './asking.ts';
 import { type Service, theRealCluster } from './real-cluster.ts';
 
-/** What needs no cluster, or what every client may see of it. */
+/** Paths that need no cluster. */
 const needsNothing = ['/api/v1/i18n/languages', '/', '/healthz', '/readyz'];
 const anonymous = ['/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins', '/api/v1/cm/logos/logo.svg'];
 
@@ -13,7 +13,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe('an API server', () => {
   const cluster = theRealCluster();
   let service: Service;
-  /** Does not wait for an API server that says nothing. */
+  /** A service with a short deadline for the API server. */
   let hasty: Service;
 
   before(async () => {
@@ -43,7 +43,7 @@ describe('an API server', () => {
     await hasty?.stop();
   });
 
-  /** Of a caller who has proved nothing: the API server would have to be asked. */
+  /** Requires a fault for a caller with an unknown token, which only the API server can authenticate. */
   async function expectNothingFor(token: string, code: 503 | 504): Promise<void> {
     const replies = [
       ...[usersList, nativeUsers, ...anonymous].map((path) => ask(service, path, { token })),
@@ -52,7 +52,7 @@ describe('an API server', () => {
     for (const reply of await Promise.all(replies)) expectFault(reply, code);
   }
 
-  it('FLT-03 that is killed and comes back: what needs none works, the rest is 503 at once, and changes are seen again', async () => {
+  it('FLT-03 that is killed and restarted: requests that need none work, the rest is 503 at once, and watches recover', async () => {
     const known = await Promise.all(anonymous.map(async (path) => (await ask(service, path)).text));
     await cluster.control.apiServer.kill();
     try {
@@ -71,7 +71,7 @@ describe('an API server', () => {
 
   async function expectOnlyTheKnown(known: readonly string[]): Promise<void> {
     const goneAt = Date.now();
-    // The watches notice at once that they were cut, but one of them may be at the beginning of its pause.
+    // The watches notice the cut at once, but one of them may be at the beginning of its backoff.
     const noticed = new Set<string>();
     do {
       for (const path of needsNothing) expect((await ask(service, path)).status, path).to.equal(200);
@@ -95,7 +95,7 @@ describe('an API server', () => {
   }
 
   for (const name of ['apiServer', 'etcd'] as const) {
-    it(`FLT-03 ${name === 'etcd' ? 'whose etcd hangs' : 'that hangs'}: 504 at the deadline, meanwhile the rest answers, and it goes on`, async () => {
+    it(`FLT-03 ${name === 'etcd' ? 'whose etcd hangs' : 'that hangs'}: 504 at the deadline, the rest works, and it recovers`, async () => {
       try {
         await cluster.control[name].hang();
         const [asked] = await Promise.all([
@@ -111,7 +111,7 @@ describe('an API server', () => {
           })(),
         ]);
         if (name === 'apiServer') expectFault(asked, 504);
-        // Lists may come from the API server's own cache.
+        // The API server may answer lists from its cache.
         else expect(asked.status).to.be.oneOf([200, 504]);
       } finally {
         cluster.control[name].signal('SIGCONT');

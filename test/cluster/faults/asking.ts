@@ -10,7 +10,7 @@ export interface Reply {
   status: number;
   header(name: string): string | undefined;
   text: string;
-  /** Decoded JSON, or undefined. */
+  /** Decoded JSON, or undefined for other content. */
   body: unknown;
   /** Milliseconds until the answer was complete. */
   took: number;
@@ -19,7 +19,7 @@ export interface Reply {
 export interface Asking {
   method?: 'GET' | 'POST';
   token?: string | undefined;
-  /** Sent as JSON. */
+  /** Body, sent as JSON. */
   body?: unknown;
 }
 
@@ -28,13 +28,13 @@ interface Server {
   certificateAuthority?: string;
 }
 
-/** @param server told by its address, and by what verifies it if it speaks https */
+/** @param server by its address, and the authority that verifies it if it serves https */
 export async function ask(server: Server, path: string, { method = 'GET', token, body }: Asking = {}): Promise<Reply> {
   const begunAt = performance.now();
   const dispatcher = server.certificateAuthority && new Trusting(server.certificateAuthority);
   const answer = await request(`${server.url}${path}`, {
     method,
-    // A connection of its own, so that none is left open when it is counted what the service holds.
+    // Each request closes its connection, so that none is open when the sockets of the service are counted.
     reset: true,
     ...(dispatcher && { dispatcher }),
     headers: { ...(token && { authorization: `Bearer ${token}` }), ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -51,9 +51,9 @@ export async function ask(server: Server, path: string, { method = 'GET', token,
   };
 }
 
-/** Path of the list of users as our own page asks for it. */
+/** Path of the list of users, as the page of the console requests it. */
 export const usersList = '/auth/v2/users?limit=1000';
-/** The same as kubectl asks for it: between caller and API server, unchanged. */
+/** Path of the same list as kubectl requests it, passed on to the API server unchanged. */
 export const nativeUsers = '/apis/auth.platform.io/v1/users';
 
 export const accessReview = {
@@ -65,7 +65,7 @@ export const accessReview = {
   },
 };
 
-/** LEAK-03: what went wrong is named by what it is for the caller, and by nothing else; and it says when to come back. */
+/** LEAK-03: an error names only the failed role for the caller, and when to retry. */
 export function expectFault(reply: Reply, code: 503 | 504, who = 'kubernetes'): void {
   expect(reply.status, reply.text).to.equal(code);
   const seconds = Number(reply.header('retry-after'));
@@ -82,7 +82,7 @@ export function expectFault(reply: Reply, code: 503 | 504, who = 'kubernetes'): 
   });
 }
 
-/** E-mail addresses of the users, as the service lists them to that person; the whole answer if it is no list. */
+/** Returns the e-mail addresses of the users in the caller's list, or status and text of another answer. */
 export async function listedUsers(service: Server, token: string): Promise<unknown[]> {
   const { body, text, status } = await ask(service, usersList, { token });
   if (status !== 200 || !isRecord(body) || !Array.isArray(body.items)) return [status, text];
@@ -91,7 +91,7 @@ export async function listedUsers(service: Server, token: string): Promise<unkno
 
 let turns = 0;
 
-/** The watches are alive: what comes and what goes from here on is seen. */
+/** Requires that the watches are alive: later additions and deletions are seen. */
 export async function expectFollows(cluster: RealCluster, service: Server): Promise<void> {
   const { admin } = cluster;
   turns += 1;
@@ -113,7 +113,7 @@ export async function expectFollows(cluster: RealCluster, service: Server): Prom
   await eventually(envs, (text) => !text.includes(map));
 }
 
-/** A public console plugin of one file. */
+/** Returns a public console plugin of one file. */
 export const plugin = (name: string, manifest = `{"name":"${name}"}`) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -125,7 +125,7 @@ export const plugin = (name: string, manifest = `{"name":"${name}"}`) => ({
   data: { 'plugin-manifest.json': manifest },
 });
 
-/** Every check of the replica holds, or only those whose names are given fail. */
+/** Waits until only the named checks of the replica fail. */
 export const whenReady = (service: Server, ...without: string[]): Promise<string> =>
   eventually(
     async () => (await ask(service, '/readyz?verbose')).text,
@@ -137,7 +137,7 @@ export const whenReady = (service: Server, ...without: string[]): Promise<string
         .every((line) => without.some((name) => line.startsWith(`[-]${name} `))),
   );
 
-/** Names the definition that the cluster lacks, and the file to apply: another attempt would not help. */
+/** Requires an answer that names the missing definition and the file to apply, without Retry-After. */
 export function expectDefinitionMissing(reply: Reply, kind: string): void {
   expect(reply.status, reply.text).to.equal(503);
   const message = 'the cluster does not have the definition; apply deploy/manifests/crds';

@@ -1,4 +1,4 @@
-/** Connections that die without a word, as a firewall kills them that has forgotten them: no answer, no end, no reset. */
+/** Connections that die silently, like behind a firewall that has lost its state: no answer, no end, no reset. */
 
 import { expect } from 'chai';
 import { userInfoOf } from '../../service/login/provider/browser.ts';
@@ -10,10 +10,10 @@ import type { ProxiedRequest } from './fault-proxy.ts';
 import { Issuer } from './issuer.ts';
 import { theRealCluster } from './real-cluster.ts';
 
-/** As many idle connections as a busy service has. */
+/** Opens as many connections as a busy service keeps idle. */
 const many = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 20 }, make));
 
-/** What a watch is of. */
+/** Returns the identity of a watch: path and selectors. */
 const watched = ({ path, query }: ProxiedRequest) => [path, query.get('labelSelector'), query.get('fieldSelector')].join(' ');
 
 describe('a black hole', () => {
@@ -25,7 +25,7 @@ describe('a black hole', () => {
 
   before(() => whenReady(service));
 
-  it('FLT-02 FLT-06 behind which API server and issuer vanish: known tokens count on, no delete is missed, all is as before', async () => {
+  it('FLT-02 FLT-06 that swallows API server and issuer: known tokens stay valid, no deletion is missed, and it recovers', async () => {
     const goes = 'swallowed@example.com';
     await cluster.admin.apply(aUser(goes));
     await eventually(
@@ -38,7 +38,7 @@ describe('a black hole', () => {
     const { finish } = await issuer.begin(service);
     await many(() => issuer.logIn(service));
     await many(() => ask(service, nativeUsers, { token: viewer() }));
-    // Each ends every half minute and begins again, so at this moment one may not be open.
+    // Watches are renewed every half minute, so one may not be open at this moment.
     const watches = new Set(proxy.requests.filter(({ isWatch }) => isWatch).map(watched)).size;
 
     issuer.proxy.blackHole();
@@ -56,7 +56,7 @@ describe('a black hole', () => {
     expectFault(refused[1], 504);
     expect(refused[2].status).to.equal(503);
 
-    // Whatever was swallowed stays dead: only new connections pass.
+    // Swallowed connections stay dead. Only new ones pass.
     issuer.proxy.mend();
     proxy.mend();
     await eventually(

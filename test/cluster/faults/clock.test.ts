@@ -1,4 +1,4 @@
-/** Clocks that are wrong, and clocks that are put right. */
+/** Clocks that are wrong, and clocks that are corrected. */
 
 import { expect } from 'chai';
 import { type Browser, type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
@@ -13,7 +13,7 @@ import { type Service, theRealCluster } from './real-cluster.ts';
 const password = 'right horse battery staple';
 const minute = 60;
 
-/** The clocks of one service: that of the API server, which may be put back, and the one that only grows. */
+/** The clocks of a service: a wall clock, which may be set back, and a monotonic one. */
 class Clocks {
   readonly #time = new Clock();
   #offMs: number;
@@ -26,12 +26,12 @@ class Clocks {
   readonly now = () => new Date(this.#time.now().getTime() + this.#offMs);
   readonly clock = () => this.#time.clock();
 
-  /** Time passes. */
+  /** Lets time pass. */
   advance(seconds: number): void {
     this.#time.advance(seconds);
   }
 
-  /** An operator sets the wall clock. */
+  /** Moves the wall clock, as an operator does. */
   put(seconds: number): void {
     this.#offMs += seconds * 1000;
   }
@@ -59,7 +59,7 @@ describe('FLT-12', () => {
     return service;
   }
 
-  /** Of all sessions, as the cluster has them. */
+  /** Returns the idle expiries of all sessions in the cluster. */
   const idleEnds = async (): Promise<string> => {
     const { body } = await cluster.admin.call('GET', `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`);
     const { items } = body as { items: { spec: { idleExpiration: string } }[] };
@@ -82,7 +82,7 @@ describe('FLT-12', () => {
       expect((await ask(service, usersList, { token: cluster.token('viewer') })).status).to.equal(200);
     });
 
-    it(`FLT-12 two replicas whose clocks are ${off} s apart: a login begun on one ends on the other, and lives on both`, async () => {
+    it(`FLT-12 two replicas with clocks ${off} s apart: a login that begins on one ends on the other, and is valid on both`, async () => {
       const [one, other] = [await start(new Clocks(off)), await start(new Clocks())];
       const on = (service: Service, browser: Browser, path: string) =>
         fetch(`${service.url}${path}`, { headers: { cookie: cookieOf(browser) } });
@@ -120,7 +120,7 @@ describe('FLT-12', () => {
       expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(200);
     });
 
-    it(`FLT-12 an API server whose clock is ${off} s off: 401, and the log says why`, async () => {
+    it(`FLT-12 an API server whose clock is ${off} s off: 401, and the log has the reason`, async () => {
       issuer.provider.tokenSeconds = 300;
       try {
         const service = await start(new Clocks(off));
@@ -142,7 +142,7 @@ describe('FLT-12', () => {
     });
   }
 
-  it('FLT-12 a clock that is put back by 5 min: a session ends when it would have', async () => {
+  it('FLT-12 a clock that is set back by 5 min: a session expires at the same moment', async () => {
     const clocks = new Clocks();
     const service = await start(clocks, { login: { session: { idle: '4m', absolute: '10m' } } });
     const { browser } = await issuer.logIn(service);
@@ -153,7 +153,7 @@ describe('FLT-12', () => {
     expect((await browser.info('v2')).status, 'idle').to.equal(401);
   });
 
-  it('FLT-12 a clock that is put back by 5 min: a session that is used ends at its absolute end', async () => {
+  it('FLT-12 a clock that is set back by 5 min: a session in use ends at its absolute expiry', async () => {
     const clocks = new Clocks();
     const service = await start(clocks, { login: { session: { idle: '4m', absolute: '6m' } } });
     const { browser } = await issuer.logIn(service);
@@ -162,14 +162,14 @@ describe('FLT-12', () => {
       const before = await idleEnds();
       clocks.advance(60);
       expect((await browser.info('v2')).status, `after ${passed + 60} s`).to.equal(200);
-      // The idle end is moved in the background, while there is room before the absolute one.
+      // The idle expiry is extended in the background, up to the absolute expiry.
       if (passed < 2 * minute) await eventually(idleEnds, (ends) => ends !== before);
     }
     clocks.advance(61);
     expect((await browser.info('v2')).status).to.equal(401);
   });
 
-  it('FLT-12 a clock that is put back by 5 min: a lock ends when it would have', async () => {
+  it('FLT-12 a clock that is set back by 5 min: a lockout expires at the same moment', async () => {
     const email = 'put-back@example.com';
     await addLocalUser(cluster, email, password);
     const clocks = new Clocks();

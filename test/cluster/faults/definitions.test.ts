@@ -1,4 +1,4 @@
-/** Custom resource definitions that are not there, or go; and ConfigMaps that a user spoils. */
+/** Custom resource definitions that are missing or deleted, and ConfigMaps that a user breaks. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
@@ -33,13 +33,13 @@ describe('FLT-13', () => {
 
   const start = (clocks: Partial<Clock> = {}) => cluster.service({ connection: cluster.control.url, config: issuer.config, ...clocks });
 
-  /** Takes definitions away, with all that there is of their kinds. */
+  /** Deletes definitions, with all objects of their kinds. */
   async function removeDefinitions(isMeant: (name: string) => boolean = () => true): Promise<void> {
     for (const file of (await readdir(definitions)).filter((name) => name.endsWith('.io.yaml'))) {
       const { metadata, spec } = parse(await readFile(new URL(file, definitions), 'utf8'));
       if (!isMeant(metadata.name)) continue;
-      // kube-apiserver makes the store of a kind at the first request for it. Where that is the deletion of its definition, the deletion
-      // may fail once, and is tried again after five minutes only.
+      // kube-apiserver creates the store of a kind at the first request for it. If that is the deletion of its definition, the deletion
+      // may fail once, and is retried only after five minutes.
       await cluster.admin.call('GET', `/apis/${spec.group}/v1/${spec.names.plural}`);
       await cluster.admin.remove(`${definitionPath}/${metadata.name}`);
       await eventually(
@@ -58,7 +58,7 @@ describe('FLT-13', () => {
     expect((await ask(service, accessReview.path, { method: 'POST', token: viewer(), body: accessReview.body })).status).to.equal(201);
   }
 
-  /** Of a definition that has come back the API server makes the store again while that settles. */
+  /** Requires that logins work. Retries, because the API server needs time to recreate the store of a restored definition. */
   async function expectLogIn(service: Service): Promise<void> {
     await eventually(
       async () => (await issuer.logIn(service)).callback.status,
@@ -66,12 +66,12 @@ describe('FLT-13', () => {
     );
   }
 
-  it('FLT-13 definitions that are missing at the start: users and sessions are 503, the rest works, and it heals by itself', async () => {
+  it('FLT-13 definitions that are missing at the start: users and sessions are 503, the rest works, and it recovers', async () => {
     await removeDefinitions();
     const time = new Clock();
     const service = await start({ now: time.now, clock: time.clock });
     try {
-      // For a moment after the start a replica waits for what others may know.
+      // A new replica waits for a moment for checks that another replica may pass.
       time.advance(20);
       await eventually(
         async () => (await ask({ url: service.metricsURL }, '/readyz?verbose')).text,
@@ -93,7 +93,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 the definition of users goes while people are logged in: users are 503, their sessions end with them, and it heals', async () => {
+  it('FLT-13 the definition of users is deleted during sessions: users are 503, their sessions end, and it recovers', async () => {
     const service = await start();
     try {
       await whenReady(service);
@@ -121,7 +121,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 the definition of sessions goes: users with one are logged out, bearer tokens and the rest go on, and it heals', async () => {
+  it('FLT-13 the definition of sessions is deleted: their users are logged out, bearer tokens work, and it recovers', async () => {
     const service = await start();
     try {
       await whenReady(service);
@@ -144,7 +144,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 a plugin that is spoilt is left out, and takes no other with it', async () => {
+  it('FLT-13 a broken plugin is left out, and the others stay', async () => {
     const service = await start();
     try {
       await cluster.admin.apply(plugin('good'), plugin('spoilt'));

@@ -8,7 +8,7 @@ import { freePort } from '../../support/free-port.ts';
 import { nativeUsers } from './asking.ts';
 import type { RealCluster, Service, ServiceOptions } from './real-cluster.ts';
 
-/** A user of the embedded issuer. */
+/** Creates a user of the embedded issuer. */
 export async function addLocalUser({ admin }: RealCluster, email: string, password: string): Promise<void> {
   await admin.apply(aUser(email, { groups: ['dev'] }));
   const { body } = await admin.call('GET', `${nativeUsers}/${nameOf(email)}`);
@@ -17,14 +17,14 @@ export async function addLocalUser({ admin }: RealCluster, email: string, passwo
   await admin.apply(passwordSecret({ user, namespace, hash: await new Passwords().hash(password), changedAt: new Date() }));
 }
 
-/** What the cluster knows of a user's logins. */
+/** Returns the status of a user record. */
 export async function statusOf({ admin }: RealCluster, email: string): Promise<Record<string, unknown>> {
   const { body } = await admin.call('GET', `${nativeUsers}/${nameOf(email)}`);
   const status = isKubernetesObject(body) ? body.status : undefined;
   return typeof status === 'object' && status !== null ? { ...status } : {};
 }
 
-/** A service whose people log in at the issuer in it. */
+/** Starts a service with the embedded issuer. */
 export async function embeddedService(cluster: RealCluster, { config = {}, ...options }: ServiceOptions): Promise<Service> {
   const port = await freePort();
   return cluster.service({
@@ -34,12 +34,12 @@ export async function embeddedService(cluster: RealCluster, { config = {}, ...op
 }
 
 export interface Attempt {
-  /** 303 for the right password. */
+  /** Status of the answer: 303 for the right password. */
   status: number;
   isLoggedIn: boolean;
 }
 
-/** The login page of a browser of its own, ready to be sent. */
+/** Opens the login page in a new browser. @returns a function that submits it */
 export async function logInPage({ url }: Service): Promise<(email: string, password: string) => Promise<Attempt>> {
   const browser = new Browser(url, [url]);
   const { auth_url: address } = JSON.parse((await browser.get(`${url}/api/v2/token/login`)).body);

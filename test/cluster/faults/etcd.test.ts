@@ -1,4 +1,4 @@
-/** Writes while etcd dies and comes back. */
+/** Writes while etcd is killed and restarted. */
 
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ const users = z.object({
 });
 const sessions = z.object({ items: z.array(z.object({ spec: z.object({ subjectName: z.string() }) })) });
 
-describe('FLT-09 an etcd that is killed and started again', () => {
+describe('FLT-09 an etcd that is killed and restarted', () => {
   const cluster = theRealCluster();
   const issuer = forSuite(() => Issuer.start(cluster));
   const proxy = forSuite(() => cluster.proxy());
@@ -46,7 +46,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
   const expectRefused = (reply: Reply, code: 503 | 504 = 503) =>
     expectFault({ ...reply, header: (name) => reply.headers.get(name) ?? undefined, took: 0 }, code);
 
-  /** An API server whose etcd is back takes its time until it answers everything. */
+  /** Logs in again, and retries until the API server has recovered from the restart of etcd. */
   async function logInAgain(email: string): Promise<void> {
     const { status } = await eventually(
       async () => (await begin(email)).finish(),
@@ -55,7 +55,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
     expect(status, email).to.equal(200);
   }
 
-  /** One record with all that a first login writes. */
+  /** Requires exactly one record, with all fields that a first login writes. */
   async function expectOneRecord(email: string): Promise<void> {
     const [record, ...more] = await recordsOf(email);
     expect(more, email).to.deep.equal([]);
@@ -101,7 +101,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
       expect(record?.status, email).to.include.all.keys('activatedTime', 'lastLoginTime', 'groups');
       const made = each.filter(({ spec }) => spec.subjectName === email);
       if (replies[index]?.status === 200) expect(made, email).to.have.length(1);
-      // Of one that was written and not confirmed no browser has the cookie.
+      // Sessions whose write was not confirmed may exist too. No browser has their cookies.
       else expect(made.length, email).to.be.at.least(1);
     }
   });
@@ -119,7 +119,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
 
   for (const [index, [what, isWrite]] of writes.entries()) {
     for (const [turn, [how, fault]] of faults.entries()) {
-      it(`FLT-09 when the write of ${what} is ${how}: 503 without a word of it, and the next login makes it whole`, async () => {
+      it(`FLT-09 when the write of ${what} is ${how}: 503 without that text, and the next login repairs it`, async () => {
         const email = `half-${index}-${turn}@example.com`;
         const first = await begin(email);
         proxy.inject(fault, isWrite);
@@ -132,7 +132,7 @@ describe('FLT-09 an etcd that is killed and started again', () => {
     }
   }
 
-  it('FLT-09 when the answer to the write of a session is lost: the session that was made is the one that is used', async () => {
+  it('FLT-09 when the answer to the write of a session is lost: the created session is used', async () => {
     const email = 'lost@example.com';
     const { browser, finish } = await begin(email);
     proxy.inject(loseAnswer, ({ method, path }) => method === 'POST' && path.endsWith('/sessions'), 1);

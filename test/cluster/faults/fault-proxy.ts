@@ -6,21 +6,21 @@ import { Transform } from 'node:stream';
 import type { KeyPair } from '../certificates.ts';
 import { FaultyRelay } from './faulty-relay.ts';
 
-/** A request as it came to the proxy. */
+/** A request as the proxy received it. */
 export interface ProxiedRequest {
   method: string;
-  /** Without the query. */
+  /** Path without the query. */
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
   isWatch: boolean;
 }
 
-/** One request between its client and the upstream; a fault decides what becomes of it. */
+/** An exchange between client and upstream. A fault decides its outcome. */
 interface Exchange {
   request: ProxiedRequest;
   response: ServerResponse;
-  /** Sends it on. @param take gets the upstream's answer; by default it goes to the client as it is */
+  /** Forwards the request. @param take receives the upstream's answer. Default: forwards it to the client */
   pass(take?: (answer: IncomingMessage) => void): void;
   /** Ends the client's connection by RST. */
   reset(): void;
@@ -28,29 +28,29 @@ interface Exchange {
 
 export type Fault = (exchange: Exchange) => void;
 
-/** The upstream answers so much later. */
+/** Delays the request. */
 export const delay =
   (ms: number): Fault =>
   ({ pass }) =>
     void setTimeout(pass, ms);
 
-/** The connection is reset before the upstream hears of the request. */
+/** Resets the connection before the upstream receives the request. */
 export const reset: Fault = ({ reset }) => reset();
 
-/** The upstream does what was asked, and its answer is lost. */
+/** Forwards the request and loses its answer. */
 export const loseAnswer: Fault = ({ pass, reset }) =>
   pass((answer) => {
     answer.resume();
     answer.once('end', reset);
   });
 
-/** The upstream does what was asked, and its answer comes when the promise is fulfilled. */
+/** Forwards the request and holds its answer until the promise is fulfilled. */
 export const holdAnswer =
   (isOver: Promise<unknown>): Fault =>
   ({ pass, response }) =>
     pass((answer) => void isOver.then(() => passOn(answer, response)));
 
-/** What the upstream tells comes so much later, in its order. */
+/** Delays each part of the answer, in order. */
 export const tellLate =
   (ms: number): Fault =>
   ({ pass, response }) =>
@@ -59,17 +59,17 @@ export const tellLate =
       passOn(answer, response, late);
     });
 
-/** The connection is reset after the first half of the answer. */
+/** Resets the connection after the first half of the answer. */
 export const halfAnswer: Fault = ({ pass, response, reset }) =>
   pass((answer) => {
     response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
     answer.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), reset));
   });
 
-/** No answer ever comes, and nothing says that the connection is dead. */
+/** Sends no answer and leaves the connection open. */
 export const silence: Fault = () => undefined;
 
-/** A Status of the API server. */
+/** Answers with a Status, as the API server does. */
 export const refuse =
   (code: number, reason: string, headers: Record<string, string> = {}): Fault =>
   ({ response }) => {
@@ -89,7 +89,7 @@ export const refuse =
     response.end(JSON.stringify(status));
   };
 
-/** How long a connection is kept is between the two ends of each (RFC 9110 section 7.6.1). */
+/** Removes the headers that apply to one connection only (RFC 9110 section 7.6.1). */
 const endToEnd = ({ connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...headers }: IncomingHttpHeaders) => headers;
 
 interface Rule {
@@ -101,18 +101,18 @@ interface Rule {
 export interface FaultProxyOptions {
   /** Origin of the upstream. */
   target: string;
-  /** PEM of what verifies the upstream. */
+  /** PEM of the authority that verifies the upstream. */
   certificateAuthority?: string;
-  /** What the proxy itself serves https with. */
+  /** Serving certificate of the proxy. */
   serving: KeyPair;
 }
 
 /**
- * An https server before an upstream, which passes on what it gets, and does to chosen requests what a network, an overloaded server
- * or a broken one does.
+ * An https server in front of an upstream, which forwards requests, and injects the faults of a network, of an overloaded or of a broken
+ * server into chosen ones.
  */
 export class FaultProxy {
-  /** What came in, the latest at the end. */
+  /** Received requests, with the latest at the end. */
   readonly requests: ProxiedRequest[] = [];
   readonly port: number;
   readonly #target: URL;
@@ -145,7 +145,7 @@ export class FaultProxy {
     return `https://127.0.0.1:${this.port}`;
   }
 
-  /** From here on, for so many of the requests that match; the newest rule goes first. */
+  /** Injects a fault into the next matching requests, up to a number. The newest rule applies first. */
   inject(fault: Fault, matches: (request: ProxiedRequest) => boolean = () => true, times = Number.POSITIVE_INFINITY): void {
     this.#rules.unshift({ matches, fault, timesLeft: times });
   }
@@ -155,7 +155,7 @@ export class FaultProxy {
     for (const exchange of [...this.#open]) if (matches(exchange.request)) exchange.reset();
   }
 
-  /** What is still to be told in answers that are under way waits, e.g. on open watches. @returns what lets them go on */
+  /** Holds the rest of answers in progress, e.g. of open watches. @returns a function that releases them */
   hold(matches: (request: ProxiedRequest) => boolean): () => void {
     const held = [...this.#open].filter(({ request }) => matches(request));
     for (const { response } of held) response.cork();
@@ -164,23 +164,23 @@ export class FaultProxy {
     };
   }
 
-  /** Every connection there is goes dead without a word; new ones are accepted and never answered. */
+  /** Makes all connections dead silently. New ones are accepted and never answered. */
   blackHole(): void {
     this.#relay.blackHole();
   }
 
-  /** From here on new requests on new connections pass. What was swallowed stays so. */
+  /** Lets new requests on new connections pass. Swallowed connections stay dead. */
   mend(): void {
     this.#rules = [];
     this.#relay.mend();
   }
 
-  /** Requests are counted from here on. */
+  /** Clears the recorded requests. */
   forgetRequests(): void {
     this.requests.length = 0;
   }
 
-  /** How many watches are open that were not swallowed. */
+  /** Number of open watches, without swallowed ones. */
   get openWatches(): number {
     return [...this.#open].filter(({ request }) => request.isWatch).length;
   }

@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { OpenSockets } from '../../support/open-sockets.ts';
 
-/** Bytes between clients and one local port; below TLS, where a connection can be reset and can vanish. */
+/** Relays bytes between clients and a local port, below TLS, where connections can be reset and can vanish. */
 export class FaultyRelay {
   readonly #targetPort: number;
   readonly #server: Server;
   readonly #sockets = new OpenSockets();
-  /** The client's end, by the port that the target sees. */
+  /** Sockets of clients, by the port that the target sees. */
   readonly #clients = new Map<number, Socket>();
-  /** The target's end, by the client's. */
+  /** Sockets of the target, by the client's socket. */
   readonly #inner = new Map<Socket, Socket>();
   #isBlackHole = false;
 
@@ -28,15 +28,15 @@ export class FaultyRelay {
     await closed;
   }
 
-  /** Ends by RST the connection that the target sees coming from that port. */
+  /** Resets (RST) the connection that the target sees from a port. */
   reset(port: number | undefined): void {
     const client = port === undefined ? undefined : this.#clients.get(port);
-    // One whose end has been sent cannot be reset, and would never let go of its handle.
+    // A socket whose end has been sent cannot be reset, and would keep its handle for ever.
     if (client?.writableEnded) client.destroy();
     else client?.resetAndDestroy();
   }
 
-  /** Every connection there is goes dead without a word, for ever; new ones are accepted and never answered, until `mend`. */
+  /** Makes all connections dead silently and for ever. New ones are accepted and never answered until `mend`. */
   blackHole(): void {
     this.#isBlackHole = true;
     for (const [client, inner] of this.#inner) {
@@ -47,7 +47,7 @@ export class FaultyRelay {
     }
   }
 
-  /** New connections pass. A firewall that has forgotten the old ones never says so. */
+  /** Lets new connections pass. A firewall that has lost the state of the old ones does not report it. */
   mend(): void {
     this.#isBlackHole = false;
   }
@@ -61,7 +61,7 @@ export class FaultyRelay {
     client.pipe(inner).pipe(client);
     client.on('close', () => inner.destroy());
     inner.on('close', () => {
-      // Otherwise it was swallowed.
+      // A client that is no longer in the map was swallowed and must stay open.
       if (this.#inner.delete(client)) client.destroy();
     });
   }

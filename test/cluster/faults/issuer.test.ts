@@ -1,4 +1,4 @@
-/** An https issuer that is slow, silent, broken or away. */
+/** An https issuer that is slow, silent, broken or unavailable. */
 import { expect } from 'chai';
 import { type Reply, userInfoOf } from '../../service/login/provider/browser.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -34,7 +34,7 @@ describe('an issuer', () => {
     }
   }
 
-  /** A user can log in again. */
+  /** Requires that a user can log in again. */
   async function expectBack(service: Service): Promise<void> {
     await eventually(
       async () => (await ask(service, '/api/v2/token/login')).status,
@@ -51,7 +51,7 @@ describe('an issuer', () => {
     ['that answers 500', ({ proxy }) => proxy.inject(refuse(500, 'InternalError'))],
   ];
   for (const [how, begin] of outages) {
-    it(`FLT-01 ${how} when the service starts: named by /readyz, 503 at login, and found when it is back`, async () => {
+    it(`FLT-01 ${how} when the service starts: reported by /readyz, 503 at login, and found when it recovers`, async () => {
       begin(issuer);
       await withService(async (service) => {
         await whenReady(service, 'identity-provider');
@@ -73,7 +73,7 @@ describe('an issuer', () => {
     ['answers 429', refuse(429, 'TooManyRequests', { 'retry-after': '1' })],
     ['answers nothing', silence],
   ];
-  it('FLT-02 whose token endpoint fails for a moment: 503, and neither a session nor a right is lost or won', async () => {
+  it('FLT-02 with a token endpoint that fails for a moment: 503, and neither a session nor a right is lost or gained', async () => {
     await withService(async (service) => {
       await whenReady(service);
       const { browser, callback } = await issuer.logIn(service);

@@ -14,12 +14,12 @@ const endpointNames = {
 
 interface Begun {
   browser: Browser;
-  /** What the issuer sent the browser back with. */
+  /** Parameters of the issuer's redirect to the callback. */
   answer: URLSearchParams;
   finish: () => Promise<Reply>;
 }
 
-/** An https issuer whose every answer to the service passes a fault proxy. */
+/** An https issuer behind a fault proxy. */
 export class Issuer {
   readonly provider: TestProvider;
   readonly proxy: FaultProxy;
@@ -47,22 +47,22 @@ export class Issuer {
     return issuer;
   }
 
-  /** The issuer identifier. */
+  /** Issuer identifier. */
   get url(): string {
     return this.provider.issuer.replace(this.provider.origin, this.proxy.url);
   }
 
-  /** Of a service that logs people in here. */
+  /** Configuration of a service with logins at this issuer. */
   get config() {
     const login = { issuer: this.url, clientID: this.provider.clientID, caFile: this.#caFile, perMinute: 100_000 };
     return { login, kubernetes: { credentials: 'impersonate' } };
   }
 
-  /** Up to the callback, as a browser goes it, which is then ready to be sent. */
+  /** Logs in up to the callback. @returns a function that sends it */
   async begin(service: { url: string }, parameters: Record<string, string> = { token_storage: 'cookie' }): Promise<Begun> {
     const browser = new Browser(service.url);
     const { auth_url: url } = loginInfoOf(await browser.login('v2', parameters));
-    // Browsers are not what is tested here: theirs is the straight way.
+    // The browser's request bypasses the fault proxy, because only the service is tested.
     const answer = await authorize(url.replace(this.proxy.url, this.provider.origin));
     return { browser, answer, finish: () => browser.callback('v2', answer) };
   }

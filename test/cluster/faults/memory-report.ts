@@ -1,9 +1,9 @@
-/** Loaded into the service's process by `--import`: tells how much it holds when its parent asks. */
+/** Reports memory and resources of the process on request of its parent. Loaded into the service by `--import`. */
 process.on('message', () => {
   globalThis.gc?.();
   process.send?.({ ...process.memoryUsage(), resources: process.getActiveResourcesInfo().length });
 });
-// Waiting for the parent's question must not keep the process from ending.
+// The channel to the parent must not keep the process from ending.
 process.channel?.unref();
 
 export {};

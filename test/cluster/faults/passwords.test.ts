@@ -1,4 +1,4 @@
-/** Counters of wrong passwords, which are writes too, while etcd dies and comes back. */
+/** Counters of wrong passwords, which are writes too, while etcd is killed and restarted. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { whenReady } from './asking.ts';
@@ -8,11 +8,11 @@ import { type Service, theRealCluster } from './real-cluster.ts';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const password = 'right horse battery staple';
 
-describe('FLT-09 guesses while etcd is killed and started again', () => {
+describe('FLT-09 guesses while etcd is killed and restarted', () => {
   const cluster = theRealCluster();
 
   /**
-   * So many wrong passwords for that user, with etcd away in the middle: a third each before, meanwhile and afterwards.
+   * Sends wrong passwords of a user: a third each before, during and after an outage of etcd.
    *
    * @returns the statuses of the answers
    */
@@ -35,7 +35,7 @@ describe('FLT-09 guesses while etcd is killed and started again', () => {
     return Promise.all(answered);
   }
 
-  /** An API server whose etcd is back takes its time until it answers everything. */
+  /** Logs in, and retries until the API server has recovered from the restart of etcd. */
   const attempt = (service: Service, email: string) =>
     eventually(
       async () => (await logInPage(service))(email, password),
@@ -50,10 +50,10 @@ describe('FLT-09 guesses while etcd is killed and started again', () => {
       await whenReady(service);
       const statuses = await guess(service, email, 60);
       expect(new Set(statuses)).to.satisfy((seen: Set<number>) => [...seen].every((status) => [403, 503, 504].includes(status)));
-      // Others were refused before the password was looked at.
+      // Other attempts were refused before the password was verified.
       const judged = service.logLines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'WrongPassword').length;
       expect(judged).to.be.greaterThan(0);
-      // One that was counted and then not answered is on the safe side.
+      // Attempts that were counted and not answered are on the safe side.
       expect((await statusOf(cluster, email)).failedLogins).to.be.within(judged, statuses.length);
       expect(await attempt(service, email)).to.deep.equal({ status: 200, isLoggedIn: true });
       expect(await statusOf(cluster, email)).to.not.have.any.keys('failedLogins', 'lockedUntil');
@@ -62,7 +62,7 @@ describe('FLT-09 guesses while etcd is killed and started again', () => {
     }
   });
 
-  it('FLT-09 a lock falls and stays', async () => {
+  it('FLT-09 a lockout takes effect and stays', async () => {
     const email = 'locked@example.com';
     await addLocalUser(cluster, email, password);
     const service = await embeddedService(cluster, { connection: cluster.control.url });

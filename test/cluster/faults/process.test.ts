@@ -1,4 +1,4 @@
-/** What a process of its own shows: that it lives on, what it holds, and what outlives it. */
+/** Tests that need a process of their own: its survival, its memory, and the state that outlives it. */
 
 import { expect } from 'chai';
 import { stringify } from 'yaml';
@@ -57,7 +57,7 @@ describe('the process of the service', () => {
         for (let turn = 0; turn < times; turn += 1) {
           const fault = faults[turn % faults.length] ?? reset;
           proxy.inject(fault);
-          // It is given nine seconds.
+          // The issuer has nine seconds to answer, too long for silence.
           if (fault !== silence) issuer.proxy.inject(fault);
           proxy.cut();
           const asked = Array.from({ length: 20 }, (_, index) =>
@@ -70,7 +70,7 @@ describe('the process of the service', () => {
         await whenReady(service);
         await expectFollows(cluster, service);
       };
-      /** Idle connections end by themselves. */
+      /** Weighs the process until the report is as wanted, because idle connections end by themselves. */
       const settled = async (isWanted: (report: Report) => boolean) => eventually(() => service.weigh(), isWanted);
       await endure(10);
       const first = await settled(() => true);
@@ -86,7 +86,7 @@ describe('the process of the service', () => {
     }
   });
 
-  it('FLT-13 that is killed: sessions that were ended stay so, the others go on', async () => {
+  it('FLT-13 that is killed: ended sessions stay ended, the others stay valid', async () => {
     const file = await configFile();
     const service = await ServiceProcess.start(file);
     let next: ServiceProcess | undefined;
@@ -114,7 +114,7 @@ describe('the process of the service', () => {
     }
   });
 
-  it('FLT-13 whose configuration was made invalid: goes on with the last good one, and does not start with the other', async () => {
+  it('FLT-13 with an invalid new configuration: keeps the last valid one, and does not start with the invalid one', async () => {
     const file = await configFile();
     const service = await ServiceProcess.start(file);
     try {

@@ -21,24 +21,24 @@ export interface ServiceOptions {
   connection: string | Connection;
   /** Settings that differ from the baseline, by section. */
   config?: Record<string, Section>;
-  /** Replaces the time of the API server. */
+  /** Replaces the clock of the API server. */
   now?: () => Date;
-  /** The clock of its machine. */
+  /** Wall clock of the machine. */
   wallClock?: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock in milliseconds. */
   clock?: () => number;
 }
 
-/** The assembled service on the real cluster. */
+/** A replica of the service on the real cluster. */
 export interface Service {
   url: string;
   metricsURL: string;
-  /** Of the log and of the audit trail. */
+  /** Lines of the log and of the audit trail. */
   logLines: string[];
   stop(): Promise<void>;
 }
 
-/** The real control plane with all that an installation applies, and any number of services and fault proxies before it. */
+/** The real control plane with the manifests of an installation, and services and fault proxies in front of it. */
 export class RealCluster {
   readonly control: ControlPlane;
   readonly admin: ClusterAdmin;
@@ -78,7 +78,7 @@ export class RealCluster {
     return this.#tokens[person] ?? '';
   }
 
-  /** A fault proxy before the API server, for one service. */
+  /** Starts a fault proxy in front of the API server, for one service. */
   proxy(): Promise<FaultProxy> {
     const { url: target, certificateAuthority, serving } = this.control;
     return FaultProxy.start({ target, certificateAuthority, serving });
@@ -105,7 +105,7 @@ export class RealCluster {
     };
   }
 
-  /** Another replica, once it has read what it watches. */
+  /** Starts a replica. Resolves when its caches are filled. */
   async service({ connection, config = {}, ...clocks }: ServiceOptions): Promise<Service> {
     const logLines: string[] = [];
     const write = (line: string) => logLines.push(line);
@@ -130,7 +130,7 @@ export class RealCluster {
     return { url: `http://127.0.0.1:${port}`, metricsURL: `http://127.0.0.1:${metricsPort}`, logLines, stop: () => app.stop() };
   }
 
-  /** The path of a new file with that text, gone at the stop. */
+  /** Writes a file that `stop` deletes. @returns its path */
   async file(text: string): Promise<string> {
     this.#files += 1;
     const path = join(this.#directory, `file-${this.#files}`);
@@ -138,12 +138,12 @@ export class RealCluster {
     return path;
   }
 
-  /** Changes a file that was made here. */
+  /** Overwrites a file that `file` created. */
   overwrite(path: string, text: string): Promise<void> {
     return writeFile(path, text);
   }
 
-  /** Path of a kubeconfig with the service's own account, for a process of its own. */
+  /** Writes a kubeconfig of the service account, for a process of its own. @returns its path */
   kubeconfig(server: string): Promise<string> {
     const authority = Buffer.from(this.control.certificateAuthority).toString('base64');
     return this.file(
@@ -182,7 +182,7 @@ async function staticToken(kubeconfig: string, person: Person): Promise<string> 
 
 let started: Promise<RealCluster> | undefined;
 
-/** The one of this run: starting one takes longer than most tests. */
+/** Returns the shared cluster of the run, because a start takes longer than most tests. */
 function realCluster(): Promise<RealCluster> {
   started ??= RealCluster.start();
   return started;
@@ -190,5 +190,5 @@ function realCluster(): Promise<RealCluster> {
 
 after(async () => (await started)?.stop());
 
-/** It, for the tests of a `describe`; it goes on after them. */
+/** Returns the shared cluster for the tests of a `describe`. The cluster keeps running after them. */
 export const theRealCluster = (): RealCluster => forSuite(realCluster, needsNoStop);

@@ -10,7 +10,7 @@ const listening = z.object({ msg: z.literal('listening'), port: z.number(), metr
 const report = z.object({ heapUsed: z.number(), external: z.number(), rss: z.number(), resources: z.number() });
 export type Report = z.infer<typeof report>;
 
-/** `atrium serve` in a process of its own, which can be killed and weighed. */
+/** `atrium serve` in a process of its own, which can be killed and measured. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   stdout = '';
@@ -31,7 +31,7 @@ export class ServiceProcess {
     });
   }
 
-  /** Resolves when it listens. @throws Error with what it said if it ends before */
+  /** Resolves when the process listens. @throws Error with its output if it ends before */
   static async start(configFile: string): Promise<ServiceProcess> {
     const service = new ServiceProcess(configFile);
     const line = await eventually(
@@ -47,14 +47,14 @@ export class ServiceProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What it holds after all garbage was collected; bytes, and the number of sockets, timers and the like. */
+  /** Returns bytes of memory and the number of sockets, timers and other resources, after a garbage collection. */
   async weigh(): Promise<Report> {
     const told = once(this.#child, 'message');
     this.#child.send('report');
     return report.parse((await told)[0]);
   }
 
-  /** As a kernel ends it that is out of memory: in the middle of whatever it does. */
+  /** Sends SIGKILL, as a kernel that is out of memory does. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
     const gone = once(this.#child, 'exit');
@@ -63,7 +63,7 @@ export class ServiceProcess {
   }
 
   #listening(): z.infer<typeof listening> | undefined {
-    // The last line may be there in part.
+    // The last line may be incomplete.
     const lines = this.stdout.split('\n').slice(0, -1);
     for (const line of lines.filter((text) => text.includes('"listening"'))) {
       const parsed = listening.safeParse(JSON.parse(line));

@@ -1,4 +1,4 @@
-/** Tokens that stop counting while they are used: the service's own, and a caller's. */
+/** Tokens that become invalid while they are used: the service's own, and a caller's. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 describe('FLT-08 a token that is refused from one moment on', () => {
   const cluster = theRealCluster();
 
-  /** A token of a service account that counts only as long as a Secret is there. */
+  /** Creates a token of a service account that is bound to a Secret, and valid only while it exists. */
   async function boundToken(account: string, name: string): Promise<string> {
     const { admin } = cluster;
     const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: serviceNamespace } };
@@ -32,7 +32,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
     return body.status.token;
   }
 
-  /** The API server remembers for ten seconds that it accepted a token. */
+  /** Waits until a token is refused. The API server caches accepted tokens for ten seconds. */
   const whenRefused = (token: string) =>
     eventually(
       () =>
@@ -44,7 +44,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
       ({ status }) => status === 401,
     );
 
-  describe('our own', () => {
+  describe('the service’s own', () => {
     const proxy = forSuite(() => cluster.proxy());
     let service: Service;
     let directory: string;
@@ -92,7 +92,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
         async () => (await ask({ url: service.metricsURL }, '/readyz?verbose')).text,
         (report) => /^\[-\]users failed \(not critical\): 401/m.test(report),
       );
-      // Whom the API server knows it still answers itself, and what was known of users is not a secret for who may see them.
+      // The API server answers known callers itself, and callers with the right to read users may get cached ones.
       expect((await ask(service, nativeUsers, { token: cluster.token('viewer') })).status).to.equal(200);
       expect((await ask(service, usersList, { token: cluster.token('viewer') })).status).to.be.oneOf([200, 503]);
       expect((await ask(service, usersList, { token: cluster.token('nobody') })).status).to.equal(403);
@@ -100,7 +100,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
       await expectFollows(cluster, service);
     });
 
-    /** In the order of their first use. */
+    /** Returns the service's tokens in the order of their first use. */
     const ownTokens = async () => [
       ...new Set(proxy.requests.filter(({ isWatch }) => isWatch).map(({ headers }) => headers.authorization?.replace('Bearer ', ''))),
     ];
