@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { ClusterAdmin } from '../../support/cluster-admin.ts';
 import type { TokenHolder } from './installation.ts';
 
-/** Where all of them work. */
+/** Namespace of all callers. */
 export const namespace = 'shared';
 export const resources = ['configmaps', 'secrets', 'pods', 'services', 'events', 'endpoints', 'podtemplates', 'limitranges'] as const;
 
-/** Who may `get` which of `resources`: no two may the same. */
+/** Flags for `get` on each of `resources`. All callers have different rights. */
 const rights: Record<TokenHolder, string> = {
   alice: '10110010',
   bob: '01101001',
@@ -15,12 +15,12 @@ const rights: Record<TokenHolder, string> = {
   erin: '10101101',
 };
 
-/** Whether that person may get the n-th of `resources`. */
+/** Reports whether a caller may get the n-th of `resources`. */
 export const may = (person: TokenHolder, n: number): boolean => rights[person][n] === '1';
 
 const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { namespace } };
 
-/** Gives the people their rights, by ordinary roles and bindings. */
+/** Grants the callers their rights, by Roles and RoleBindings. */
 export async function grantRights(admin: ClusterAdmin): Promise<void> {
   await admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   for (const [person, allowed] of Object.entries(rights)) {
@@ -40,12 +40,12 @@ export async function grantRights(admin: ClusterAdmin): Promise<void> {
 /** Path of an access review. */
 export const reviews = '/auth/v1/selfsubjectaccessreviews';
 
-/** Body of a review: may I get this? */
+/** Returns the body of an access review, by default for `get`. */
 export const question = (attributes: { resource: string; group?: string; verb?: string; namespace?: string; name?: string }) => ({
   spec: { resourceAttributes: { verb: 'get', ...attributes } },
 });
 
 const reviewed = z.object({ kind: z.literal('SelfSubjectAccessReview'), status: z.object({ allowed: z.boolean() }) });
 
-/** What a review said. @throws ZodError for anything else than a review */
+/** Returns the verdict of a review. @throws ZodError for text that is no review */
 export const isAllowed = (text: string): boolean => reviewed.parse(JSON.parse(text)).status.allowed;

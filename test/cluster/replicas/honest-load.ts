@@ -5,17 +5,17 @@ import { isAllowed, may, namespace, question, resources, reviews } from './calle
 import { type Installation, localUsers, tokenHolders } from './installation.ts';
 import { Person, shortIdle } from './person.ts';
 
-/** Of a hundred requests; a login counts as one, though it is six, as it is begun as one. */
+/** Percentages of the kinds of requests. A login counts as one, although it takes six requests. */
 const shares = { pages: 60, reviews: 34.5, refreshes: 5, logIns: 0.5 } as const;
 type Kind = keyof typeof shares;
 const kinds = ['pages', 'reviews', 'refreshes', 'logIns'] as const;
 
 const connections = 50;
-/** With so many unanswered the next one waits: a machine that cannot do more shows by the rate, not by a growing queue. */
+/** Bound of open requests. An overloaded machine lowers the rate instead of growing a queue. */
 const maxOpen = 60;
-/** The same for each kind that costs more than a read: what waits is made up for later. */
+/** Bounds of open requests by kind. Delayed requests are made up for later. */
 const maxOpenOf: Record<Kind, number> = { pages: maxOpen, reviews: maxOpen, refreshes: 8, logIns: 4 };
-/** How many people are logged in; the others of `localUsers` log in while the load runs. */
+/** Number of users that are logged in. The others of `localUsers` log in while the load runs. */
 const sessionCount = 20;
 const pageCount = 4;
 const pageSize = localUsers.length / pageCount;
@@ -24,13 +24,13 @@ const userList = z.object({ total: z.literal(localUsers.length), items: z.array(
 
 export interface LoadReport {
   seconds: number;
-  /** Milliseconds. */
+  /** Durations in milliseconds. */
   kinds: Record<Kind, { count: number; median: number; p99: number; longest: number }>;
-  /** One line for each request that was not answered, or not rightly. */
+  /** Lines about requests without an answer or with a wrong one. */
   lost: string[];
 }
 
-/** People at work: so many requests a second, begun at their times whether or not those before are answered, as far as the machine can. */
+/** Load of ordinary users at a fixed rate. Requests begin at their times, also while earlier ones are open, within `maxOpen`. */
 export class HonestLoad {
   readonly #urls: readonly [string, string];
   readonly #agent = new Agent({ connections, ...shortIdle });
@@ -48,14 +48,14 @@ export class HonestLoad {
     this.#tokens = tokenHolders.map((person) => ({ person, token: installation.token(person) }));
   }
 
-  /** With people who have logged in, at an installation where `grantRights` was called. */
+  /** Logs in users of an installation. Requires a call of `grantRights` before. */
   static async prepare(installation: Installation): Promise<HonestLoad> {
     const load = new HonestLoad(installation);
     for (let n = 0; n < sessionCount; n += 1) load.#people.push(await load.#logIn(n));
     return load;
   }
 
-  /** Goes on while the work does. @throws whatever the work throws */
+  /** Runs the load until the work is done. @throws the error of the work */
   async during(work: () => Promise<void>, { perSecond }: { perSecond: number }): Promise<LoadReport> {
     const begun = performance.now();
     let isOver = false;
@@ -76,7 +76,7 @@ export class HonestLoad {
     return this.#agent.close();
   }
 
-  /** The kind that is farthest behind its share, of those that may begin. */
+  /** Returns the kind that is farthest behind its share and below its bound. */
   #nextKind(sent: number): Kind {
     const behind = (kind: Kind) => (sent * shares[kind]) / 100 - this.#begun[kind];
     const possible = kinds.filter((kind) => this.#openOf[kind] < maxOpenOf[kind]);
@@ -102,7 +102,7 @@ export class HonestLoad {
     this.#open.add(open);
   }
 
-  /** What was wrong with the answer; undefined for nothing. */
+  /** Sends a request. @returns the error in the answer, or undefined */
   #send(kind: Kind, n: number): Promise<string | undefined> {
     if (kind === 'pages') return this.#page(this.#person(n), n);
     if (kind === 'reviews') return n % 2 === 0 ? this.#reviewAsPerson(n) : this.#reviewByToken(n);
@@ -134,7 +134,7 @@ export class HonestLoad {
     const index = n % resources.length;
     const resource = resources[index];
     if (holder === undefined || resource === undefined) throw new Error('there is nobody to ask, or nothing');
-    // A tenth is a question that was not asked before.
+    // A tenth of the questions is new, so no cache can answer.
     const name = n % 10 === 1 ? `one-of-a-kind-${n}` : 'any';
     const { status, text } = await this.#post(reviews, question({ resource, namespace, name }), {
       token: holder.token,
@@ -157,7 +157,7 @@ export class HonestLoad {
     }
   }
 
-  /** A user logs in and looks at users, which another replica may have to answer. */
+  /** Logs in a user and lists users, perhaps at another replica. */
   async #newPerson(n: number): Promise<string | undefined> {
     return this.#page(await this.#logIn(sessionCount + (n % (localUsers.length - sessionCount))), n);
   }
@@ -166,7 +166,7 @@ export class HonestLoad {
     return Person.logIn(localUsers[n] ?? '', { publicURL: this.#urls[0], url: this.#url(n), dispatcher: this.#agent });
   }
 
-  /** Half of the people and of those with tokens come through one load balancer, half through the other. */
+  /** Returns the address of one of both load balancers. Each gets half of the sessions and half of the tokens. */
   #url(n: number): string {
     return this.#urls[n % 2 === 0 ? 0 : 1];
   }

@@ -18,19 +18,19 @@ import { Replica } from './replica.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-/** Known to the API server by a token; what each of them may do, `callers.ts` says. */
+/** Users with a static token at the API server. `callers.ts` grants their rights. */
 export const tokenHolders = ['alice', 'bob', 'carol', 'dave', 'erin'] as const;
 export type TokenHolder = (typeof tokenHolders)[number];
 
-/** Local users of the embedded issuer, in group `dev`, which may look at users. They all have the one password. */
+/** Local users of the embedded issuer, with the same password. Their group `dev` may read users. */
 export const localUsers = Array.from({ length: 40 }, (_, index) => `person${index}@example.com`);
 export const password = 'correct horse battery staple';
 
-/** Two replicas of the service, as built, on a real control plane, behind two load balancers: one of each sort. */
+/** Two replicas of the built service on a real control plane, behind two load balancers. */
 export class Installation {
-  /** Of requests; the public address. */
+  /** Load balancer of requests, at the public address. */
   readonly balancer = new Balancer({ of: 'requests' });
-  /** Of connections. */
+  /** Load balancer of connections. */
   readonly proxy = new Balancer({ of: 'connections' });
   readonly admin: ClusterAdmin;
   readonly replicas: Replica[] = [];
@@ -38,7 +38,7 @@ export class Installation {
   readonly #directory: string;
   readonly #tokens: ReadonlyMap<string, string>;
   #started = 0;
-  /** Whatever ends the test, nothing is left behind. */
+  /** Kills the replicas and deletes all files at the exit of the process. */
   readonly #abandon = () => {
     for (const replica of this.replicas) replica.abandon();
     rmSync(this.#directory, { recursive: true, force: true });
@@ -59,7 +59,7 @@ export class Installation {
 
   static async start(): Promise<Installation> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
-    // No other build gets in the way, and what is tested is what is there now.
+    // A build of its own tests the current code, independent of other builds.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
     const controlPlane = await startControlPlane({ people: ['admin', ...tokenHolders] });
     const tokens = await tokensOf(controlPlane.kubeconfig);
@@ -87,7 +87,7 @@ export class Installation {
     return token;
   }
 
-  /** Adds one more, and waits until the load balancers give it work. */
+  /** Starts a replica. Resolves when the load balancers send requests to it. */
   async startReplica(): Promise<Replica> {
     this.#started += 1;
     const program = join(this.#directory, 'atrium.js');
@@ -102,7 +102,7 @@ export class Installation {
     return replica;
   }
 
-  /** Takes one away in order. @returns its exit code */
+  /** Stops a replica by SIGTERM. @returns its exit code */
   async stopReplica(replica: Replica): Promise<number | null> {
     const code = await replica.terminate();
     this.#forget(replica);
@@ -159,7 +159,7 @@ export class Installation {
   }
 }
 
-/** The first replicas of all find their issuer, which is themselves, only when the load balancer has found them. */
+/** Waits for logins. The first replicas find their issuer, which they serve themselves, only behind the load balancer. */
 const untilLoginWorks = ({ url }: Replica) =>
   eventually(
     async () => (await fetch(`${url}/api/v2/token/login`)).status,

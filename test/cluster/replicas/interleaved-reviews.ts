@@ -3,29 +3,29 @@ import { Pool } from 'undici';
 import { isAllowed, may, namespace, question, resources, reviews } from './callers.ts';
 import { type Installation, type TokenHolder, tokenHolders } from './installation.ts';
 
-/** Of each replica; all callers use all of them, many requests under way on each. */
+/** Connections to each replica. All callers share them, with many open requests on each. */
 const connections = 4;
 const pipelining = 8;
 const workers = 2 * connections * pipelining;
 
-/** What a binding that comes and goes allows. */
+/** Resource of the binding that is created and deleted. */
 const changing = 'replicationcontrollers';
 const changeEveryMs = 7_000;
-/** `kubernetes.accessCache` */
+/** Value of `kubernetes.accessCache`. */
 const staleMs = 5_000;
 
 export interface ReviewReport {
   asked: number;
   seconds: number;
-  /** One line for each answer that was another's, or none. */
+  /** Lines about missing answers, and about answers for another caller. */
   wrong: string[];
-  /** How often a binding changed meanwhile. */
+  /** Number of changes of the binding. */
   changes: number;
-  /** MiB of each replica, at the start, at half and at the end. */
+  /** MiB of each replica, at the start, in the middle and at the end. */
   residentMiB: number[][];
 }
 
-/** A truth that changes: who was asked at what time may have been told either side of a change not long ago. */
+/** A fact that changes over time. Answers near a change may be either value, because replicas cache decisions. */
 class Truth {
   readonly #changes: { at: number; doneAt: number; isTrue: boolean }[] = [{ at: Number.NEGATIVE_INFINITY, doneAt: 0, isTrue: false }];
 
@@ -33,7 +33,7 @@ class Truth {
     return this.#changes.length - 1;
   }
 
-  /** Begins before the change is asked for, and is over when the API server has confirmed it. */
+  /** Changes the fact. The uncertainty lasts from the request until the API server has confirmed it. */
   async becomes(isTrue: boolean, change: () => Promise<void>): Promise<void> {
     const begun = { at: performance.now(), doneAt: Number.POSITIVE_INFINITY, isTrue };
     this.#changes.push(begun);
@@ -41,13 +41,13 @@ class Truth {
     begun.doneAt = performance.now();
   }
 
-  /** Whether that may have been told between two times. */
+  /** Reports whether an answer is possible between two times. */
   mayBe(told: boolean, from: number, to: number): boolean {
     return this.#changes.some(({ at, isTrue }, n) => isTrue === told && at <= to && (this.#changes[n + 1]?.doneAt ?? to) >= from - staleMs);
   }
 }
 
-/** Access reviews of five callers who may different things, mixed on the same connections to both replicas. */
+/** Sends access reviews of five callers with different rights, mixed on the same connections to both replicas. */
 export async function interleavedReviews(
   installation: Installation,
   { count, atLeast = 0, maxSeconds }: { count: number; atLeast?: number; maxSeconds: number },
@@ -61,7 +61,7 @@ export async function interleavedReviews(
   let asked = 0;
 
   const ask = async (n: number) => {
-    // Neither has a common divisor with the other, nor with the number of replicas.
+    // The factors and the number of replicas are coprime, so that all combinations occur.
     const caller = callers[(n * 7) % callers.length];
     const pool = pools[n % pools.length];
     if (caller === undefined || pool === undefined) throw new Error('there is nobody to ask');
@@ -69,7 +69,7 @@ export async function interleavedReviews(
     const index = Math.floor(n / 3) % resources.length;
     const isChanging = n % 100 === 0;
     const resource = isChanging ? changing : (resources[index] ?? '');
-    // A tenth is asked once and never again, so that it is not known yet.
+    // A tenth of the questions is unique, so that it is not cached.
     const name = n % 10 === 5 ? `one-of-a-kind-${n}` : 'any';
     const at = performance.now();
     const { statusCode, body } = await pool.request({
@@ -115,7 +115,7 @@ export async function interleavedReviews(
   return { asked, seconds, wrong, changes: changes(), residentMiB };
 }
 
-/** Gives a user a right by a binding of its own, or takes it away. */
+/** Grants a right to a user by its own binding, or revokes it. */
 async function change({ admin }: Installation, person: TokenHolder, isGiven: boolean): Promise<void> {
   const metadata = { name: `${person}-${changing}`, namespace };
   const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;

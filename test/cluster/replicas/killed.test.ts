@@ -12,7 +12,7 @@ const page = '/auth/v2/users?limit=1';
 const token = '/identity/token';
 const sessions = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/sessions`;
 
-describe('a replica that dies by kill -9', () => {
+describe('a replica that is killed by SIGKILL', () => {
   const dispatcher = new Agent(shortIdle);
   let service: Installation;
 
@@ -55,23 +55,23 @@ describe('a replica that dies by kill -9', () => {
       for (const person of [asking, answered]) expect((await person.get(page, other)).status).to.equal(200);
     });
 
-    // The dead one had put its name into both Sessions: for fifteen seconds it may be alive.
-    it('leaves to another what the issuer had not heard of yet', async () => {
+    // The killed replica holds the claims of both Sessions, which expire after fifteen seconds.
+    it('leaves a renewal that has not reached the issuer to another replica', async () => {
       const renewed = await asking.refresh(other);
 
       expect(renewed.status, renewed.text).to.equal(200);
       expect((await asking.refresh(other)).status).to.equal(200);
     });
 
-    it('ends a session whose new tokens it alone had: its owner logs in again', async () => {
-      // To the issuer the old refresh token now is a stolen one.
+    it('ends a session whose new tokens are lost, and its user logs in again', async () => {
+      // The issuer treats the old refresh token as stolen.
       expect((await answered.refresh(other)).status).to.equal(401);
       expect((await answered.get(page, other)).status).to.equal(401);
       expect((await (await logIn(1)).refresh(other)).status).to.equal(200);
     });
   });
 
-  it('FLT-13 leaves sessions as they are, and dead what was ended before the next one starts', async () => {
+  it('FLT-13 keeps sessions, and sessions that ended before the next start stay ended', async () => {
     const [kept, deleted, reset] = await Promise.all([logIn(2), logIn(3), logIn(4)]);
     for (const replica of two())
       for (const person of [kept, deleted, reset]) expect((await person.get(page, replica)).status).to.equal(200);

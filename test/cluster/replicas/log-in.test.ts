@@ -10,12 +10,12 @@ const payload = z.object({ refresh_token: z.string() });
 const userInfo = z.object({ name: z.string(), ext: z.object({ token: payload }) });
 
 describe('a login at two replicas', () => {
-  it('FLT-11 REN-07 goes from one to the other at each step, and is over on both', async () => {
+  it('FLT-11 REN-07 alternates between both at each step, and ends on both', async () => {
     const service = await installation();
     const [one = '', other = ''] = service.replicas.map(({ url }) => url);
     const [email = ''] = localUsers;
     const address = service.url;
-    /** Where the next requests go, in turn. */
+    /** Addresses for the next requests, in turn. */
     const route = [one];
     const browser = new Browser(address, route);
     const at = async (replica: string, path: string) => {

@@ -10,13 +10,13 @@ const userInfo = z.object({
 });
 const renewal = z.object({ refresh_token: z.string() });
 
-/** Of clients' connections: one that is idle ends here, long before a replica that stops would end it, perhaps just as it is used again. */
+/** Options of clients. They close idle connections before a stopping replica does, which could race with the next request. */
 export const shortIdle = { keepAliveMaxTimeout: 1_000 };
 
 export interface Doors {
-  /** What the service takes for its address. */
+  /** Public URL in the service's configuration. */
   publicURL: string;
-  /** Where the requests of this person go. Default: the same. */
+  /** Address for the requests of this user. Default: the public URL. */
   url?: string;
   dispatcher: Dispatcher;
 }
@@ -26,7 +26,7 @@ export interface Reply {
   text: string;
 }
 
-/** A local user in front of a browser that has a session. */
+/** A local user with a session in a browser. */
 export class Person {
   readonly email: string;
   readonly #url: string;
@@ -34,7 +34,7 @@ export class Person {
   readonly #cookieName: string;
   /** Value of the cookie. */
   readonly secret: string;
-  /** The session's own renewal handle. */
+  /** Renewal handle of the session. */
   #handle: string;
 
   private constructor(parts: { email: string; url: string; dispatcher: Dispatcher; cookieName: string; secret: string; handle: string }) {
@@ -46,7 +46,7 @@ export class Person {
     this.#handle = parts.handle;
   }
 
-  /** The whole way: login, the page of the embedded issuer, the password, callback. @throws Error wherever it ends otherwise */
+  /** Logs in: login, page of the embedded issuer, password, callback. @throws Error if a step fails */
   static async logIn(email: string, { publicURL, url = publicURL, dispatcher }: Doors): Promise<Person> {
     const browser = new Browser(publicURL, [url], { dispatcher });
     const login = await browser.get(`${publicURL}/api/v2/token/login?token_storage=cookie`);

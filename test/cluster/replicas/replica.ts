@@ -24,9 +24,9 @@ export class Replica implements Backend {
   }
 
   /**
-   * Resolves when it listens; it may not be ready yet.
+   * Starts a replica. Resolves when it listens, before it is ready.
    *
-   * @throws Error with the end of its log if it does not
+   * @throws Error with the end of its log if it does not listen
    */
   static async start(name: string, { program, configFile }: { program: string; configFile: string }): Promise<Replica> {
     const replica = new Replica(name, program, configFile);
@@ -57,7 +57,7 @@ export class Replica implements Backend {
     return readFile(this.#logFile, 'utf8');
   }
 
-  /** Waits until it says that it is ready. @returns milliseconds */
+  /** Waits until the replica is ready. @returns milliseconds */
   async whenReady(): Promise<number> {
     const begun = performance.now();
     while (!(await isOk(this.readyURL))) {
@@ -67,22 +67,22 @@ export class Replica implements Backend {
     return performance.now() - begun;
   }
 
-  /** As the kubelet does. @returns the exit code */
+  /** Sends SIGTERM, as a kubelet does. @returns the exit code */
   async terminate(): Promise<number | null> {
     return this.#end('SIGTERM');
   }
 
-  /** kill -9 */
+  /** Sends SIGKILL and waits for the exit. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** The same, without waiting for it. */
+  /** Sends SIGKILL without waiting for the exit. */
   abandon(): void {
     this.#process.kill('SIGKILL');
   }
 
-  /** Resident memory, MiB. */
+  /** Returns the resident memory in MiB. */
   async residentMiB(): Promise<number> {
     const status = await readFile(`/proc/${this.#process.pid}/status`, 'utf8');
     return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024);

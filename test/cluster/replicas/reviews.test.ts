@@ -5,12 +5,12 @@ import { installation } from './shared.ts';
 const count = 20_000;
 const atLeast = 5_000;
 
-describe('reviews of five callers on shared connections to two replicas', () => {
+describe('access reviews of five callers on shared connections to two replicas', () => {
   it(`AUZ-01 each get the caller's own answer, ${count} times, while bindings change`, async () => {
     const { asked, wrong, changes } = await interleavedReviews(await installation(), { count, atLeast, maxSeconds: 100 });
 
     expect(wrong).to.deep.equal([]);
-    // A machine with too much else to do may not come to the end, but has asked often enough to tell.
+    // A busy machine may not reach the end, but sends enough requests for a verdict.
     expect(asked).to.be.at.least(atLeast);
     expect(changes).to.be.above(0);
   });

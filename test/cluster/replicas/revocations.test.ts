@@ -6,7 +6,7 @@ import { installation } from './shared.ts';
 
 const count = 10;
 
-describe('a right that was taken away', () => {
+describe('a revoked right', () => {
   let service: Installation;
   let revocations: Revocations;
 
@@ -16,7 +16,7 @@ describe('a right that was taken away', () => {
   });
   after(() => revocations?.close());
 
-  it(`AUZ-07 counts on no replica after five seconds, ${count} times`, async () => {
+  it(`AUZ-07 has no effect on any replica after five seconds, ${count} times`, async () => {
     for (let n = 0; n < count; n += 1) {
       const { person, lastYesMs } = await revocations.one(n);
 
@@ -37,7 +37,7 @@ describe('a right that was taken away', () => {
     );
     expect(watches.map(({ status }) => status)).to.deep.equal([200, 200]);
     await revocations.revoke('bob');
-    // The stream is cut: it ends with an error.
+    // The service aborts the stream, so that it ends with an error.
     await Promise.all(watches.map((watch) => watch.text().catch(() => undefined)));
   });
 });

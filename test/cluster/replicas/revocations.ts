@@ -6,7 +6,7 @@ import { type Installation, type TokenHolder, tokenHolders } from './installatio
 import type { Replica } from './replica.ts';
 
 const pauseMs = 50;
-/** After a right was taken away it is looked at for so long, and longer every so many times. */
+/** Duration of the observation after a revocation. Some observations are longer. */
 const lookMs = 1_500;
 const longLookMs = 6_500;
 const longLookEvery = 10;
@@ -14,16 +14,16 @@ const longLookEvery = 10;
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 const nameOf = (person: TokenHolder) => `${person}-looks-at-users`;
 
-/** Until when after the API server confirmed the deletion a question was still answered with yes, in milliseconds. */
+/** Milliseconds from the confirmed deletion of a binding to the last request that was still allowed. */
 export interface Revocation {
   person: TokenHolder;
-  /** The latest of all. */
+  /** Maximum of all. */
   lastYesMs: number;
   reviewMs: number;
   listMs: number;
 }
 
-/** Takes the right to list users from one caller after the other, and asks both replicas again and again what they think. */
+/** Revokes the right to list users of one caller after the other, and polls both replicas. */
 export class Revocations {
   readonly #installation: Installation;
   readonly #agent = new Agent();
@@ -36,7 +36,7 @@ export class Revocations {
     return this.#agent.close();
   }
 
-  /** @param n decides who, and for how long it is looked at */
+  /** @param n selects the caller, and the duration of the observation */
   async one(n: number): Promise<Revocation> {
     const person = tokenHolders[n % tokenHolders.length] ?? 'alice';
     await this.grant(person);

@@ -31,7 +31,7 @@ describe('a rolling restart', () => {
     for (const { count } of Object.values(kinds)) expect(count).to.be.above(0);
   });
 
-  it('ends open watches in order', async () => {
+  it('ends open watches gracefully', async () => {
     const [replica] = service.replicas;
     if (replica === undefined) throw new Error('there is no replica');
     const watch = await fetch(`${replica.url}/apis/auth.platform.io/v1/users?watch=true`, {
@@ -47,7 +47,7 @@ describe('a rolling restart', () => {
       }
       return text;
     };
-    // A reader that is cut off gets an error instead of an end.
+    // An aborted stream gives an error instead of an end.
     const text = read().catch(String);
     await begun.promise;
     const code = await service.stopReplica(replica);

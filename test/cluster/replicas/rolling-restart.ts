@@ -3,13 +3,13 @@ import type { Installation } from './installation.ts';
 export interface Restart {
   replica: string;
   code: number | null;
-  /** From SIGTERM to the end of the process. */
+  /** Milliseconds from SIGTERM to the end of the process. */
   stopMs: number;
-  /** From the start of the next process until it gets work. */
+  /** Milliseconds from the start of the next process to its first requests. */
   startMs: number;
 }
 
-/** One replica after the other ends by SIGTERM, and a new one takes its place before the next goes. */
+/** Replaces one replica after the other: ends it by SIGTERM, and starts a new one before the next ends. */
 export async function rollingRestart(installation: Installation, report: (restart: Restart) => void = () => undefined): Promise<void> {
   for (const replica of [...installation.replicas]) {
     const begun = performance.now();

@@ -4,7 +4,7 @@ import { Installation } from './installation.ts';
 
 let started: Promise<Installation> | undefined;
 
-/** One installation for all suites of a run, with the rights of `callers.ts`. Each suite leaves two ready replicas behind. */
+/** Returns the installation of all suites of a run, with the rights of `callers.ts`. Each suite must leave two ready replicas. */
 export function installation(): Promise<Installation> {
   started ??= Installation.start().then(async (made) => {
     await grantRights(made.admin);
