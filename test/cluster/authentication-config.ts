@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
 
-/** An issuer whose ID tokens the API server takes. It must be https: the API server speaks to no other. */
+/** An issuer whose ID tokens the API server accepts. The API server requires https. */
 export interface TrustedIssuer {
-  /** As in the claim `iss`, to the letter. */
+  /** Exact value of the claim `iss`. */
   url: string;
-  /** A token is for the cluster if it names one of these. */
+  /** Accepted audiences. A token must name at least one. */
   audiences: readonly [string, ...string[]];
-  /** PEM of what verifies the issuer. Default: the test's own authority. */
+  /** PEM of the authority that verifies the issuer. Default: the authority of the tests. */
   certificateAuthority?: string;
   /** Default `email`. */
   usernameClaim?: string;
@@ -16,15 +16,15 @@ export interface TrustedIssuer {
   groupsClaim?: string;
   /** Default none. */
   groupsPrefix?: string;
-  /** CEL, instead of claim and prefix. */
+  /** CEL expression instead of claim and prefix. */
   groupsExpression?: string;
-  /** Beside those that refuse what is Kubernetes' own. */
+  /** Rules beside the ones that refuse names and groups reserved by Kubernetes. */
   userValidationRules?: readonly { expression: string; message: string }[];
 }
 
 /**
- * The file of `--authentication-config`; the API server reads it again when it changes. Names and groups of Kubernetes itself are
- * refused, as its documentation asks for.
+ * Returns the file of `--authentication-config`. The API server reloads it when it changes. Names and groups reserved by Kubernetes are
+ * refused, as its documentation recommends.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
@@ -55,18 +55,18 @@ export function authenticationConfig(issuers: Iterable<TrustedIssuer>, ownAuthor
   });
 }
 
-/** A webhook that says whose a bearer token is. */
+/** A webhook that authenticates bearer tokens. */
 export interface TokenWebhook {
-  /** https; verified by the test's own authority. */
+  /** An https URL, verified by the authority of the tests. */
   url: string;
-  /** Whose token the API server sends along: one of the people, or a text of the test's own. */
+  /** User whose token the API server sends as its credential, or the text to send. */
   as: string;
-  /** Of the TokenReview. Default v1. */
+  /** Version of the TokenReview. Default: v1. */
   version?: 'v1' | 'v1beta1';
 }
 
 /**
- * The file of `--authentication-token-webhook-config-file`.
+ * Returns the file of `--authentication-token-webhook-config-file`.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#webhook-token-authentication
  */
@@ -81,7 +81,7 @@ export function tokenWebhookConfig({ url, as }: TokenWebhook, ownAuthority: stri
   });
 }
 
-/** Who did what, one line an answer, without bodies. */
+/** Audit policy: users and their requests, one line for each answer, without bodies. */
 export const auditPolicy = stringify({
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',

@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A folder with a go.mod, the programs that come of it, and what the linker is told. */
+/** A folder with a go.mod, the programs that are built from it, and flags for the linker. */
 interface Module {
   directory: string;
   programs: Readonly<Record<string, string>>;
   linkerFlags: string;
-  /** Files of the folder that the programs are made of, beside its modules. */
+  /** Source files in the folder, beside its modules. */
   sources?: readonly string[];
 }
 
@@ -23,14 +23,14 @@ const controlPlane: Module = {
     'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
     'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   },
-  // Without a version kube-apiserver calls itself v0.0.0, which kubectl refuses to compare with its own.
+  // Without this flag, kube-apiserver reports v0.0.0, which kubectl refuses to compare with its own version.
   linkerFlags: '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3',
 };
 
 const helm: Module = {
   directory: join(import.meta.dirname, 'helm'),
   programs: { helm: 'helm.sh/helm/v4/cmd/helm' },
-  // Without it Helm renders for the version of the client library that it was built with.
+  // Without this flag, Helm renders for the version of the client library that it was built with.
   linkerFlags: '-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1',
 };
 
@@ -49,24 +49,24 @@ const node: Module = {
 };
 
 /**
- * The folder that holds etcd, kube-apiserver and kube-controller-manager, built from go.mod where it is not there yet
- * (minutes, once).
+ * Returns the folder with etcd, kube-apiserver and kube-controller-manager. The first call builds them from go.mod, which takes
+ * minutes.
  */
 export const controlPlanePrograms = () => programsOf(controlPlane);
 
-/** The path of Helm's command line program, built where it is not there yet (minutes, once). */
+/** Returns the path of Helm's command line program. The first call builds it, which takes minutes. */
 export const helmProgram = async () => join(await programsOf(helm), 'helm');
 
 /**
- * The folder that holds the kubectl of that release, built where it is not there yet (minutes, once). kubectl 1.32 loses the
+ * Returns the folder with the kubectl of that release. The first call builds it, which takes minutes. kubectl 1.32 loses the
  * first output of an exec over WebSocket when it arrives early (kubernetes/kubernetes, remotecommand: "Unknown stream id").
  */
 const kubectlDirectory = () => programsOf(kubectl);
 
-/** The path of what serves logs, exec and port-forward of pods, built where it is not there yet. */
+/** Returns the path of the program that serves logs, exec and port-forward of pods. The first call builds it. */
 export const nodeProgram = async () => join(await programsOf(node), 'node');
 
-/** Keyed by go.sum and the linker's flags, so that another version never meets the programs of this one. */
+/** Returns the folder of built programs. Its name has a hash of go.sum and the linker flags, so that versions do not mix. */
 async function programsOf({ directory, programs, linkerFlags, sources = [] }: Module): Promise<string> {
   const hash = createHash('sha256')
     .update(await readFile(join(directory, 'go.sum')))

@@ -12,7 +12,7 @@ export interface KeyPair {
   key: string;
 }
 
-/** A certificate authority of the tests and one serving certificate for loopback, signed by it; both good for a day. */
+/** Creates the certificate authority of the tests and a serving certificate for loopback, both valid for a day. */
 export async function loopbackCertificates(): Promise<{ authority: KeyPair; serving: KeyPair }> {
   const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + oneDay), signingAlgorithm: algorithm };
   const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

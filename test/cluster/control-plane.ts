@@ -20,15 +20,15 @@ const defaultControllers = [
 ];
 
 export interface ControlPlaneOptions {
-  /** They all get a static token; only `admin` has rights (group `system:masters`). */
+  /** Users with a static token. Only `admin` has rights (group `system:masters`). */
   people: readonly string[];
   /** Further controllers, by the names of kube-controller-manager. */
   controllers?: readonly string[];
   /** Pods need an existing service account and get its token mounted (admission plugin ServiceAccount). */
   serviceAccountAdmission?: boolean;
-  /** Trusted from the start. One that is up by then is believed at once, one that is not within 10 s of being so. */
+  /** Issuers that are trusted from the start. Tokens are accepted at once if the issuer is up by then, or else within 10 s of its start. */
   issuers?: readonly TrustedIssuer[];
-  /** Asked about tokens that no other issuer vouches for; need not be up yet. */
+  /** Webhook for tokens that no other authenticator accepts, not necessarily up yet. */
   tokenWebhook?: TokenWebhook | undefined;
 }
 
@@ -36,32 +36,32 @@ export interface ControlPlane {
   url: string;
   /** PEM bundle that verifies `url`. */
   certificateAuthority: string;
-  /** Of the same authority, for https servers of a test on 127.0.0.1 or localhost, such as an issuer. */
+  /** Certificate of the same authority, for https servers of a test on 127.0.0.1 or localhost, such as an issuer. */
   serving: KeyPair;
-  /** Path of a kubeconfig with a user and a context for each person and `admin` as the current one. */
+  /** Path of a kubeconfig with a user and a context for each of `people`. The current context is `admin`. */
   kubeconfig: string;
-  /** Path of the audit log: one JSON object (audit.k8s.io/v1 Event, level Metadata) a line, one line an answered request. */
+  /** Path of the audit log, with a line of JSON for each answered request (audit.k8s.io/v1 Event, level Metadata). */
   auditLog: string;
   etcd: Program;
-  /** Where etcd takes calls, in the clear. */
+  /** Address of etcd, without TLS. */
   etcdURL: string;
   apiServer: Program;
   controllerManager: Program;
   /**
-   * Makes the API server take that issuer's tokens too. It reads its configuration again at once and believes an issuer that is up
-   * at its second look, 10 s later; a restart of `apiServer` is faster.
+   * Makes the API server accept tokens of a further issuer. The API server reloads its configuration at once and accepts tokens of an
+   * issuer that is up at its second attempt, 10 s later. A restart of `apiServer` is faster.
    */
   trustIssuer(issuer: TrustedIssuer): Promise<void>;
-  /** Takes back all that `trustIssuer` did; the API server follows by itself. */
+  /** Reverts all calls of `trustIssuer`. The API server reloads its configuration. */
   trustNobody(): Promise<void>;
-  /** Whether Node.js waits for its programs before it ends by itself; they end with it in any case. */
+  /** Makes Node.js wait for the programs before it ends, or not. The programs end with it in any case. */
   keepsProcess(isKept: boolean): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, all their files in one temporary
- * folder that goes at `stop()`. Resolves when the API server is ready; rejects with the end of the log of the program that failed.
+ * Starts etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, with all files in a temporary folder that `stop()`
+ * deletes. Resolves when the API server is ready. Rejects with the end of the log of the program that failed.
  */
 export async function startControlPlane({
   people,
@@ -75,7 +75,7 @@ export async function startControlPlane({
   const started: Program[] = [];
   const abandon = () => {
     for (const program of started) program.signal('SIGKILL');
-    // What was killed may still write for a moment.
+    // Killed programs may still write for a moment.
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   };
   process.once('exit', abandon);
@@ -156,7 +156,7 @@ export async function startControlPlane({
       kubeconfig: 'kubeconfig',
       controllers: [...defaultControllers, ...controllers].join(','),
       'leader-elect': 'false',
-      // kubeadm sets the same: the garbage collector has an account of its own, which admission policies name.
+      // Like with kubeadm, the garbage collector has its own account, which admission policies name.
       'use-service-account-credentials': 'true',
       'secure-port': '0',
       'cluster-signing-cert-file': 'ca.crt',
@@ -192,7 +192,7 @@ export async function startControlPlane({
   }
 }
 
-/** Whether it says 200 to that, or nothing yet. */
+/** Reports whether a URL answers 200. Without an answer, returns false. */
 async function answers(url: string, { certificateAuthority, token }: { certificateAuthority?: string; token?: string } = {}) {
   const dispatcher = new Agent({ connect: { ...(certificateAuthority && { ca: certificateAuthority }) } });
   try {
@@ -212,7 +212,7 @@ function serviceAccountKey(): string {
   return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
 }
 
-/** Lines of `token,user,uid[,groups]` (Kubernetes: static token file). */
+/** Returns the static token file, with lines of `token,user,uid[,groups]`. */
 function tokenFile(tokens: Map<string, string>): string {
   return [...tokens]
     .map(([person, token]) => `${token},${person},uid-of-${person}${person === 'admin' ? ',system:masters' : ''}\n`)

@@ -5,13 +5,13 @@ const keyValues = z.object({
   kvs: z.array(z.object({ key: z.string(), value: z.string().optional(), mod_revision: z.string() })).default([]),
 });
 const everything = { key: encode('/registry/'), range_end: encode('/registry0') };
-/** etcd takes no more than 128 operations in one transaction. */
+/** Operations in one transaction. The limit of etcd is 128. */
 const operationsAtOnce = 100;
 
-/** Written by the programs themselves every few seconds, whatever a suite does. */
+/** Reports whether the programs themselves write a key every few seconds. */
 const isTheirOwn = (key: string) => /^\/registry\/(leases\/kube-|masterleases\/|events\/)/.test(key);
 
-/** All that an API server keeps, as it was when it was read, straight from its etcd. */
+/** Snapshot of all objects of an API server, read from its etcd. */
 export class EtcdState {
   readonly #url: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -32,7 +32,7 @@ export class EtcdState {
     );
   }
 
-  /** What has come, changed or gone since, by its keys. */
+  /** Returns the keys that were added, changed or deleted since the snapshot. */
   async changes(): Promise<{ added: string[]; changed: string[] }> {
     const now = new Map((await readAll(this.#url, true)).map(({ key, mod_revision }) => [key, mod_revision]));
     const keys = (from: ReadonlyMap<string, string>) => [...from.keys()].filter((key) => !isTheirOwn(key));
@@ -42,7 +42,7 @@ export class EtcdState {
     };
   }
 
-  /** Takes away what was added and puts back what has changed; the API server learns of both by its watches. */
+  /** Deletes added keys and restores changed ones. The API server learns of both by its watches. */
   async restore({ added, changed }: { added: readonly string[]; changed: readonly string[] }): Promise<void> {
     const operations = [
       ...added.map((key) => ({ requestDeleteRange: { key: encode(key) } })),
@@ -60,7 +60,7 @@ async function readAll(url: string, keysOnly = false) {
   return kvs.map((kv) => ({ ...kv, key: Buffer.from(kv.key, 'base64').toString() }));
 }
 
-/** By the JSON gateway of etcd. */
+/** Calls the JSON gateway of etcd. */
 async function call(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {
   const answer = await request(`${url}/v3/kv/${method}`, {
     method: 'POST',

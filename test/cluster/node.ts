@@ -12,13 +12,13 @@ const name = 'one-machine';
 
 /** A node whose pods have logs, commands and ports, and no containers: everything happens on this machine. */
 export interface TestNode {
-  /** A pod that runs there, by the API server's account, with one container `main`. */
+  /** Adds a pod with a container `main`, which runs there according to the API server. */
   addPod(pod: string): Promise<void>;
-  /** Adds to the log of every container of that name. */
+  /** Appends to the log of all containers of a name. */
   log(container: string, text: string): Promise<void>;
-  /** Where commands run. */
+  /** Working directory of commands. */
   directory: string;
-  /** As if the machine had lost its power. */
+  /** Kills the node, like a power failure. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }

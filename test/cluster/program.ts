@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 /** A bound against hanging: a busy machine may take its time. */
 const deadlineMs = 180_000;
 
-/** A program of the control plane that a test may kill and start again, with the same flags on the same ports. */
+/** A program of the control plane that tests can kill and restart, with the same flags on the same ports. */
 export class Program {
   readonly #command: string;
   readonly #flags: Readonly<Record<string, string>>;
@@ -28,11 +28,11 @@ export class Program {
     this.#log = `${directory}/${command.split('/').at(-1)}.log`;
   }
 
-  /** Resolves when it is ready. @throws Error with the end of its log if it ends or is not ready within three */
+  /** Resolves when the program is ready. @throws Error with the end of its log if it ends or is not ready within three minutes */
   async start(): Promise<void> {
     const log = openSync(this.#log, 'a');
     const args = Object.entries(this.#flags).map(([flag, value]) => `--${flag}=${value}`);
-    // Memory is there, processors are what suites share: Go collects its garbage a quarter as often, for a tenth of the work.
+    // Suites share processors, and memory is plentiful: Go collects garbage a quarter as often, for a tenth of the work.
     const env = { ...process.env, GOGC: '400' };
     const child = spawn(this.#command, args, { cwd: this.#directory, env, stdio: ['ignore', log, log] });
     this.#child = child;
@@ -45,23 +45,23 @@ export class Program {
     }
   }
 
-  /** Undefined before it was started. */
+  /** Process ID; undefined before the start. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Ends it in the middle of whatever it does, or lets it go on after `hang`. */
+  /** Kills the program, or resumes it after `hang`. */
   signal(signal: 'SIGKILL' | 'SIGCONT'): void {
     this.#child?.kill(signal);
   }
 
-  /** Stops it in the middle of whatever it does. Resolves when it does no more: on a busy machine some threads run on after the signal. */
+  /** Suspends the program. Resolves when all threads have stopped: on a busy machine some run on after the signal. */
   async hang(): Promise<void> {
     this.#child?.kill('SIGSTOP');
     while ((await this.#threadStates()).some((state) => state !== 'T')) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** As proc_pid_stat(5) writes them, after the name of the thread. */
+  /** Returns the state of each thread, the field after the name in proc_pid_stat(5). */
   async #threadStates(): Promise<(string | undefined)[]> {
     const threads = `/proc/${this.pid}/task`;
     const lines = (await readdir(threads)).map((id) => readFile(`${threads}/${id}/stat`, 'utf8').catch(() => 'gone'));
@@ -73,7 +73,7 @@ export class Program {
     else this.#child?.unref();
   }
 
-  /** Resolves when it is gone. */
+  /** Kills the program. Resolves when it has exited. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;

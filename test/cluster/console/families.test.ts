@@ -1,4 +1,4 @@
-/** Pages by kind before a real API server: objects whose status the test writes. */
+/** Pages by kind in front of a real API server. The test writes the status of the objects. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -65,7 +65,7 @@ describe('pages by kind on a real cluster', () => {
     await inspect(page, 'real-namespace');
   });
 
-  it('open a Namespace to a person with a role in it, and name the list that is refused', async () => {
+  it('open a Namespace to users with a role in it, and name the list that is refused', async () => {
     // The viewer may not list the Namespaces of the whole cluster.
     suite.allow(/status of 403 \(Forbidden\) \S+\/api\/v1\/namespaces$/);
     const page = await suite.open('viewer', '/r/core/v1/namespaces/shop');
@@ -75,7 +75,7 @@ describe('pages by kind on a real cluster', () => {
     await part(page, 'Role bindings').getByText('You may not list rolebindings in shop.').waitFor();
   });
 
-  it('show the completions of a Job, and why it failed', async () => {
+  it('show the completions of a Job, and the reason of its failure', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [container] } };
     await suite.login.admin.apply({
       ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate', namespace: 'shop' }, spec: { completions: 3, template } },
@@ -91,7 +91,7 @@ describe('pages by kind on a real cluster', () => {
     await inspect(page, 'real-job');
   });
 
-  it('show why a Pod is broken, its volumes and its sidecar, and no trouble once it runs', async () => {
+  it('show the failure of a Pod, its volumes and its sidecar, and no failure once it runs', async () => {
     const path = '/api/v1/namespaces/default/pods/broken';
     await suite.login.admin.apply({
       ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'broken', namespace: 'default' } },
@@ -158,7 +158,7 @@ describe('pages by kind on a real cluster', () => {
     await page.getByText('All 2 replicas are updated and available.').waitFor();
   });
 
-  it('show the rules of a Role and to whom it is bound, also later', async () => {
+  it('show the rules of a Role and its subjects, and follow its bindings', async () => {
     const api = 'rbac.authorization.k8s.io';
     const rules = [{ apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list'], resourceNames: ['web'] }];
     const metadata = (name: string) => ({ name, namespace: 'shop' });

@@ -1,4 +1,4 @@
-/** Lists of the cluster on the console, before a real API server. */
+/** Lists of the cluster on the console, in front of a real API server. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -31,7 +31,7 @@ describe('lists of the cluster on the console', () => {
     await page.getByRole('button', { name: 'Restarts' }).click();
     await page.getByRole('button', { name: 'Restarts' }).click();
     await page.getByLabel('Namespace').selectOption('shop');
-    // The rows of all namespaces stand until those of the one are there.
+    // The rows of all namespaces stay until the rows of the selected one have arrived.
     const isFirst = ([first]: string[]) => first === 'web-1';
     await page.waitForURL(`${suite.url}/r/core/v1/pods/ns/shop?q=app%3Dweb&sort=-Restarts`);
     await eventually(() => names(page), isFirst);
@@ -39,7 +39,7 @@ describe('lists of the cluster on the console', () => {
     await eventually(() => names(page), isFirst);
   });
 
-  it('changes values in place, and lets rows that come wait', async () => {
+  it('updates values in place, and holds back new rows', async () => {
     const page = await suite.open('admin', '/r/core/v1/pods/ns/shop');
     await page.getByRole('link', { name: 'web-2' }).waitFor();
     const { admin } = suite.login;
@@ -58,7 +58,7 @@ describe('lists of the cluster on the console', () => {
     await page.getByRole('link', { name: 'web-3' }).waitFor();
   });
 
-  it('deletes what is selected', async () => {
+  it('deletes selected objects', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop');
     await page.getByLabel('Select settings').check();
     await press(page, 'Delete');
@@ -69,7 +69,7 @@ describe('lists of the cluster on the console', () => {
     expect(status).to.equal(404);
   });
 
-  it('says that filter and order work on a part, where there is more, and reads more', async () => {
+  it('reports that filter and order apply to the loaded part of a longer list, and loads more', async () => {
     const { admin } = suite.login;
     const maps = Array.from({ length: 501 }, (_, index) => ({
       apiVersion: 'v1',
@@ -99,7 +99,7 @@ describe('lists of the cluster on the console', () => {
     await page.getByRole('link', { name: 'other' }).waitFor();
   });
 
-  it('leads a person without rights in the whole cluster to their namespaces', async () => {
+  it('leads users without cluster-wide rights to their namespaces', async () => {
     const page = await suite.open('viewer', '/r/core/v1/pods');
     await page.getByText('You may not list Pods in the whole cluster.').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'shop' }).click();
@@ -108,7 +108,7 @@ describe('lists of the cluster on the console', () => {
     expect(await page.getByLabel('Select web-0').count()).to.equal(0);
   });
 
-  it('says who a person is that may list nothing, and what it takes', async () => {
+  it('names the user without list permission, and the missing right', async () => {
     const page = await suite.open('guest', '/r/core/v1/pods');
     await page.getByText('You may not see this.').waitFor();
 

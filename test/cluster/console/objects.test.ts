@@ -1,4 +1,4 @@
-/** One object of the cluster on the console: looked at, edited, scaled and deleted, before a real API server. */
+/** An object of the cluster on the console: shown, edited, scaled and deleted, in front of a real API server. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { forSuite } from '../../support/for-suite.ts';
@@ -21,7 +21,7 @@ describe('an object of the cluster on the console', () => {
     await press(page, 'More actions');
     await page.getByRole('menuitem', { name }).press('Enter');
   };
-  /** Replaces all that stands in the editor. */
+  /** Replaces the text in the editor. */
   const type = async (page: Page, text: string) => {
     await page.locator('.cm-content').focus();
     await page.keyboard.press('Control+a');
@@ -30,7 +30,7 @@ describe('an object of the cluster on the console', () => {
   const yaml = (theme: string, more = '') =>
     `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n${more}data:\n  currency: EUR\n  theme: ${theme}\n`;
 
-  it('shows labels, state and conditions, and what was noted about it', async () => {
+  it('shows labels, state, conditions and events', async () => {
     const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
     await page.getByText('MinimumReplicasAvailable').waitFor();
     await page.getByText('tier: front').waitFor();
@@ -54,7 +54,7 @@ describe('an object of the cluster on the console', () => {
     expect(seen.watches).to.deep.equal([[200, null]]);
   });
 
-  it('shows YAML without managed fields until they are asked for, and a Secret without its values', async () => {
+  it('shows YAML without managed fields by default, and a Secret without its values', async () => {
     const page = await suite.open('admin', '/r/core/v1/secrets/ns/shop/payment/yaml');
     await page.getByText('kind: Secret').waitFor();
     const text = () => page.locator('.cm-content').textContent();
@@ -68,7 +68,7 @@ describe('an object of the cluster on the console', () => {
     await page.locator('.cm-content', { hasText: 'managedFields' }).waitFor();
   });
 
-  it('tries a change, shows what it will do, and then does it', async () => {
+  it('previews a change by a dry run, and then applies it', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
     await press(page, 'Edit');
     await type(page, yaml('loud'));
@@ -84,7 +84,7 @@ describe('an object of the cluster on the console', () => {
     expect((await read(settings)).body.data?.theme).to.equal('loud');
   });
 
-  it('refuses an unknown field before anything is written', async () => {
+  it('refuses an unknown field before the write', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
     await press(page, 'Edit');
     await type(page, yaml('bright', 'dta: {}\n'));
@@ -95,7 +95,7 @@ describe('an object of the cluster on the console', () => {
     await press(page, 'Cancel');
   });
 
-  it('shows what another user has changed meanwhile, and keeps what was typed', async () => {
+  it('shows the conflicting change of another user, and keeps the typed text', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/settings/yaml');
     await press(page, 'Edit');
     await type(page, yaml('dim'));
@@ -113,7 +113,7 @@ describe('an object of the cluster on the console', () => {
     expect((await read(settings)).body.data?.theme).to.equal('dim');
   });
 
-  it('makes an object from YAML', async () => {
+  it('creates an object from YAML', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop');
     await page.getByRole('link', { name: 'New ConfigMap' }).click();
     await page.locator('.cm-content', { hasText: 'namespace: shop' }).waitFor();
@@ -140,7 +140,7 @@ describe('an object of the cluster on the console', () => {
     expect(spec?.template?.metadata.annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
   });
 
-  it('follows an object, and says so when it is gone', async () => {
+  it('follows an object, and reports its deletion', async () => {
     const page = await suite.open('admin', '/r/core/v1/configmaps/ns/shop/made');
     await page.getByText('UID').waitFor();
     const { admin } = suite.login;
@@ -156,7 +156,7 @@ describe('an object of the cluster on the console', () => {
     await page.getByText('ConfigMap made is deleted.').waitFor();
   });
 
-  it('deletes an object whose name was typed, and only that one', async () => {
+  it('deletes only the object whose name was typed', async () => {
     const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/cart');
     await choose(page, 'Delete');
     const button = dialog(page).getByRole('button', { name: 'Delete Deployment cart' });
@@ -173,7 +173,7 @@ describe('an object of the cluster on the console', () => {
     expect((await read('/apis/apps/v1/namespaces/shop/deployments/cart')).status).to.equal(404);
   });
 
-  it('greys what a person may not do, and says what it takes', async () => {
+  it('disables forbidden actions, and names the missing right', async () => {
     const page = await suite.open('viewer', '/r/apps/v1/deployments/ns/shop/web');
     await choose(page, 'Restart');
     await dialog(page).getByText('patch deployments.apps web -n shop').waitFor();

@@ -51,7 +51,7 @@ const pod = (name: string, phase: 'Running' | 'Pending' | 'Failed', restartCount
   },
 });
 
-/** What a small shop runs. */
+/** Workloads of a small shop. */
 export const clusterObjects: readonly Manifest[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
   deployment('web', 'registry.example.com/web:1.4', 3),

@@ -1,4 +1,4 @@
-/** Each page of the cluster, in both themes and on a phone: no barrier, nothing refused by its policy, nothing beside the screen. */
+/** Pages of the cluster, in both themes and on a phone: no barrier, no violation of the policy, no content beside the screen. */
 import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
 import { barriers } from '../../tools/browser/axe.ts';
@@ -14,9 +14,9 @@ const screens = [
 interface Seen {
   what: string;
   path: string;
-  /** What it shows once all of it is there. */
+  /** Text that the complete page shows. */
   text: string;
-  /** Pressed before it is looked at. */
+  /** Button that is pressed before the checks. */
   button?: string;
 }
 
@@ -38,7 +38,7 @@ describe('the pages of the cluster on the console', () => {
 
   for (const { name, screen } of screens) {
     for (const { what, path, text, button } of pages) {
-      it(`${what}, ${name}: keeps no user out, and keeps to its policy`, async () => {
+      it(`${what}, ${name}: has no barrier, and keeps to its policy`, async () => {
         const page = await suite.open('admin', path, screen);
         if (button !== undefined) await press(page, button);
         await page.getByRole('main').getByText(text).first().waitFor();

@@ -1,4 +1,4 @@
-/** Logs and a terminal on the console: a real API server passes them on to a node. */
+/** Logs and a terminal on the console, which a real API server passes on to a node. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -11,13 +11,13 @@ describe('logs and a terminal on the console', () => {
   const suite = forSuite(startClusterConsole);
   const shell = '/r/core/v1/pods/ns/default/shell';
   const screen = (page: Page) => page.locator('.xterm-rows');
-  /** Typed, as a person does. */
+  /** Types a command. */
   const run = async (page: Page, command: string) => {
     await page.keyboard.type(command);
     await page.keyboard.press('Enter');
   };
 
-  it('follows a log, at its end until the reader looks elsewhere', async () => {
+  it('follows a log at its end until the user scrolls', async () => {
     await suite.node.log('main', Array.from({ length: 300 }, (_, index) => `line ${index} GET /cart 200\n`).join(''));
     const page = await suite.open('admin', `${shell}/logs`);
     await page.getByText('300 lines.').waitFor();
@@ -34,7 +34,7 @@ describe('logs and a terminal on the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('shows the lines that contain a text, and gives all of them as a file', async () => {
+  it('shows the lines that contain a text, and downloads all lines as a file', async () => {
     const page = await suite.open('admin', `${shell}/logs`);
     await page.getByText(/30\d lines/).waitFor();
     await page.getByRole('searchbox').fill('order');
@@ -63,14 +63,14 @@ describe('logs and a terminal on the console', () => {
     await page.getByRole('button', { name: 'End', exact: true }).waitFor();
     await run(page, 'echo "sum: $((40 + 2))"; stty size');
     await screen(page).getByText('sum: 42').waitFor();
-    // Two programs wrote it, one after the other.
+    // The prompt and the command wrote it, one after the other.
     const widthIn = (text = '') => Number(/(\d+) (\d{2,3})\s/.exec(text)?.[2]);
     const width = await eventually(async () => widthIn((await screen(page).innerText()).split('sum: 42')[1]), Number.isFinite);
     expect(width).to.be.greaterThan(80);
     expect(await barriers(page)).to.deep.equal([]);
 
     await page.setViewportSize({ width: 800, height: 700 });
-    // The page notices its new size when it is laid out, and tells the shell then.
+    // The page notices its new size after a layout, and reports it to the shell then.
     const narrow = async () => {
       await run(page, 'clear; stty size | sed s/^/now:/');
       const line = screen(page).getByText(/now:\d+ \d{2,3}\s*$/);
@@ -88,7 +88,7 @@ describe('logs and a terminal on the console', () => {
     await page.getByText('The shell ended with exit status 0.').waitFor();
   });
 
-  it('leaves the terminal by Ctrl+Shift+Escape, and ends it by its button', async () => {
+  it('moves the focus out of the terminal by Ctrl+Shift+Escape, and ends it by its button', async () => {
     const page = await suite.open('admin', `${shell}/terminal`);
     await press(page, 'Open sh in main');
     const end = page.getByRole('button', { name: 'End', exact: true });
@@ -100,7 +100,7 @@ describe('logs and a terminal on the console', () => {
     await page.getByText('You ended the terminal.').waitFor();
   });
 
-  it('says what it takes, where a person may see logs and not run commands', async () => {
+  it('names the missing right to users who may read logs and not run commands', async () => {
     const page = await suite.open('viewer', '/r/core/v1/pods/ns/shop/web-0/terminal');
     await page.getByText('You may not see this.').waitFor();
 

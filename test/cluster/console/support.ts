@@ -1,4 +1,4 @@
-/** The console on a real cluster with a node: people who log in, and objects to look at. */
+/** The console on a real cluster with a node, with users and objects. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
@@ -22,15 +22,15 @@ export interface ClusterConsole {
   login: EmbeddedLogin;
   node: TestNode;
   url: string;
-  /** A page of the console, by a person who logs in on the way. */
+  /** Opens a page of the console as a user who logs in. */
   open(role: Role, path: string, screen?: Screen): Promise<Page>;
-  /** A complaint that belongs to what is tested. */
+  /** Allows a browser message that belongs to the test. */
   allow(complaint: RegExp): void;
-  /** @throws AssertionError if a page complained of something, of its policy or of a script */
+  /** @throws AssertionError if a page violated its policy or logged an error */
   stop(): Promise<void>;
 }
 
-/** The administrator may do everything, the viewer may look into the namespace `shop`, and the guest has no rights. */
+/** Starts the console. The administrator has all rights, the viewer may read the namespace `shop`, and the guest has no rights. */
 export async function startClusterConsole(): Promise<ClusterConsole> {
   const login = await startEmbeddedLogin({ emails: Object.values(emailOf), password, files: theConsole });
   const node = await startNode(login.admin, login.cluster.serving);

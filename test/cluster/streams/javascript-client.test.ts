@@ -81,7 +81,7 @@ describe('the official JavaScript client through the service, with pods', () => 
     expect([...bytes.subarray(-4)]).to.deep.equal([0x88, 2, 0x03, 0xe8]);
   });
 
-  it('AUZ-07 loses its connection when its token no longer counts', async () => {
+  it('AUZ-07 loses its connection when its token becomes invalid', async () => {
     const { admin, token } = await serviceAccount();
     const out = collector();
     const socket = await new Exec(configOf(token)).exec('default', 'shell', 'main', ['cat'], out.stream, null, new PassThrough(), false);
@@ -90,7 +90,7 @@ describe('the official JavaScript client through the service, with pods', () => 
       isOver = true;
     });
     await admin.remove('/api/v1/namespaces/default/serviceaccounts/robot');
-    // The API server is asked about it each minute.
+    // The service checks the token at the API server each minute.
     await eventually(() => isOver, Boolean);
   });
 

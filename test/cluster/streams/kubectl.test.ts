@@ -20,7 +20,7 @@ describe('kubectl through the service, with pods', () => {
     expect(isDone, stderr).to.equal(true);
     return stdout;
   };
-  /** Goes on until it is ended. */
+  /** Starts a command that runs until it is ended. */
   const begin = (...args: string[]) => {
     const child = spawn('kubectl', [...kubectlArguments(suite.target), ...args]);
     const ended = once(child, 'exit');
@@ -63,7 +63,7 @@ describe('kubectl through the service, with pods', () => {
 
   for (const websockets of ['true', 'false']) {
     const protocol = websockets === 'true' ? 'WebSocket' : 'SPDY';
-    /** What a command answers to a line of input. */
+    /** Returns the answer of a command to a line of input. */
     const answered = async (line: string, ...args: string[]) => {
       const child = spawn('kubectl', [...kubectlArguments(suite.target), ...args], {
         env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: websockets },
@@ -118,14 +118,14 @@ describe('kubectl through the service, with pods', () => {
     expect(await output('explain', 'pods.spec.nodeName')).to.match(/FIELD: nodeName <string>/);
   });
 
-  it('tells the refusal of the API server of an exec', async () => {
+  it('passes on the API server’s refusal of an exec', async () => {
     const asViewer = { ...suite.target, token: await suite.server.token('viewer') };
     const { isDone, stderr } = await kubectl(asViewer, 'exec', 'shell', '--', 'id');
     expect(isDone).to.equal(false);
     expect(stderr).to.match(/pods "shell" is forbidden: User "viewer" cannot (create|get) resource "pods\/exec"/);
   });
 
-  it('leaves a line of the audit trail at begin and end of a command, and the command in none', async () => {
+  it('audits begin and end of a command, without the command', async () => {
     await output('exec', 'shell', '--', 'echo', 'a-secret-word');
     const sessions = suite.server.auditLines.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'KubernetesSession');
     expect(sessions.at(-2)).to.deep.include({ reason: 'Begin', session: { path: '/api/v1/namespaces/default/pods/shell/exec' } });

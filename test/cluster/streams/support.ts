@@ -11,15 +11,18 @@ import { startNode, type TestNode } from '../node.ts';
 export interface StreamSuite {
   server: TestServer;
   node: TestNode;
-  /** Of the Kubernetes API through the service. */
+  /** Kubernetes API through the service. */
   target: KubectlTarget;
-  /** Of the service. */
+  /** Address of the service. */
   url: string;
   certificateAuthority: string;
   stop(): Promise<void>;
 }
 
-/** The service over https, below a base path, before a real API server with a node and the pod `shell`. The manager may do everything. */
+/**
+ * Starts the service over https, below a base path, in front of a real API server with a node and the pod `shell`. The manager has all
+ * rights.
+ */
 export async function startStreams(config: Record<string, unknown> = {}): Promise<StreamSuite> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-streams-'));
   const file = async (name: string, text: string) => {

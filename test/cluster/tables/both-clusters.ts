@@ -4,7 +4,7 @@ import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
 /**
- * Starts kube-apiserver and the embedded cluster for a suite, each with a client of an administrator.
+ * Starts kube-apiserver and the embedded cluster for a suite, each with an administrator's client.
  *
  * @param controllers further ones of kube-controller-manager, beside those of every test
  */
@@ -15,7 +15,7 @@ export function bothClusters(...controllers: string[]) {
     () => connect(server, 'admin'),
     (client) => client.close(),
   );
-  /** A token of the administrator of the embedded cluster. */
+  /** Issues a token of the embedded cluster's administrator. */
   const ownToken = () => cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
   const embedded = forSuite(
     async () => {

@@ -16,7 +16,7 @@ import { samples } from './samples.ts';
 
 const protobufType = 'application/vnd.kubernetes.protobuf';
 
-/** Drops what only Go's JSON writes: zeros of fields that are no pointers, and times that are not set. */
+/** Drops values that only Go's JSON encoder writes: zeros of fields that are no pointers, and times that are not set. */
 const withoutZeros = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (key, part: unknown) =>
     part === null || part === 0 || part === '' || part === false || key === 'managedFields' ? undefined : part,
@@ -75,7 +75,7 @@ describe('the built-in kinds as the API server publishes them', () => {
     for (const [path, body] of Object.values(samples).flat()) {
       const { metadata } = await real.create(path, body);
       const place = `${path}/${metadata.name}`;
-      // The garbage collector changes an object whose owner does not exist: both texts must be of one version.
+      // The garbage collector changes an object whose owner does not exist. Both texts must have the same version.
       const [decoded, json] = await eventually(
         async () =>
           [

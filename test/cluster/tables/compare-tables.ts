@@ -1,4 +1,4 @@
-/** Tables of the API server, held against the columns that the embedded cluster has of the same objects. */
+/** Compares Tables of the API server with the columns that the embedded cluster has of the same objects. */
 
 import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
@@ -7,7 +7,7 @@ import type { ApiClient, KubernetesObject } from '../../service/conformance/api-
 
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
-/** Creates an object, gives it a status, and returns it as it is stored. */
+/** Creates an object, writes its status, and returns the stored object. */
 export async function written(admin: ApiClient, path: string, body: object, status?: object): Promise<KubernetesObject> {
   const made = await admin.create(path, body);
   if (status !== undefined) {

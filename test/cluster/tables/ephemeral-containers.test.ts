@@ -16,7 +16,7 @@ const debug = { name: 'debug', image: 'registry.example.com/busybox:1' };
 const patchOf = (...ephemeralContainers: object[]) => ({ spec: { ephemeralContainers } });
 
 type Change = readonly [title: string, change: (client: ApiClient) => Promise<Answer>];
-/** Changes in their order: an accepted one stays for those after it. */
+/** Changes in order. An accepted change stays for the next ones. */
 const changes: readonly Change[] = [
   ['one that is accepted', (client) => client.patch(path, patchOf({ ...debug, targetContainerName: 'main', stdin: true }), 'strategic')],
   ['another member of the pod, which is ignored', (client) => client.patch(path, { spec: { nodeName: 'x' } }, 'strategic')],

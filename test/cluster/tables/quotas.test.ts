@@ -12,7 +12,7 @@ const hard = { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi', services:
 const used = { pods: '0', 'requests.cpu': '0', 'limits.memory': '0', services: '0' };
 const fitting = { requests: { cpu: '250m' }, limits: { memory: '512Mi' } };
 
-/** Objects in their order: an accepted one counts for those after it. */
+/** Objects in order. An accepted object counts in the quota for the next ones. */
 const attempts: readonly [path: string, body: object][] = [
   ['pods', pod('bare', {})],
   ['pods', pod('partly', { requests: { cpu: '1' } })],
@@ -29,7 +29,7 @@ const attempts: readonly [path: string, body: object][] = [
 describe('quotas of the embedded cluster beside kube-apiserver', () => {
   const { real, embedded } = bothClusters();
 
-  it('refuse the same objects with the same words', async () => {
+  it('refuse the same objects with the same messages', async () => {
     for (const client of [real, embedded]) {
       await client.create(`${core}/resourcequotas`, { metadata: { name: 'team' }, spec: { hard } });
       await client.patch(`${core}/resourcequotas/team/status`, { status: { hard, used } });

@@ -9,7 +9,7 @@ const template = (image: string) => ({ metadata: { labels }, spec: { containers:
 const annotations = { 'kubernetes.io/change-cause': 'first release' };
 const hash = /^[a-z0-9]{6,10}$/;
 
-/** Hashes are each controller's own. */
+/** Removes the hashes, which differ between the controllers. */
 function comparable({ metadata, data, revision }: KubernetesObject, owner: string) {
   const {
     name = '',
@@ -33,7 +33,7 @@ function comparable({ metadata, data, revision }: KubernetesObject, owner: strin
 describe('ControllerRevisions of the embedded cluster beside kube-controller-manager', () => {
   const { real, embedded } = bothClusters('statefulset-controller', 'daemonset-controller');
 
-  /** The revisions of a set after its first template, after a second one, and after the way back. */
+  /** Returns the revisions of a set after its first template, after a second one, and after the return to the first. */
   async function history(client: ApiClient, resource: string, spec: object) {
     const name = 'db';
     const revisions = async () => {

@@ -1,6 +1,6 @@
 /** Objects of the kinds that the workloads of the embedded cluster add. */
 
-/** The path of a collection, an object for it, and the status that it is given afterwards. */
+/** Path of a collection, an object for it, and the status that is written afterwards. */
 export type Sample = [path: string, body: object, status?: object];
 
 const time = '2026-01-02T03:04:05Z';
