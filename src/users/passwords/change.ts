@@ -14,9 +14,9 @@ import type { Passwords } from './passwords.ts';
 import { type PasswordProblem, passwordProblems } from './policy.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
 
-/** Which password a user has proved to know: what a `PasswordVerdict` says of it. */
+/** Password that a user has proved to know, from a `PasswordVerdict`. */
 export interface ProvedPassword {
-  /** Name and uid of the record. */
+  /** Name and UID of the record. */
   name: string;
   uid: string;
   passwordChangedAt: string;
@@ -25,10 +25,10 @@ export interface ProvedPassword {
 export type ChangeVerdict =
   | { outcome: 'changed'; account: Account }
   | { outcome: 'refused'; problem: PasswordProblem | 'SameAsOld' }
-  /** Meanwhile the password was changed, or the user may not log in any more. */
+  /** The password was changed meanwhile, or the user may no longer log in. */
   | { outcome: 'overtaken' };
 
-/** A user as they are, with the password that they have. */
+/** User record and the stored hash of the present password. */
 export interface PasswordState {
   readonly object: KubernetesObject;
   readonly stored: StoredHash | undefined;
@@ -36,16 +36,16 @@ export interface PasswordState {
 
 interface Replacement {
   mustChange: boolean;
-  /** What else is written into the status at the end. */
+  /** Further status members of the last write. */
   further?: Record<string, unknown>;
-  /** Asked between reading and writing, before anything is written. */
+  /** Confirms the change after the record is read and before it is written. */
   isWanted?: (object: KubernetesObject) => Promise<boolean>;
 }
 
-/** Each call has a deadline of its own: a client that hangs up must not leave a change half done. */
+/** Never aborts, because a disconnected client must not leave a change incomplete. Each call has its own deadline. */
 const signal = unending;
 
-/** Gives local users new passwords, and ends what the old one has opened. */
+/** Changes passwords of local users, and ends the access that the old password has opened. */
 export class PasswordChange {
   readonly #services: Services;
   readonly #passwords: Passwords;
@@ -62,7 +62,8 @@ export class PasswordChange {
   }
 
   /**
-   * By the user who has proved the old one. Ends all sessions and tokens of the user, and resolves when new ones count.
+   * Changes the password of a user who has proved the old one. Ends all sessions and tokens of the user, and resolves when new ones are
+   * valid.
    *
    * @throws StatusError 429, 503, 504
    */
@@ -74,16 +75,17 @@ export class PasswordChange {
   }
 
   /**
-   * With a one-time link, whatever the old one was. Lifts a lock: what was guessed was the old one. Ends all sessions and tokens.
+   * Sets the password by a one-time link, whatever the old one was. Lifts a lock, because the guesses were aimed at the old password. Ends
+   * all sessions and tokens.
    *
-   * @param isCurrent whether the link counts still; asked again before the password is replaced
+   * @param isCurrent reports whether the link is still valid; called again before the password is replaced
    * @throws StatusError 429, 503, 504
    */
   setByLink(user: { name: string; uid: string }, password: string, isCurrent: (state: PasswordState) => boolean): Promise<ChangeVerdict> {
     return this.#changeWhile(user, password, isCurrent, noFailures);
   }
 
-  /** Undefined for a user who is gone. @throws StatusError 503, 504 */
+  /** Returns undefined for a deleted user. @throws StatusError 503, 504 */
   async stateOf(user: { name: string; uid: string }): Promise<PasswordState | undefined> {
     const [object, stored] = await Promise.all([this.#records.read(user.name, signal), this.#secrets.read(user, signal)]);
     return object === undefined || object === 'notInstalled' || object.metadata.uid !== user.uid ? undefined : { object, stored };
@@ -109,7 +111,7 @@ export class PasswordChange {
         {
           mustChange: false,
           further,
-          // Once another change has won, its sessions are not ours to end.
+          // After another change has won, the sessions belong to that one.
           isWanted: async (now) => isCurrent({ object: now, stored: await this.#secrets.read(user, signal) }),
         },
         (changedAt) => this.#put(user, stored, { hash, changedAt }),
@@ -121,7 +123,7 @@ export class PasswordChange {
     }
   }
 
-  /** In the place of that very one, or where there was none. @throws StatusError 409, 503, 504 */
+  /** Replaces that very hash, or creates the first one. @throws StatusError 409, 503, 504 */
   async #put(user: { name: string; uid: string }, stored: StoredHash | undefined, { hash, changedAt }: { hash: string; changedAt: Date }) {
     if (stored !== undefined) return this.#secrets.replaceHash(user.name, { ...stored, hash, changedAt: timestamp(changedAt) }, signal);
     const isFirst = await this.#secrets.create({ user, hash, changedAt }, signal);
@@ -129,9 +131,10 @@ export class PasswordChange {
   }
 
   /**
-   * By a caller who may set it, whatever it was; `mustChange` has the user change it before anything else.
+   * Sets the password for a caller with the right to do so, whatever the old one was. `mustChange` requires the user to change it before
+   * anything else.
    *
-   * @throws StatusError 409 if the user was deleted meanwhile, or another request sets it too; 429, 503, 504
+   * @throws StatusError 409 if the user was deleted meanwhile, or another request sets the password, too; 429, 503, 504
    */
   async reset(user: { name: string; uid: string }, password: string, { mustChange }: { mustChange: boolean }): Promise<KubernetesObject> {
     const hash = await this.#passwords.hash(password);
@@ -139,8 +142,8 @@ export class PasswordChange {
   }
 
   /**
-   * Access ends before the hash is replaced, so that a crash leaves none that the old password has made, and again after it, for what the
-   * old one made in between.
+   * Ends access before the hash is replaced, so that a crash leaves no session of the old password, and again afterwards for sessions
+   * opened in between.
    */
   async #replace(
     user: { name: string; uid: string },
@@ -148,7 +151,7 @@ export class PasswordChange {
     write: (changedAt: Date) => Promise<void>,
   ): Promise<KubernetesObject> {
     const ended = { sessionsNotBefore: timestamp(nextSecond(this.#services.now())) };
-    // Before the hash: the password that one user has set for another must never count without the duty to change it.
+    // The requirement to change the password is written before the hash, so that a password set by another user is never valid without it.
     await this.#status.patch(user, async (object) => {
       if (!((await isWanted?.(object)) ?? true)) throw conflict(userResource, user.name, 'the password was changed meanwhile');
       return { ...ended, ...(mustChange && { mustChangePassword: true }) };

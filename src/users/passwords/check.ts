@@ -15,26 +15,26 @@ import type { DirectoryPasswords } from './directory-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
 
-/** What else is asked of some users after the right password. */
+/** Further authentication that some users need after the password. */
 export interface FurtherProof {
-  /** @throws StatusError 503, 504 */
+  /** Reports whether the user needs further authentication. @throws StatusError 503, 504 */
   isAskedOf(user: { name: string; uid: string }, signal: AbortSignal): Promise<boolean>;
 }
 
-/** What a caller claims to know; the rest of the origin is for the audit trail. */
+/** Password attempt of a client. The optional part of the origin is for the audit trail. */
 export interface PasswordAttempt extends Partial<AuditOrigin> {
   email: string;
   password: string;
-  /** Client address. */
+  /** Address of the client. */
   source: string;
-  /** Known to be the user's, if it is one of whom the password is; then failures count there before they count with the address. */
+  /** Browser that the user has logged in with before. Failures count against it before they count against the address. */
   browser?: KnownBrowser | undefined;
 }
 
 export type PasswordVerdict =
-  /** `passwordChangedAt` tells this password of the user from earlier and later ones; '' for one that is kept elsewhere. */
+  /** `passwordChangedAt` distinguishes the password from earlier and later ones; '' if a directory keeps it. */
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
-  /** `retryAfterSeconds` is about the client's address, not about the user, and may be told. */
+  /** `retryAfterSeconds` depends on the client's address, not on the user, and may be disclosed. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
 
 interface Bucket {
@@ -42,34 +42,37 @@ interface Bucket {
   readonly key: string;
 }
 
-/** What the audit trail calls a wrong password: at a login, or when a user wants to change it. */
+/** Name of the audit event for a wrong password, at a login or at a password change. */
 type FailureName = 'LoginFailed' | 'PasswordCheckFailed';
 
 interface CheckedPassword {
   readonly verdict: PasswordVerdict;
-  /** Whose password it was, if there is such a user. */
+  /** User of the attempt, if the user exists. */
   readonly account?: Account | undefined;
   readonly isLocking?: boolean;
 }
 
-/** Hashing is what takes time; more at once would only contend for the same record, and more waiting would reach their deadline. */
+/**
+ * Bound of concurrent checks. Hashing takes most of the time. Further checks would compete for the same record, and longer queues would
+ * exceed the deadlines.
+ */
 const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked' };
 
-/** Who knows one password could otherwise take all turns with it, as right ones are not counted. */
+/** Bound per user. Right passwords are not counted as failures, so that a client with one right password could otherwise take all turns. */
 const turnsOfUser = { ...turns, atOnce: 2 };
 
-/** An address may try as many accounts as this times `lockout.failures`: an office has one address too. */
+/** Multiple of `lockout.failures` that an address may reach, because all users of an office share one address. */
 const failuresPerSource = 10;
 
-/** Refusals are answered at multiples of this after their beginning, so that the time says nothing about why. */
+/** Refusals are delayed to multiples of this duration, so that the time does not reveal the reason. */
 const refusalStepMs = 250;
 
 /**
- * Checks the passwords of local users, and of those whose directory is asked, and locks who failed too often.
+ * Checks the passwords of local users and of users of directories that verify them, and locks users after too many failures.
  *
- * An attempt is counted on the record by compare-and-swap before the password is looked at, and taken back if it was right: however
- * many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`. A user who is unknown, locked or
- * disabled gets the same answer as for a wrong password, after the same work and at the same time.
+ * An attempt is counted on the record by compare-and-swap before the password is verified, and uncounted if it was right. Concurrent
+ * guesses on all replicas together get no more verifications than `users.lockout.failures`. Unknown, locked and disabled users get the same
+ * answer as for a wrong password, after the same work and at the same time.
  */
 export class PasswordCheck {
   readonly #services: Services;
@@ -77,7 +80,7 @@ export class PasswordCheck {
   readonly #passwords: Passwords;
   readonly #directories: DirectoryPasswords | undefined;
   readonly #furtherProof: FurtherProof | undefined;
-  /** Those at passwords, and at what else is asked. */
+  /** Counts attempts with passwords and with further authentication. */
   readonly attempts: LoginAttempts;
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
@@ -85,11 +88,11 @@ export class PasswordCheck {
   readonly #newcomers: Newcomers | undefined;
   readonly #userTurns = new KeyedSemaphore(turnsOfUser);
   readonly #turns = new Semaphore(turns);
-  /** Of their own, as a directory that hangs must not keep local users waiting. */
+  /** Queue for directories, so that a hanging directory does not delay local users. */
   readonly #directoryTurns = new Semaphore(turns);
 
   /**
-   * @param directories of users whose passwords a directory keeps; undefined if there are none
+   * @param directories that verify the passwords of their users; undefined if there are none
    * @param furtherProof without it, a right password completes a login
    */
   constructor(
@@ -115,13 +118,13 @@ export class PasswordCheck {
   }
 
   /**
-   * Writes the failure and `UserLocked` to the audit trail; that the user is logged in, the caller of this writes.
+   * Checks a password. Audits failures and `UserLocked`. The caller audits a successful login.
    *
-   * @throws StatusError 429 when too many are being checked, 503, 504
+   * @throws StatusError 429 if too many checks are in progress, 503, 504
    */
   async check(attempt: PasswordAttempt, signal: AbortSignal, failure: FailureName = 'LoginFailed'): Promise<PasswordVerdict> {
     const started = this.#services.clock();
-    // Before the address is looked at, of which a user who waits for their own turn takes nothing.
+    // The user's turn comes before the limit of the address, which a waiting attempt does not use up.
     const judged = await this.#userTurns.run(nameOf(attempt.email), () => this.#counted(attempt, signal), signal);
     const verdict = this.#record(attempt, failure, judged);
     const isAtOnce = verdict.outcome === 'ok' || verdict.reason === 'TooManyFromSource';
@@ -130,7 +133,7 @@ export class PasswordCheck {
   }
 
   /**
-   * Whether that is the password already, for those who may set it anyway: nothing is counted.
+   * Reports whether that is the present password, for callers with the right to set it. Attempts are not counted.
    *
    * @throws StatusError 429, 503, 504
    */
@@ -139,7 +142,7 @@ export class PasswordCheck {
     return stored !== undefined && (await this.#passwords.verify(password, stored.hash)) !== 'mismatch';
   }
 
-  /** Where the attempt counts as a failure until it turns out right, or why it is one too many. */
+  /** Takes a place in a rate limit, which is given back if the attempt turns out right. @returns the bucket, or the exceeded limit */
   #bucketOf({ email, source, browser }: PasswordAttempt): Bucket | RateExceeded {
     const isKnown = browser !== undefined && browser.user === this.#accounts.find(email)?.uid;
     if (isKnown && this.#browsers.take(browser.id) === undefined) return { limit: this.#browsers, key: browser.id };
@@ -158,7 +161,7 @@ export class PasswordCheck {
       const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
       const judged = await waiting.run(() => {
         signal.throwIfAborted();
-        // A client that hangs up must not get an attempt that is neither counted nor told of. Each call has a deadline of its own.
+        // A client that disconnects must not get an attempt that is neither counted nor audited. Each call has its own deadline.
         return this.#judge(attempt, unending);
       }, signal);
       isFailure = judged.verdict.outcome === 'refused';
@@ -190,7 +193,10 @@ export class PasswordCheck {
     return { verdict: verdictOf(proved, stored.changedAt), account };
   }
 
-  /** Who knows the password alone must not get the count of wrong second factors back to nothing by it. */
+  /**
+   * Reports whether the password completes the login. A client that knows only the password must not reset the count of wrong second
+   * factors.
+   */
   async #isComplete(account: Account, signal: AbortSignal): Promise<boolean> {
     return !(await this.#furtherProof?.isAskedOf(account, signal));
   }
@@ -199,7 +205,7 @@ export class PasswordCheck {
     return this.#directories !== undefined && this.#accounts.find(email)?.connectorType !== 'local';
   }
 
-  /** @throws StatusError 503 if it gives no answer: then the attempt does not count */
+  /** Checks the password at a directory. @throws StatusError 503 if the directory does not answer; the attempt is not counted then */
   async #askDirectory(
     { account, isLast }: { account: Account; isLast: boolean },
     password: string,
@@ -209,7 +215,7 @@ export class PasswordCheck {
     const passwords = this.#passwords;
     const { connectorID, email } = account;
     try {
-      // As much work as for a local user, so that the time does not tell who is one.
+      // Verifies a dummy hash, too. The same work as for local users hides which users are local.
       const [proof] = await Promise.all([directories?.check({ connectorID, email, password }, signal), passwords.dummyVerify(password)]);
       if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
       const status = { groups: proof.groups };
@@ -222,7 +228,7 @@ export class PasswordCheck {
     }
   }
 
-  /** A hash of today's strength, now that the password is at hand. A failed write refuses no login. */
+  /** Replaces a weak hash while the password is available. A failed write does not refuse the login. */
   async #rehash(user: string, password: string, stored: StoredHash, signal: AbortSignal): Promise<void> {
     try {
       await this.#secrets.replaceHash(user, { ...stored, hash: await this.#passwords.hash(password) }, signal);

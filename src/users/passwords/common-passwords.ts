@@ -1,9 +1,9 @@
 import { Slices } from '../../kubernetes/slices.ts';
 
-/** Passwords that attackers try first, as the zxcvbn project collects them; read when the first password is set. */
+/** Passwords that attackers try first, collected by the zxcvbn project. Loaded when the first password is set. */
 let known: Promise<ReadonlySet<string>> | undefined;
 
-/** Whether it is one of the 49,000 most common ones, in any case. */
+/** Reports whether the password is one of the 49,000 most common ones, in any case. */
 export async function isCommonPassword(password: string): Promise<boolean> {
   known ??= readAll();
   return (await known).has(password.toLowerCase());

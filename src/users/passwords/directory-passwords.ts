@@ -1,23 +1,24 @@
-/** What a directory says of a user whose password was right. */
+/** Properties of a user from a directory that has verified the password. */
 interface DirectoryProof {
   groups: readonly string[];
 }
 
-/** Directories that keep the passwords of their users to themselves. */
+/** Directories that verify the passwords of their users. */
 export interface DirectoryPasswords {
-  /** Whether that is a directory which is asked. */
+  /** Reports whether the connector is a directory that verifies passwords. */
   has(connectorID: string): boolean;
   /**
-   * Asks the directory of that connector.
+   * Verifies a password at the directory of the connector.
    *
-   * @returns undefined if that is not their password, or there is no entry of that e-mail address
-   * @throws StatusError 503 if it gives no answer
+   * @returns undefined if the password is wrong, or the directory has no entry with the e-mail address
+   * @throws StatusError 503 if the directory does not answer
    */
   check(attempt: { connectorID: string; email: string; password: string }, signal: AbortSignal): Promise<DirectoryProof | undefined>;
   /**
-   * Makes the record of a user who is new in a directory, as a synchronisation would, if that is their password.
+   * Creates the record of a user who is new in a directory, like a synchronization would, if the password is right.
    *
-   * @returns false if it is not, no directory knows them, or records are not made at login; @throws StatusError 503
+   * @returns false if the password is wrong, no directory knows the user, or records are not created at login
+   * @throws StatusError 503
    */
   provision(attempt: { email: string; password: string }, signal: AbortSignal): Promise<boolean>;
 }

@@ -2,27 +2,27 @@ import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDe
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 
-/** Of the key: what decodes to so many bytes is an envelope, as no password is that long. */
+/** Size of the key, and so of an encrypted password. A text that decodes to this size is an envelope, because no password is that long. */
 const envelopeBytes = 256;
 const lifetimeSeconds = 300;
 const rereadAfterMs = 60_000;
 
 const content = z.strictObject({ ts: z.string().regex(/^\d{1,12}$/), password: z.string() });
 
-/** What `GET /auth/v1/pubkey` tells. */
+/** Answer of `GET /auth/v1/pubkey`. */
 export interface PublicKey {
-  /** Unix seconds: until when an envelope that repeats it counts. */
+  /** Expiry of an envelope that repeats it, in Unix seconds. */
   ts: string;
   /** PEM, SubjectPublicKeyInfo. */
   pubkey: string;
-  /** The same, in base64. */
+  /** Base64 of `pubkey`. */
   pubkey_encode: string;
   algorithms: ['RSA-OAEP-256'];
 }
 
 /**
- * Passwords on their way here, encrypted for keys that only the replicas have: base64 of RSA-OAEP (RFC 8017, SHA-256) of
- * `{"ts":"…","password":"…"}`. PKCS #1 v1.5, which the runtime would decrypt too, is a padding oracle and not offered.
+ * Decrypts passwords that clients have encrypted with a key of the service: base64 of RSA-OAEP (RFC 8017, SHA-256) of
+ * `{"ts":"…","password":"…"}`. PKCS #1 v1.5, which the runtime supports too, is not offered, because it is a padding oracle.
  */
 export class PasswordEnvelopes {
   readonly #services: Services;
@@ -33,19 +33,19 @@ export class PasswordEnvelopes {
     this.#services = services;
   }
 
-  /** @throws StatusError 503 while there are no keys */
+  /** Returns the public key. @throws StatusError 503 while there are no keys */
   async publicKey(): Promise<PublicKey> {
     const { pem } = await this.#current();
     const ts = String(Math.floor(this.#services.now().getTime() / 1000) + lifetimeSeconds);
     return { ts, pubkey: pem, pubkey_encode: Buffer.from(pem).toString('base64'), algorithms: ['RSA-OAEP-256'] };
   }
 
-  /** Whether a text can be nothing but an envelope. */
+  /** Reports whether a text is an envelope and cannot be a plain password. */
   isEnvelope(text: string): boolean {
     return this.#services.config.features.pubkey && decoded(text) !== undefined;
   }
 
-  /** @returns the password; undefined, whatever is wrong with the envelope; @throws StatusError 503 while there are no keys */
+  /** @returns the password, or undefined if the envelope is invalid for any reason; @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<string | undefined> {
     const bytes = decoded(text);
     if (bytes === undefined) return undefined;
@@ -57,7 +57,7 @@ export class PasswordEnvelopes {
     return left > 0 && left <= lifetimeSeconds ? data.password : undefined;
   }
 
-  /** Read again from time to time, so that a rotation needs no restart. */
+  /** Reads the keys again if they are older than a minute, so that a rotation needs no restart. */
   async #current() {
     if (this.#keys === undefined || this.#services.clock() - this.#readAt > rereadAfterMs) {
       const privateKeys = (await this.#services.keyRing.passwordKeys()).map((key) => createPrivateKey({ key, format: 'jwk' }));

@@ -25,24 +25,24 @@ export interface FirstAdminOptions {
   naming: SubjectNaming;
   /** E-mail address or plain login string. */
   email: string;
-  /** For display, 128 characters at most. */
+  /** Display name, 128 characters at most. */
   displayName: string;
-  /** A random one is made if none is given. */
+  /** Password of the administrator. Default: a random one. */
   password?: string | undefined;
-  /** The Secret that tells of the administrator: `email` and, unless it was given, `password`. */
+  /** Secret that names the administrator: `email` and, unless it was given, `password`. */
   secretName: string;
 }
 
-/** In the last two cases nothing was changed, as what there is means that the first administrator was made before. */
+/** The outcomes `removed` and `another` change nothing, because the first administrator was created before. */
 export type FirstAdminOutcome = 'created' | 'exists' | 'removed' | 'another';
 
-/** Why there is no administrator now; one line for the user of the command. */
+/** Reason why the administrator was not created, as one line for the user of the command. */
 class FirstAdminError extends Error {
   override readonly name = 'FirstAdminError';
 }
 
 interface Work extends FirstAdminOptions {
-  /** Of the record. */
+  /** Name of the record. */
   readonly name: string;
   readonly records: UserRecords;
   readonly status: UserStatusWriter;
@@ -51,15 +51,16 @@ interface Work extends FirstAdminOptions {
   readonly signal: AbortSignal;
 }
 
-/** 32 characters of base64url. */
+/** Number of random bytes, which are 32 characters of base64url. */
 const passwordBytes = 24;
 
 /**
- * Makes the first administrator of an installation, once.
+ * Creates the first administrator of an installation, once.
  *
- * Four writes, each of which wins once, in this order: the User, its status (the password is due before there is one), the Secret that
- * tells of it, the Secret with the hash. Whatever ends the work in between, the next run completes it; no login works before. A Secret
- * that tells of a User who is gone means that the administrator was removed, and is not made again; nor is another one beside the first.
+ * Makes four writes in this order, each of which can succeed once: the User, its status (which requires the change of a random password
+ * before there is one), the Secret that names the administrator, and the Secret with the hash. A repeated run completes an interrupted one.
+ * No login is possible before the last write. A Secret that names a deleted User means that the administrator was removed, and is not
+ * created again. A second administrator is not created either.
  *
  * @throws FirstAdminError
  */
@@ -88,7 +89,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   }
 }
 
-/** Undefined if another writer was faster. */
+/** Returns undefined after a conflict. */
 async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   const { email, name, records, status, hashes, told, signal } = work;
   const before = await told.read(signal);
@@ -127,14 +128,14 @@ function newStatus({ client, naming, password }: Work, user: KubernetesObject): 
   };
 }
 
-/** The one given, or the one that the Secret tells of, which is made if there is none. */
+/** Returns the given password, or the one in the Secret, which is created if it does not exist. */
 async function passwordToSet(work: Work): Promise<string> {
   const { email, secretName, password: given, told, signal } = work;
   const random = given === undefined && { password: randomBytes(passwordBytes).toString('base64url') };
   const { entries } = await told.getOrCreate(async () => ({ email, ...random }), signal);
   if (!isAbout(work, entries)) throw new FirstAdminError(`the Secret ${secretName} was made by another run at the same time`);
   const password = given ?? entries.password;
-  // The Secret is of an earlier run that was ended: what it says must be true in the end.
+  // The Secret belongs to an interrupted run. Its content must be true in the end.
   if (!password || (given !== undefined && entries.password !== undefined))
     throw new FirstAdminError(
       `the Secret ${secretName} was made with${password ? 'out' : ''} a password file; run this as then, or remove it`,
@@ -151,7 +152,7 @@ function checkAdmin({ email, name }: Work, user: KubernetesObject): void {
     throw new FirstAdminError(`there is a user ${email} who is no local administrator, and never becomes one`);
 }
 
-/** What the API server said, or why it said nothing: the user of the command has its credential anyway. */
+/** Returns the message of the API server, or the reason why it did not answer. The user of the command has its credential anyway. */
 function reasonOf(error: StatusError): string {
   const { cause } = error;
   if (cause instanceof StatusError) return `the API server: ${cause.status.message}`;

@@ -4,14 +4,14 @@ import type { PasswordEnvelopes } from './envelope.ts';
 import type { Passwords } from './passwords.ts';
 import { passwordProblems, problemText } from './policy.ts';
 
-/** A password as it came: what it says, and why it will not do. */
+/** Decrypted password and its violations of the rules. */
 interface ReadPassword {
-  /** '' if it could not be read. */
+  /** Plain text; '' if it could not be decrypted. */
   password: string;
   violations: FieldError[];
 }
 
-/** Passwords that people choose: opened, held against the policy, hashed. */
+/** Decrypts new passwords, checks them against the policy, and hashes them. */
 export class NewPasswords {
   readonly #policy: Config['users']['passwordPolicy'];
   readonly #envelopes: PasswordEnvelopes;
@@ -24,9 +24,11 @@ export class NewPasswords {
   }
 
   /**
+   * Decrypts a new password and checks it against the policy.
+   *
    * @param sent plain, or an envelope
    * @param field of the body, for the violations
-   * @throws StatusError 503 while there is no key to open envelopes with
+   * @throws StatusError 503 while there is no key to decrypt envelopes
    */
   async read(sent: string, field: string, user: { email: string; username: string }): Promise<ReadPassword> {
     const opened = await this.open(sent, field);
@@ -35,7 +37,7 @@ export class NewPasswords {
     return { ...opened, violations: problems.map((problem) => invalidValue(field, '***', problemText(problem, this.#policy))) };
   }
 
-  /** The same without the policy: of a password that there is already. */
+  /** Decrypts an existing password, without a check against the policy. */
   async open(sent: string, field: string): Promise<ReadPassword> {
     const wrong = (detail: string) => ({ password: '', violations: [invalidValue(field, '***', detail)] });
     if (!this.#envelopes.isEnvelope(sent))
@@ -48,7 +50,7 @@ export class NewPasswords {
       : { password, violations: [] };
   }
 
-  /** @throws StatusError 429 when too many wait already */
+  /** Hashes a password. @throws StatusError 429 if too many requests are waiting */
   hash(password: string): Promise<string> {
     return this.#passwords.hash(password);
   }

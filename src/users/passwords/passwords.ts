@@ -3,18 +3,18 @@ import { promisify } from 'node:util';
 import { type Bounds, Semaphore } from '../../http/semaphore.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
 
-/** OWASP Password Storage Cheat Sheet: argon2id with at least these. */
+/** Minimum cost of argon2id in the OWASP Password Storage Cheat Sheet. */
 const cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 };
 const saltBytes = 16;
 const tagBytes = 32;
 const maxCharacters = 128;
 
-/** Each takes a thread of the pool and its memory for some 50 ms: more at one time would only starve everything else. */
+/** Bound of concurrent hashes. Each occupies a thread of the pool and its memory for about 50 ms. More of them would starve other work. */
 const defaultTurns = { atOnce: 2, maxWaiting: 256 };
 
 const derive = promisify(argon2);
 
-/** The hashes of passwords. All methods: @throws StatusError 429 when too many wait already. */
+/** Hashes and verifies passwords. All methods: @throws StatusError 429 if too many requests are waiting. */
 export class Passwords {
   readonly #turns: Semaphore;
   readonly #dummy: Argon2Hash = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
@@ -23,7 +23,12 @@ export class Passwords {
     this.#turns = new Semaphore({ ...turns, what: 'passwords are being checked' });
   }
 
-  /** @param password 1 to 128 characters; @returns a self-describing text with its own salt (PHC string format, argon2id) */
+  /**
+   * Hashes a password.
+   *
+   * @param password 1 to 128 characters
+   * @returns a self-describing text with its own salt (PHC string format, argon2id)
+   */
   async hash(password: string): Promise<string> {
     if (!isPossible(password)) throw new RangeError('a password has 1 to 128 characters');
     const unhashed = { ...this.#dummy, salt: randomBytes(saltBytes) };
@@ -31,10 +36,10 @@ export class Passwords {
   }
 
   /**
-   * Takes as long whatever the password is, also one that no user can have.
+   * Verifies a password. Takes the same time for any password, even for an impossible one.
    *
-   * @param encoded as `hash` gives it; anything else matches nothing
-   * @returns `match-rehash` if it is right and the hash was made at less than today's cost
+   * @param encoded a result of `hash`; any other text matches no password
+   * @returns `match-rehash` if the password is right, and the hash was made at less than the present cost
    */
   async verify(password: string, encoded: string): Promise<'match' | 'match-rehash' | 'mismatch'> {
     const expected = parseHash(encoded);
@@ -46,13 +51,13 @@ export class Passwords {
     return isUpToDate(expected) ? 'match' : 'match-rehash';
   }
 
-  /** For a user without a hash: the same work for nothing. */
+  /** Does the work of a verification, for users without a hash. */
   async dummyVerify(password: string): Promise<void> {
     await this.#tag(isPossible(password) ? password : '', this.#dummy);
   }
 
   #tag(password: string, { memoryKiB, passes, parallelism, salt, tag }: Argon2Hash): Promise<Buffer> {
-    // RFC 8265, 4.2: a keyboard that composes accents and one that does not type the same password.
+    // RFC 8265, 4.2: keyboards with and without composed accents type the same password.
     const message = password.normalize('NFC');
     return this.#turns.run(() =>
       derive('argon2id', { message, nonce: salt, memory: memoryKiB, passes, parallelism, tagLength: tag.length }),

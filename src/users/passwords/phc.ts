@@ -9,17 +9,21 @@ export interface Argon2Hash {
 
 const pattern = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** What a hash may cost us at most, whatever wrote it. */
+/** Maximum cost that a stored hash may demand, whatever wrote it. */
 const maxMemoryKiB = 262_144;
 const maxPasses = 16;
 
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 
-/** As `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md */
+/**
+ * Formats a hash as `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`.
+ *
+ * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+ */
 export const formatHash = ({ memoryKiB, passes, parallelism, salt, tag }: Argon2Hash): string =>
   `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 
-/** Undefined for anything else than such a text, and for one that costs too much. */
+/** Returns undefined for any other text, and for a hash that costs too much. */
 export function parseHash(text: string): Argon2Hash | undefined {
   const [, memory, passes, parallelism, salt = '', tag = ''] = pattern.exec(text) ?? [];
   const hash = {

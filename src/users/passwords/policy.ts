@@ -1,10 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
-/** `users.passwordPolicy`, as far as it is about the password itself. */
+/** Part of `users.passwordPolicy` that concerns the password itself. */
 export type PasswordRules = Pick<Config['users']['passwordPolicy'], 'minLength' | 'maxLength' | 'classes'>;
 
-/** Why a password is not taken as a new one. */
+/** Reason why a new password is refused. */
 export type PasswordProblem = 'TooShort' | 'TooLong' | 'Common' | 'NamesUser' | 'NeedsLetter' | 'NeedsDigit' | 'NeedsSpecial';
 
 const classes = {
@@ -13,14 +13,14 @@ const classes = {
   special: { pattern: /[^\p{L}\p{Nd}]/u, problem: 'NeedsSpecial' },
 } as const;
 
-/** Shorter parts of a name are in too many good passwords. */
+/** Minimum length of a part of a name. Shorter parts occur in too many good passwords. */
 const minNamePart = 4;
 
 /**
- * The one place that says what a new password has to be.
+ * Checks a new password by itself. Callers compare it with the old one.
  *
  * @param user the e-mail address or plain login string, and the display name
- * @returns every rule that it breaks; none for one that will do
+ * @returns all violated rules, or only `TooLong` for an excessive text
  * @see NIST SP 800-63B-4, 3.1.1.2
  */
 export async function passwordProblems(
@@ -28,10 +28,10 @@ export async function passwordProblems(
   user: { email: string; username: string },
   { minLength, maxLength, classes: needed }: PasswordRules,
 ): Promise<PasswordProblem[]> {
-  // A character has at most two code units. A longer text is not normalized, which takes long.
+  // A character has at most two code units. Longer texts are refused before the normalization, which takes long.
   if (password.length > 2 * maxLength) return ['TooLong'];
   const problems: PasswordProblem[] = [];
-  // Characters that only look or are encoded differently count as one form, so that no string of marks makes up the length.
+  // NFKC counts compatible and composed characters as one form, so that a sequence of marks cannot reach the minimum length.
   const characters = [...password.normalize('NFKC')].length;
   if (characters < minLength) problems.push('TooShort');
   if (characters > maxLength || [...password].length > maxLength) problems.push('TooLong');
@@ -41,7 +41,7 @@ export async function passwordProblems(
   return problems;
 }
 
-/** In words for the user who has to choose another one. */
+/** Returns a text for the user, who has to choose another password. */
 export function problemText(problem: PasswordProblem, { minLength, maxLength }: PasswordRules): string {
   const texts: Record<PasswordProblem, string> = {
     TooShort: `must have at least ${minLength} characters`,

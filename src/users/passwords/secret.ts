@@ -21,12 +21,12 @@ const storedSecret = z.object({
 
 interface NewHash {
   user: { name: string; uid: string };
-  /** As `Passwords.hash` gives it. */
+  /** Result of `Passwords.hash`. */
   hash: string;
   changedAt: Date;
 }
 
-/** The Secret that holds the password of a user; it goes when the user goes. `namespace`: `kubernetes.namespace`. */
+/** Returns the Secret with the password of a user. The owner reference deletes it with the user. `namespace`: `kubernetes.namespace`. */
 export function passwordSecret({ user, namespace, hash, changedAt }: NewHash & { namespace: string }) {
   const owner = { apiVersion: userApiVersion, kind: 'User', name: user.name, uid: user.uid };
   return {
@@ -40,13 +40,13 @@ export function passwordSecret({ user, namespace, hash, changedAt }: NewHash & {
 
 export interface StoredHash {
   hash: string;
-  /** RFC 3339; '' if it is not known. Another hash of the same password leaves it as it is. */
+  /** Time of the password in RFC 3339; '' if it is unknown. A rehash of the same password keeps it. */
   changedAt: string;
-  /** Of the Secret. */
+  /** Version of the Secret. */
   resourceVersion: string;
 }
 
-/** The Secrets with the hashes, read and written with the service's own account. */
+/** Reads and writes the Secrets with the hashes, with the service account. */
 export class PasswordSecrets {
   readonly #secrets: ServiceResource;
   readonly #namespace: string;
@@ -56,7 +56,10 @@ export class PasswordSecrets {
     this.#namespace = namespace;
   }
 
-  /** @returns undefined for a user without one: that of a user who had the name before does not count; @throws StatusError 503, 504 */
+  /**
+   * @returns undefined for a user without a password. The Secret of an earlier user of the name is ignored.
+   * @throws StatusError 503, 504
+   */
   async read({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<StoredHash | undefined> {
     const { success, data } = storedSecret.safeParse(await this.#secrets.find(secretName(name), signal));
     if (!success || !data.metadata.ownerReferences.some((owner) => owner.uid === uid)) return undefined;
@@ -64,12 +67,12 @@ export class PasswordSecrets {
     return { hash: decode(hash), changedAt: decode(changedAt), resourceVersion: data.metadata.resourceVersion };
   }
 
-  /** @returns whether it was: false if there is a Secret of that name already; @throws StatusError 503, 504 */
+  /** @returns false if a Secret of that name exists; @throws StatusError 503, 504 */
   async create(password: NewHash, signal: AbortSignal): Promise<boolean> {
     return (await this.#secrets.create(passwordSecret({ ...password, namespace: this.#namespace }), { signal })) !== 'conflict';
   }
 
-  /** Creates it, or puts it in the place of whatever is there. @throws StatusError 409 if another request does so too, 503, 504 */
+  /** Creates the Secret, or replaces an existing one. @throws StatusError 409 if another request does so, too, 503, 504 */
   async put(password: NewHash, signal: AbortSignal): Promise<void> {
     if (await this.create(password, signal)) return;
     const { name } = password.user;
