@@ -10,23 +10,23 @@ import { type StatusMembers, UserStatusWriter } from '../status.ts';
 import { LockEnds } from './lock-ends.ts';
 import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
 
-/** Why an attempt was not accepted. The sender must not learn which it was. */
+/** Reason why an attempt was refused. Clients must not learn it. */
 export type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
 
-/** What came of counting an attempt: it may be judged, or `refusal` says why not. */
+/** Result of counting an attempt: without a `refusal`, the attempt may be verified. */
 export interface Counted {
   readonly account?: Account;
   readonly refusal?: Refusal;
-  /** No other is to be had: if this one fails, the user stays locked. */
+  /** The last attempt: if it fails, the user is locked. */
   readonly isLast?: boolean;
 }
 
-/** A user who has proved what was asked, or why it counts no longer. */
+/** Account after a successful attempt, or the reason why it is no longer accepted. */
 export type Proved = { account: Account } | { refusal: Refusal };
 
 /**
- * Counts attempts to log in on the record by compare-and-swap, before what was given is looked at, and takes them back when it was
- * right: however many guesses come at once on however many replicas, no more are judged than `users.lockout.failures`.
+ * Counts login attempts on the record by compare-and-swap before they are verified, and uncounts right ones. Concurrent guesses on all
+ * replicas together get no more verifications than `users.lockout.failures`.
  */
 export class LoginAttempts {
   readonly #services: Services;
@@ -35,7 +35,7 @@ export class LoginAttempts {
   readonly #status: UserStatusWriter;
   readonly #locks: LockEnds;
 
-  /** @param directories of users whose passwords a directory keeps; undefined if there are none */
+  /** @param directories that verify the passwords of their users; undefined if there are none */
   constructor(services: Services, accounts: AccountLookup, directories: DirectoryPasswords | undefined) {
     this.#services = services;
     this.#directories = directories;
@@ -48,7 +48,12 @@ export class LoginAttempts {
     });
   }
 
-  /** @param further what else is to be written with the count, by the status that there is; @throws StatusError 503, 504 */
+  /**
+   * Counts an attempt.
+   *
+   * @param further returns status members to write with the count, from the present status
+   * @throws StatusError 503, 504
+   */
   async count(
     who: { name: string; email: string },
     signal: AbortSignal,
@@ -58,15 +63,15 @@ export class LoginAttempts {
     return counted ?? { refusal: 'Contested' };
   }
 
-  /** Without one attempt: what was given could not be judged. @throws StatusError 503, 504 */
+  /** Uncounts an attempt that could not be verified. @throws StatusError 503, 504 */
   async takeBack(account: Account, signal: AbortSignal): Promise<void> {
     await this.#status.patchIfExists(account, (object) => withoutAttempt(statusOf(object)), signal);
   }
 
   /**
-   * What was given was right.
+   * Records a right attempt.
    *
-   * @param isComplete false if more is to be proved: then this attempt alone is taken back. A login that is complete ends the count.
+   * @param isComplete false if further authentication follows. Then only this attempt is uncounted. A completed login resets the count.
    * @throws StatusError 503, 504
    */
   async succeed(
@@ -78,7 +83,7 @@ export class LoginAttempts {
     return proved ?? { refusal: 'Contested' };
   }
 
-  /** Undefined if another writer was faster. */
+  /** Returns undefined after a conflict. */
   async #count(
     { name, email }: { name: string; email: string },
     further: (status: StatusMembers) => StatusMembers,
@@ -100,7 +105,7 @@ export class LoginAttempts {
     return written && { account, isLast: count.lockedUntil !== null };
   }
 
-  /** Takes the count back, and the lock with it. Undefined if another writer was faster. */
+  /** Uncounts the attempt, and removes the lock that it may have set. Returns undefined after a conflict. */
   async #succeed(
     { name, uid, sessionsNotBefore }: Account,
     { isComplete, status }: { isComplete: boolean; status: StatusMembers },
@@ -111,7 +116,7 @@ export class LoginAttempts {
     const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
     const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
     if (phase !== 'Normal') return { refusal: phase };
-    // Meanwhile the password was changed: the right one was the old one.
+    // The password was changed meanwhile, and the verified one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { refusal: 'WrongPassword' };
     const count = isComplete ? noFailures : withoutAttempt(statusOf(object));
     const written = await this.#status.patchVersion(object, { ...count, ...status }, signal);

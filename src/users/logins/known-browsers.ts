@@ -7,7 +7,7 @@ import { stateOf } from '../../http/request-state.ts';
 import type { Seal } from '../../keys/seal.ts';
 import type { Services } from '../../services.ts';
 
-/** Since the last login. */
+/** Lifetime of the cookie after the last login. */
 const lifeSeconds = 90 * 86_400;
 
 const content = z.object({
@@ -17,18 +17,18 @@ const content = z.object({
   exp: z.number(),
 });
 
-/** A browser that a user has logged in with. */
+/** Browser that a user has logged in with. */
 export interface KnownBrowser {
-  /** Random, of the browser. */
+  /** Random identifier of the browser. */
   readonly id: string;
-  /** uid of the User record. */
+  /** UID of the User record. */
   readonly user: string;
 }
 
 /**
- * Browsers that a user has logged in with before, by a sealed cookie ("device cookies" of OWASP). Failures of strangers at the same
- * address, which may be that of a proxy, do not count against them. The cookie is no credential: it gives a bucket of its own at limits,
- * and nothing else.
+ * Recognizes browsers that a user has logged in with before, by a sealed cookie ("device cookies" of OWASP). Failures of strangers at the
+ * same address, such as that of a proxy, do not count against them. The cookie is no credential, and only selects a bucket of its own in
+ * rate limits.
  */
 export class KnownBrowsers {
   readonly #cookie: HostCookie;
@@ -41,17 +41,22 @@ export class KnownBrowsers {
     this.#now = now;
   }
 
-  /** Undefined also for a cookie that is not ours or too old. @throws StatusError 503 while there is no key */
+  /** Returns undefined without a cookie, or if it is forged or expired. @throws StatusError 503 while there is no key */
   async find(ctx: Context): Promise<KnownBrowser | undefined> {
     const value = this.#cookie.read(ctx);
     const text = value && (await this.#seal.open(value));
     if (!text) return undefined;
-    // What another release has sealed is no reason to refuse a login.
+    // A cookie that another release has sealed must not refuse a login.
     const { success, data } = content.safeParse(JSON.parse(text));
     return success && this.#seconds() < data.exp ? { id: data.id, user: data.user } : undefined;
   }
 
-  /** After a login of that user. @param user uid of the record @throws StatusError 503 while there is no key */
+  /**
+   * Sets the cookie after a login.
+   *
+   * @param user UID of the record
+   * @throws StatusError 503 while there is no key
+   */
   async remember(ctx: Context, user: string): Promise<void> {
     const known = await this.find(ctx);
     const id = known?.user === user ? known.id : randomBytes(16).toString('base64url');
@@ -59,10 +64,10 @@ export class KnownBrowsers {
   }
 
   /**
-   * Counts one request: of a known browser with its user, whatever the number of browsers; else, and when there is no room, with its
-   * address.
+   * Counts a request against the user of a known browser, however many browsers the user has. Without a known browser, or if the user's
+   * limit is reached, counts it against the address.
    *
-   * @returns what it counted with, to be given back, or why it is one too many
+   * @returns the key of the count, to give it back, or the exceeded limit
    * @throws StatusError 503 while there is no key
    */
   async take(ctx: Context, limit: RateLimit): Promise<{ source: string } | RateExceeded> {

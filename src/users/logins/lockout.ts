@@ -3,19 +3,19 @@ import { timestamp } from '../../kubernetes/timestamp.ts';
 
 type Lockout = Config['users']['lockout'];
 
-/** As in the status of a User; times are RFC 3339. */
+/** Members of the status of a User. Times are RFC 3339. */
 export interface FailureCount {
   failedLogins: number;
   failedLoginsSince: string;
-  /** Set with the last attempt that is allowed. */
+  /** End of the lock, set with the last permitted attempt. */
   lockedUntil: string | null;
 }
 
 /**
- * The count with one attempt more, which is counted as failed until it turns out right: only what is written before a password is
- * looked at bounds how many are, when many come at once.
+ * Returns the count after a further attempt. An attempt counts as a failure until it turns out right, because only a count that is written
+ * before the verification bounds concurrent attempts.
  *
- * @returns undefined while the user is locked: no attempt is to be had
+ * @returns undefined while the user is locked
  */
 export function countAttempt(status: Readonly<Record<string, unknown>>, now: Date, lockout: Lockout): FailureCount | undefined {
   const { failedLogins, failedLoginsSince, lockedUntil } = status;
@@ -31,13 +31,13 @@ export function countAttempt(status: Readonly<Record<string, unknown>>, now: Dat
   };
 }
 
-/** The count without one attempt: of a password that could not be checked. */
+/** Returns the count without an attempt that could not be verified, or was right but did not complete the login. */
 export function withoutAttempt({ failedLogins, failedLoginsSince }: Readonly<Record<string, unknown>>) {
   const left = typeof failedLogins === 'number' ? failedLogins - 1 : 0;
   return left <= 0 ? noFailures : { failedLogins: left, failedLoginsSince, lockedUntil: null };
 }
 
-/** After a right password. */
+/** Status members that reset the count and the lock. */
 export const noFailures = { failedLogins: null, failedLoginsSince: null, lockedUntil: null };
 
 function timeOf(value: unknown): number | undefined {

@@ -3,11 +3,11 @@ import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 
 interface NewcomersOptions {
   directories: Pick<DirectoryPasswords, 'provision'>;
-  /** Wrong passwords by name, on this replica: a user without a record has none that they could be counted on. */
+  /** Limit of wrong passwords by record name, on this replica. A user without a record has no count in the cluster. */
   limit: RateLimit;
 }
 
-/** Users who are new in a directory: their record is made when their password was right. */
+/** Creates records of users who are new in a directory, once their password was right. */
 export class Newcomers {
   readonly #options: NewcomersOptions;
 
@@ -15,7 +15,10 @@ export class Newcomers {
     this.#options = options;
   }
 
-  /** @param name of the record; @throws StatusError 503 if a directory gives no answer: then the attempt does not count */
+  /**
+   * @param name of the record
+   * @throws StatusError 503 if a directory does not answer; the attempt is not counted then
+   */
   async provision(name: string, attempt: { email: string; password: string }, signal: AbortSignal): Promise<void> {
     const { directories, limit } = this.#options;
     if (limit.take(name) !== undefined) return;

@@ -7,8 +7,8 @@ import { type UserReference, UserStatusWriter } from '../status.ts';
 const maxNotices = 10;
 
 /**
- * What happened to the login of a user, told at the next one, so that a user learns of what they have not done themselves. Kept on the
- * record: a kind out of a list and a time, and nothing that a caller has written.
+ * Stores notices about changes of a user's login, which the next login shows, so that users learn of changes that they have not made. A
+ * notice is a known type and a time, without text from callers.
  */
 export class Notices {
   readonly #services: Services;
@@ -20,12 +20,12 @@ export class Notices {
     this.#status = new UserStatusWriter(services);
   }
 
-  /** @param tell gets each one that is added, to mail it */
+  /** @param tell receives every new notice, to mail it */
   onAdded(tell: (account: Account, type: NoticeType) => void): void {
     this.#tell = tell;
   }
 
-  /** Never throws: what it tells of is done. */
+  /** Adds a notice, and never throws, because the change that it reports is complete. */
   async add(user: UserReference, type: NoticeType): Promise<void> {
     try {
       const notice = { type, time: timestamp(this.#services.now()) };
@@ -36,7 +36,7 @@ export class Notices {
     }
   }
 
-  /** Those that the user has seen; what came meanwhile stays. @throws StatusError 503, 504 */
+  /** Removes the notices that the user has seen. Newer ones stay. @throws StatusError 503, 504 */
   async remove(user: UserReference, seen: readonly Notice[]): Promise<void> {
     const isSeen = ({ type, time }: Notice) => seen.some((one) => one.type === type && one.time === time);
     await this.#change(user, (notices) => notices.filter((notice) => !isSeen(notice)));

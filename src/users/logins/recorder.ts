@@ -28,20 +28,20 @@ import { userApiVersion } from '../record/resource.ts';
 import { readUser, type UserSpec, type UserStatus } from '../record/schema.ts';
 import { UserStatusWriter } from '../status.ts';
 
-/** Who has logged in, as the issuer told. */
+/** Login with the claims of the issuer. */
 export interface Login {
-  /** The e-mail address, else the user name: what the record is found by. */
+  /** E-mail address, or else the user name, by which the record is found. */
   login: string;
-  /** Of a record that has none yet. */
+  /** Display name for a record that has none yet. */
   displayName?: string | undefined;
   connector: { type: string; id: string; name: string };
-  /** The identity at the source behind the connector. */
+  /** Identity at the source behind the connector. */
   linkedID?: { type: string; id: string } | undefined;
-  /** Without prefix. Undefined where they are not known: then the record keeps those that it had. */
+  /** Groups without prefix. Undefined if they are unknown, and then the record keeps its groups. */
   groups: readonly string[] | undefined;
-  /** The user name that Kubernetes sees, with prefix. */
+  /** User name that Kubernetes sees, with prefix. */
   subjectName: string;
-  /** Left out for the embedded issuer, whose `sub` names one record by itself. */
+  /** Subject at the issuer. Absent for the embedded issuer, whose `sub` identifies a record by itself. */
   subject?: LinkingSubject | undefined;
 }
 
@@ -56,18 +56,18 @@ interface Recording {
 
 export type Recorded =
   | Recording
-  /** The resource is not installed: login works without records. */
+  /** The resource is not installed. Login works without records. */
   | { outcome: 'no-records' }
   | { outcome: 'refused'; reason: 'NotALogin' | 'NoRecord' | 'EmailDiffers' | 'AdministratorIsLocal' | 'SubjectDiffers' }
-  /** The account of the issuer is that of a record under another name; undefined where that one logs in at this moment. */
+  /** The account of the issuer belongs to a record under another name; undefined if that record is being created by a concurrent login. */
   | { outcome: 'refused'; reason: 'AddressChanged'; account: Account | undefined }
   | { outcome: 'refused'; reason: 'Phase'; phase: AccountPhase };
 
-/** Bounds of the custom resource definition. */
+/** Limits of the custom resource definition. */
 const maxSubjectName = 512;
 const maxSubjects = 16;
 
-/** Makes or updates the User at a login, with the service's account: it is what a login brings with it (docs/contract/login.md). */
+/** Creates or updates the User at a login, with the service account (docs/contract/login.md). */
 export class LoginRecorder {
   readonly #services: Services;
   readonly #accounts: AccountLookup;
@@ -84,8 +84,8 @@ export class LoginRecorder {
   }
 
   /**
-   * Records the login of a user whose phase is Normal at that moment, and only of such a one: an idle user would otherwise come back
-   * to life by it. When it resolves, this replica's `accounts` show the record, unless they are behind.
+   * Records the login of a user whose phase is Normal at that moment. Other users are refused, because a login would make an idle user
+   * active again. After it resolves, `accounts` of this replica has the record, unless the watch is behind.
    *
    * @throws StatusError 503, 504
    */
@@ -95,7 +95,7 @@ export class LoginRecorder {
     const name = accounts.ofLogin(login.subject, login.login)?.name ?? recordName(login.login);
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const holder = login.subject && accounts.ofLinkedName(login.subjectName);
-    // The issuer gave the name of a linked account to another person: what the first one may do is not theirs.
+    // The issuer has given the name of a linked account to another person, who must not get the rights of the first one.
     if (holder && login.subject && !isLinkedTo(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
@@ -108,8 +108,8 @@ export class LoginRecorder {
   }
 
   /**
-   * Two logins of a new account with different addresses, at the same time on two replicas, each make a record. A replica that sees its
-   * own write has seen all earlier ones: the later of the two takes its record back.
+   * Refuses the later of two concurrent logins of a new account with different addresses, which have each created a record on two replicas.
+   * A replica that sees its own write has seen all earlier ones, so that the later login undoes its write.
    */
   async #takenBack({ account, isNewSubject, isNew }: Recording, { subject }: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     if (subject === undefined || !isNewSubject) return undefined;
@@ -127,7 +127,7 @@ export class LoginRecorder {
     }, signal);
   }
 
-  /** Undefined if another writer was faster. */
+  /** Returns undefined after a conflict. */
   async #attempt(name: string, login: Login, signal: AbortSignal): Promise<Recorded | undefined> {
     const { config, now } = this.#services;
     const found = await this.#records.read(name, signal);
@@ -147,11 +147,11 @@ export class LoginRecorder {
     if (isKnown && !isOfLinked && isRenamed(account, { login, subjectName }))
       return { outcome: 'refused', reason: 'AddressChanged', account };
     if (!isKnown && !hasAddress(account, login)) return { outcome: 'refused', reason: 'EmailDiffers' };
-    // Before the phase: what it is of another person's account is not shown.
+    // The subject is checked before the phase, because the phase of another person's account must not be disclosed.
     if (subject !== undefined && !isOf(account, subject, this.#inUse)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const phase = phaseOf(account, time, this.#services.config.users.idleDays);
     if (phase.phase !== 'Normal') return { outcome: 'refused', reason: 'Phase', phase };
-    // The definition says so too: an issuer that claims an administrator's address must not become one.
+    // The custom resource definition has the same rule: an issuer that claims the address of an administrator must not become one.
     if (account.isAdmin && connector.id !== 'local') return { outcome: 'refused', reason: 'AdministratorIsLocal' };
     return undefined;
   }
@@ -168,7 +168,7 @@ export class LoginRecorder {
     return updated && this.#writeStatus(updated, login, time, signal);
   }
 
-  /** A linked account does not name the user: what it tells goes where the account stands. */
+  /** Writes a login of a linked account. Its claims are stored with the linked account, because it does not name the user. */
   async #writeLinked(
     object: KubernetesObject,
     { groups, subjectName }: Login,
@@ -191,7 +191,7 @@ export class LoginRecorder {
     signal: AbortSignal,
   ): Promise<Recording | undefined> {
     const { status: old = {} } = readUser(object);
-    // Not only right after the record was made: the first login may have failed between the two writes.
+    // The first login may have failed between the two writes, so that the record is older than this login.
     const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
     const told = {
       ...(groups && { groups: recordedGroups(groups) }),
@@ -206,7 +206,7 @@ export class LoginRecorder {
   }
 }
 
-/** With a new one among them; the oldest gives way where there are too many. */
+/** Adds a subject. The oldest one is dropped beyond the limit. */
 function linkedSubjects(old: UserStatus['subjects'] = [], { issuer, sub }: Subject): object[] {
   const others = old.filter((known) => known.issuer !== issuer || known.sub !== forgottenSub);
   if (others.some((known) => known.issuer === issuer)) return old;
@@ -223,7 +223,7 @@ function newUser(name: string, login: Login) {
   };
 }
 
-/** What a login says of the spec. */
+/** Returns the members of the spec that a login sets. */
 function specOf(login: Login, old: UserSpec) {
   const { connector, linkedID } = login;
   const username = displayName(login.displayName ?? '');
