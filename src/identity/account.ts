@@ -13,18 +13,18 @@ interface AccountRules {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   idleDays: number;
-  /** Ids of the directories whose passwords count here, too. */
+  /** Ids of the directories whose users can log in here. */
   directories: ReadonlySet<string>;
-  /** The client at which a password that is due can be changed. */
+  /** Client of the console, whose tokens stay valid while a password change is required. */
   consoleClientID: string;
   now: () => Date;
 }
 
-/** What a session or token of a user still counts for: asked at every use of one. */
+/** Finds the account of a session or token, if it is still valid. The provider calls it at every use. */
 export function accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }: AccountRules): FindAccount {
   const isOurs = ({ connectorType, connectorID }: Account) =>
     connectorType === 'local' || (connectorType === 'ldap' && directories.has(connectorID));
-  // A user who has to change the password does so at the next login; what the console has already goes on, and is let through to little else there.
+  // A required password change happens at the next login. Existing tokens of the console stay valid, but give access to little else.
   const isOfConsole = (clientID: string | undefined, token: unknown) =>
     clientID === undefined || (clientID === consoleClientID && token !== undefined);
   return async (ctx, subject, token) => {
@@ -33,7 +33,7 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
     if (version !== undefined) await accounts.waitFor(version, seenWithinMs, requestScope().signal);
     const account = accounts.get(recordOf(subject).name);
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
-    // Locked stops the next login only, or a stranger could end a user's session.
+    // A lock only prevents logins; otherwise a stranger could end a user's session.
     const { phase } = phaseOf(account, now(), idleDays);
     if (phase === 'Invalid' || phase === 'Disabled') return undefined;
     if (authenticatedAt(ctx.oidc.session, token) < (account.sessionsNotBefore ?? 0)) return undefined;
@@ -43,8 +43,8 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
 }
 
 /**
- * For the result of a visit to the login page: the version of the record that it has written last. The replica that goes on may hear of it
- * later, and would ask for the login again, as that of an account whose password is due.
+ * Returns the part of a login's result that holds the last version of the record that the login has written. The replica that continues
+ * may see this version later. Until then it would require the password change again.
  */
 export const resultOf = ({ resourceVersion }: Pick<Account, 'resourceVersion'>) => ({ account: { resourceVersion } });
 
@@ -64,8 +64,8 @@ function requireKnown(accounts: AccountLookup, localGroups: LocalGroupLookup): v
 }
 
 /**
- * When the password was given; of an access token, which does not know, when it was issued. Unix seconds. Of a refresh token its time of
- * birth (`iiat`) may be later: then the password was given again (`provenAgain`). `auth_time` in ID tokens is never moved by that.
+ * Returns the Unix time at which the password was given; for an access token, which does not hold it, the time of issue. The `iiat` of a
+ * refresh token may be later, if the password was given again (`provenAgain`). The `auth_time` in ID tokens never changes.
  */
 function authenticatedAt(session: { loginTs?: number | undefined } | undefined, token: Parameters<FindAccount>[2]): number {
   if (token === undefined) return session?.loginTs ?? 0;
@@ -75,10 +75,10 @@ function authenticatedAt(session: { loginTs?: number | undefined } | undefined, 
 
 const claimsOf = (account: Account, localGroups: LocalGroupLookup) => ({
   sub: subjectOf(account),
-  // Never as verified: a manager or a directory has said so, and what links accounts by verified addresses would take their word.
+  // No `email_verified`: managers and directories set the address, and clients that link accounts by verified addresses would trust it.
   email: account.email,
   name: account.username || account.email,
-  // As they are when a token is issued.
+  // Groups are current at the time when a token is issued.
   groups: [...account.groups, ...localGroups.of(account.name)],
   federated_claims: { connector_id: account.connectorID || 'local', user_id: account.uid },
 });

@@ -9,7 +9,7 @@ import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
 import { type IdentityRecords, sealedPayload } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
-/** How long a login that was proved may take to be picked up by the browser it was proved in. */
+/** Lifetime of a proved login until its browser resumes the flow. */
 const provedTtlSeconds = 120;
 const saveTries = 8;
 
@@ -19,17 +19,18 @@ export interface AdapterParts {
   ids: RecordIds;
   /** Seals access tokens, which hold their own payload. */
   accessTokens: Seal;
-  /** Ends the oldest records of the user that a new one belongs to, if they are too many. */
+  /** Deletes the oldest records of the new record's owner, if there are too many. */
   bound: (model: string, payload: AdapterPayload) => Promise<void>;
   now: () => Date;
-  /** Guesses at user codes (RFC 8628, 5.1). */
+  /** Limits guesses at user codes (RFC 8628, 5.1). */
   userCodeGuesses: RateLimit;
   knownBrowsers: Pick<KnownBrowsers, 'take'>;
 }
 
 /**
- * Where the provider keeps what. An interaction, and a session without a login, stay with the browser; all others are
- * IdentityRecord objects. Models that are not used here (clients are configured, nothing is pushed or registered) have no records.
+ * Returns the storage of each model of the provider. Interactions, and sessions without a login, are stored in the browser. Access tokens
+ * hold their own payload. All other models are IdentityRecord objects, except unused ones (clients are configured, nothing is pushed or
+ * registered), which are not stored.
  */
 export function adapterFor({ records, browser, ids, accessTokens, bound, now, ...guessing }: AdapterParts): (model: string) => Adapter {
   return (model) => {
@@ -93,14 +94,14 @@ function storeAdapter(model: string, records: IdentityRecords, bound?: AdapterPa
     async upsert(id, payload, ttlSeconds = 0) {
       const isNew = !records.isKnown(model, id);
       for (let left = saveTries; !(await records.save(model, id, payload, ttlSeconds)); left -= 1) {
-        // Two tabs of one session, say: the later one counts, unless the first was the logout.
+        // Two tabs may write the same session: the later write wins, unless the first one was the logout.
         if (left === 1 || (await records.find(model, id)) === undefined) throw new errors.SessionNotFound('the login has ended meanwhile');
       }
       if (isNew) await bound?.(model, payload);
     },
     async consume(id) {
       if (await records.consume(model, id)) return;
-      // Used twice at the same moment, on whatever replica: as if it were twice in a row (RFC 9700, 4.14.2).
+      // A concurrent second use, on any replica, has the effect of a later one (RFC 9700, 4.14.2).
       const used = await records.find(model, id);
       if (used?.grantId !== undefined) await Promise.all([records.removeIssued(used.grantId), records.remove('Grant', used.grantId)]);
       throw new errors.InvalidGrant('already used');
@@ -117,8 +118,8 @@ interface UseParts {
 }
 
 /**
- * Deletes a code or refresh token when it is used. An id whose record is gone before its time tells of a second use, on whatever replica,
- * which ends the grant (RFC 9700, 4.14.2).
+ * Deletes a code or refresh token when it is used. If the record does not exist although its id has not expired, this is a second use, on
+ * any replica, which ends the grant (RFC 9700, 4.14.2).
  */
 function singleUse(model: HandedOut, store: Adapter, { records, ids, now }: UseParts): Adapter {
   const endGrantOf = async (id: string): Promise<void> => {
@@ -153,7 +154,7 @@ const accessTokenAdapter = (records: IdentityRecords, seal: Seal): Adapter => ({
   revokeByGrantId: (grantId) => records.removeIssued(grantId),
 });
 
-/** Made-up codes and tokens cost no call to the API server; those that have ended, one. */
+/** Recognizes invented codes and tokens without a call to the API server, and ended ones after the first call. */
 const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter => ({
   ...store,
   async find(id) {
@@ -185,7 +186,7 @@ function deviceCodeAdapter(store: Adapter, records: IdentityRecords, { userCodeG
   };
 }
 
-/** What says so in the provider's words: the API server is out of reach, and trying again may help. */
+/** Returns the provider's error for temporary failures, such as an API server that cannot be reached: a retry may help. */
 export function unavailable(cause: unknown): ProviderError {
   requestScope().ctx.set('Retry-After', '1');
   const error = new errors.OIDCProviderError(503, 'temporarily_unavailable', { cause });

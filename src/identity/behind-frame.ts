@@ -6,8 +6,8 @@ import type { ProviderCookies } from './provider.ts';
 import { endSessionView, type Views } from './views.ts';
 
 /**
- * Gives the provider its own cookies with its own keys, and Secure by the issuer's address, because TLS may end at a proxy. The library
- * searches the whole header for each name and takes the first of two cookies, so it sees no other cookie, and none that was sent twice.
+ * Gives the provider its own cookies, signed with its own keys, and Secure by the issuer's URL, because TLS may end at a proxy. The library
+ * searches the whole header for each name and takes the first of two cookies. Other cookies, and cookies sent twice, are removed.
  */
 export function useProviderCookies(ctx: Context, provider: Provider, names: ProviderCookies): void {
   const own = Object.values(names).flatMap((name) => [name, `${name}.sig`]);
@@ -18,14 +18,14 @@ export function useProviderCookies(ctx: Context, provider: Provider, names: Prov
   ctx.cookies = cookies;
 }
 
-/** What the provider would take from the request, the Host header above all, is taken from the configuration. */
+/** Replaces values that the provider reads from the request, in particular the Host header, by the configuration. */
 export function asBehindFrame(views: Views, path: string, issuerURL: string): Middleware {
   const isSecure = issuerURL.startsWith('https:');
   return async (ctx, next) => {
     ctx.mountPath = path;
     Object.defineProperties(ctx, { href: { value: issuerURL }, secure: { value: isSecure } });
     keepUserCode(ctx);
-    // For the one page of the provider's own that is left, an answer in a form that posts itself (OAuth 2.0 Form Post Response Mode).
+    // This policy is for the only page of the library that is in use, a form that submits itself (OAuth 2.0 Form Post Response Mode).
     ctx.set('Content-Security-Policy', "default-src 'none'; script-src 'none'; base-uri 'none'; frame-ancestors 'none'");
     await next();
     const route = String(ctx._matchedRouteName);
@@ -34,7 +34,7 @@ export function asBehindFrame(views: Views, path: string, issuerURL: string): Mi
   };
 }
 
-/** A code that stands in the address is put into the form, for the person to compare and send. */
+/** Moves a user code from the URL into the form, for the user to compare and submit. */
 function keepUserCode(ctx: Context): void {
   const code = ctx.query.user_code;
   if (ctx.method !== 'GET' || !/^\/device\/?$/i.test(ctx.path) || typeof code !== 'string') return;
@@ -42,7 +42,7 @@ function keepUserCode(ctx: Context): void {
   ctx.querystring = '';
 }
 
-/** Whether the provider answers with its page that ends a session by a script. */
+/** Reports whether the provider answers with its own page that ends a session by a script. */
 function isSelfPosting(ctx: KoaContextWithOIDC, route: string): boolean {
   if (ctx.status !== 200) return false;
   const { session } = ctx.oidc;

@@ -17,7 +17,7 @@ interface BrowserRecordsOptions {
   cookies: CookieFamily;
 }
 
-/** Records of a login under way, sealed into cookies of the browser: an abandoned login leaves nothing in the cluster. */
+/** Stores records of a pending login in sealed cookies of the browser: an abandoned login leaves nothing in the cluster. */
 export class BrowserRecords {
   readonly #options: BrowserRecordsOptions;
 
@@ -34,7 +34,7 @@ export class BrowserRecords {
     return payload.jti === id ? payload : undefined;
   }
 
-  /** @throws InvalidRequest if it is longer than a cookie can be */
+  /** @throws InvalidRequest if the record is too long for a cookie */
   save(id: string, payload: AdapterPayload, ttlSeconds: number): void {
     const { cookies, seal } = this.#options;
     const value = seal.seal(JSON.stringify(payload));

@@ -7,9 +7,9 @@ const challengeBytes = 32;
 const lifetimeSeconds = 300;
 
 const sealedChallenge = z.object({
-  /** The visit that it was given to. */
+  /** Visit to which the challenge was issued. */
   interaction: z.string(),
-  /** Of the user who is asked; '' while that is not known. */
+  /** UID of the user who must sign; '' if the user is not known yet. */
   uid: z.string(),
   text: z.string(),
   /** Unix seconds. */
@@ -17,8 +17,8 @@ const sealedChallenge = z.object({
 });
 
 /**
- * What a passkey has to sign. Nothing is kept of one until it was signed: it goes along in the form, sealed for this visit and user, and
- * without the cookie of the visit no form is taken.
+ * Issues and opens the challenges that passkeys sign. The service stores nothing until a challenge is signed: the form carries it, sealed
+ * for its visit and user, and a form is refused without the cookie of the visit.
  */
 export class Challenges {
   readonly #seal: Seal;
@@ -36,7 +36,7 @@ export class Challenges {
     return { text, sealed: this.#seal.seal(JSON.stringify({ interaction, uid, text, exp })) };
   }
 
-  /** Undefined for what was given to another visit or user, or too long ago. @throws StatusError 503 while there is no key */
+  /** Opens a challenge; undefined for another visit or user, or after expiry. @throws StatusError 503 while there is no key */
   async open(sealed: string, interaction: string, uid: string): Promise<Challenge | undefined> {
     const opened = await this.#seal.open(sealed);
     const data = opened === undefined ? undefined : sealedChallenge.safeParse(JSON.parse(opened)).data;

@@ -5,20 +5,20 @@ import { redirectURLsOf } from '../issuer/redirect-urls.ts';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** Where command-line tools listen (RFC 8252, 7.3): any port of these. */
+/** Redirect URLs of command-line tools (RFC 8252, 7.3), valid with any port. */
 const loopbackURLs = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) => ['', '/', '/callback'].map((path) => `http://${host}${path}`));
 
 interface ClientsOptions {
-  /** Without a slash at its end. */
+  /** Has no trailing slash. */
   publicURL: string;
   login: Pick<Config['login'], 'clientID' | 'clientSecretFile' | 'responseMode' | 'redirectURLs' | 'postLogoutRedirectURLs'>;
   clients: Config['identity']['clients'];
   title: string;
-  /** Whether the console is told of logouts here. */
+  /** Notifies the console of logouts here. */
   backchannelLogout: boolean;
 }
 
-/** The relying parties: the console, `kubectl` for command-line tools, and those of the configuration. Reads their secret files. */
+/** Returns the relying parties: the console, `kubectl`, and the configured ones. Reads their secret files. */
 export async function clientsOf({ clients, ...console }: ClientsOptions): Promise<ClientMetadata[]> {
   const own = await consoleClient(console);
   const further = await Promise.all(clients.map(furtherClient));
@@ -49,7 +49,7 @@ async function consoleClient({ publicURL, login, title, backchannelLogout }: Omi
   };
 }
 
-/** One without an address to send people back to logs them in by the device flow. */
+/** Converts a configured client. A client without redirect URLs uses the device flow. */
 async function furtherClient({
   id,
   name,
@@ -70,10 +70,10 @@ async function furtherClient({
   };
 }
 
-/** Where logout tokens go. That they name the session has its ID tokens name it, too (`sid`). */
+/** Returns the address for logout tokens. They require the session id, which adds `sid` to the client's ID tokens, too. */
 const toldAt = (url: string): Partial<ClientMetadata> => ({ backchannel_logout_uri: url, backchannel_logout_session_required: true });
 
-/** A line break at the end of a secret file is the editor's, not the secret's. */
+/** Reads the secret file, if there is one. A line break at its end is not part of the secret. */
 async function authentication(
   secretFile: string | undefined,
 ): Promise<Pick<ClientMetadata, 'token_endpoint_auth_method' | 'client_secret'>> {

@@ -1,6 +1,6 @@
 /**
- * A one-time link for a second factor: for a user whose time to set one up is over, or who has lost those that there were. It needs the
- * password, too, so that neither the link nor the password alone sets one up.
+ * One-time links for a second factor, for users whose deadline has passed, or who have lost their factors. The page also requires the
+ * password, so that neither the link nor the password alone sets up a factor.
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
@@ -19,13 +19,13 @@ import { requestScope } from './request-scope.ts';
 import { aboutUser, askToSetUp, askToSetUpApp, askToSetUpPasskey, offersPasskeys, ruleFor } from './steps.ts';
 import { type FormVisit, send, textsOf } from './visit.ts';
 
-/** What comes of a passkey is 16 KiB at most, and grows in a form. */
+/** Accepts the response of a passkey, which has at most 16 KiB and grows by form encoding. */
 const readForm = formReader(32 * 1024);
 
 interface EnrolLinkParts {
   links: Links;
   logIn: LoginPageParts;
-  /** Answers that the link counts no longer. */
+  /** Answers that the link is no longer valid. */
   showGone: () => void;
 }
 
@@ -34,7 +34,7 @@ type EnrolLink = FoundLink & { token: string };
 /** @throws StatusError 429, 503, 504 */
 export async function answerEnrolLink(parts: EnrolLinkParts, ctx: Context, found: EnrolLink): Promise<void> {
   const { logIn } = parts;
-  // What is proved by this link counts for no other, and for no login.
+  // A proof in this visit is not valid for another link, or for a login.
   const interaction = { uid: `link-${hash('sha256', found.token)}`, params: {} };
   const visit: FormVisit = { ctx, interaction, isSecretAddress: true };
   if (logIn.factors === undefined || ruleFor(logIn, found.account) === 'off') return parts.showGone();
@@ -46,7 +46,7 @@ export async function answerEnrolLink(parts: EnrolLinkParts, ctx: Context, found
   await takeFactor(parts, visit, { found, progress, form });
 }
 
-/** Counted as at a login. */
+/** Verifies the password. Attempts are counted as at a login. */
 async function takePassword(logIn: LoginPageParts, visit: FormVisit, found: EnrolLink, form: URLSearchParams): Promise<void> {
   const { ctx, interaction } = visit;
   const { email } = found;
@@ -74,7 +74,7 @@ interface Given {
   form: URLSearchParams;
 }
 
-/** The link is used up as soon as what was given is right, and before it is written: of two requests one sets up a factor. */
+/** Sets up a factor. The link is used up after verification and before the write, so only one of two requests succeeds. */
 async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given): Promise<void> {
   const { logIn, links, showGone } = parts;
   const { progress, form } = given;
@@ -88,7 +88,7 @@ async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given)
   if (outcome === 'overtaken') return showGone();
   if (factors === undefined || outcome !== 'added') return;
   const origin = auditOrigin(visit.ctx);
-  // The new one first: a crash must leave no user without any.
+  // Old factors are removed after the new one exists: a crash must not leave a user without a factor.
   await factors.remove(account, before, origin);
   const codes = await factors.addRecoveryCodes(account, origin);
   logIn.services.audit.record({ audit: 'LinkUsed', ...aboutUser(visit, account), outcome: 'success', reason: auditReasons.enrol });
@@ -98,7 +98,7 @@ async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given)
 type Outcome = 'added' | 'overtaken' | 'asked';
 type MayAdd = () => Promise<boolean>;
 
-/** Asks for it once more if the code is not right. */
+/** Sets up an app. Asks again if the code is wrong. */
 async function addApp(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
   const { factors, services } = logIn;
   const { secret } = progress;
@@ -114,7 +114,7 @@ async function addApp(logIn: LoginPageParts, visit: FormVisit, { found, progress
   return 'asked';
 }
 
-/** Asks for it once more if what the browser made does not count. */
+/** Sets up a passkey. Asks again if the response of the browser is not valid. */
 async function addPasskey(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
   if (!offersPasskeys(logIn)) {
     await askToSetUp(logIn, visit, progress, { later: undefined });

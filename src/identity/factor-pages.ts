@@ -7,24 +7,24 @@ import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { passkeyScript } from './passkey-script.ts';
 
 interface Form {
-  /** What was proved before. */
+  /** Sealed proof of the previous steps. */
   proof: string;
   isWrong: boolean;
   formTargets: readonly string[];
 }
 
 interface FactorForm extends Form {
-  /** Of those that the user has. */
+  /** Options for the user's passkeys. */
   passkey: Pick<PasskeyForm, 'options' | 'challenge'> | undefined;
   hasApp: boolean;
-  /** What was wrong. */
+  /** Kind of the wrong input. */
   was: 'code' | 'passkey';
 }
 
 const codeField = (label: string, isWrong: boolean): Html => html`<label for="code">${label}</label>
 <input id="code" name="code" type="text" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="64" required autofocus${isWrong && html` aria-invalid="true" aria-describedby="problem"`}>`;
 
-/** Asks for the second factor, after the right password. */
+/** Asks for the second factor, after the correct password. */
 export const factorPage = (texts: Texts, { proof, isWrong, was, passkey, hasApp, formTargets }: FactorForm): Page => ({
   texts,
   heading: texts.t('identity.factors.title'),
@@ -46,11 +46,11 @@ ${codeField(texts.t('identity.factors.code'), isWrong && was === 'code')}
 interface SetUpForm extends Form {
   /** base32 */
   secret: string;
-  /** What an app reads from the picture. */
+  /** URL that an app reads from the QR code. */
   url: string;
-  /** Whether the login may go on without it, and until when where it is required. */
+  /** Postponement of setup: undefined if it is not possible, with `until` if setup is mandatory. */
   later: Later;
-  /** Whether a passkey may be set up in the place of it. */
+  /** Offers to set up a passkey instead. */
   mayBePasskey: boolean;
 }
 
@@ -91,11 +91,11 @@ interface PasskeySetUpForm extends Omit<Form, 'isWrong'> {
   passkey: Pick<PasskeyForm, 'options' | 'challenge'>;
   problem: 'refused' | 'known' | 'tooMany' | undefined;
   later: Later;
-  /** Whether an app may be set up in the place of it. */
+  /** Offers to set up an app instead. */
   mayBeApp: boolean;
 }
 
-/** Has the browser make a passkey. What needs no script stands outside of the form that does. */
+/** Asks the browser to create a passkey. Buttons that need no script are outside the form that does. */
 export const passkeyPage = (texts: Texts, { proof, passkey, problem, later, mayBeApp, formTargets }: PasskeySetUpForm): Page => ({
   texts,
   heading: texts.t('identity.passkeys.setUpTitle'),
@@ -124,11 +124,11 @@ ${laterButton(texts, later)}
 
 interface CodesForm extends Omit<Form, 'isWrong' | 'proof'> {
   codes: readonly string[];
-  /** What was proved before, or where to go where nothing follows. */
+  /** Sealed proof of the previous steps, or the next address if no step follows. */
   next: { proof: string } | { url: string };
 }
 
-/** Shows the codes for paper, once. */
+/** Shows the recovery codes, once. */
 export const codesPage = (texts: Texts, { next, codes, formTargets }: CodesForm): Page => ({
   texts,
   heading: texts.t('identity.factors.codesTitle'),
@@ -145,7 +145,7 @@ ${hidden('proof', next.proof)}
 }`,
 });
 
-/** The time to set one up is over. */
+/** Answers a login after the deadline for setting up a factor. */
 export const overduePage = (texts: Texts, consoleURL: string): Page => ({
   texts,
   heading: texts.t('identity.factors.overdueTitle'),
@@ -154,7 +154,7 @@ export const overduePage = (texts: Texts, consoleURL: string): Page => ({
 <p><a class="button" href="${consoleURL}">${texts.t('identity.toConsole')}</a></p>`,
 });
 
-/** Drawn in the page itself, as no other host may learn what is in it. */
+/** Draws the QR code in the page, because no other host may see its content. */
 function picture(url: string, label: string): Html {
   const { data, size } = encode(url, { border: 4 });
   const path = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');

@@ -23,7 +23,7 @@ import {
 } from './steps.ts';
 import type { FormVisit, Visit } from './visit.ts';
 
-/** The form with a second factor. @throws StatusError 503, 504 */
+/** Handles the form with a second factor. @throws StatusError 503, 504 */
 export async function takeFactor(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   const { factors } = parts;
   if (factors === undefined) throw stale();
@@ -38,7 +38,7 @@ export async function takeFactor(parts: StepParts, visit: Visit, progress: Progr
   await afterSecondFactor(parts, visit, { progress: proving(progress, verdict.means), account: verdict.account });
 }
 
-/** What a form of a factor that is set up may ask for beside that; undefined if it is answered. */
+/** Handles the other buttons of a setup form: later, or another kind of factor. Returns undefined if the request is answered. */
 async function beforeSetUp(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams) {
   const account = accountOf(parts, progress);
   if (account === undefined) throw stale();
@@ -51,7 +51,7 @@ async function beforeSetUp(parts: StepParts, visit: Visit, progress: Progress, f
   return { account, later };
 }
 
-/** The form with the first code of an app that is set up. @throws StatusError 503, 504 */
+/** Handles the form with the first code of a new app. @throws StatusError 503, 504 */
 export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   const { factors } = parts;
   const { secret } = progress;
@@ -67,7 +67,7 @@ export async function takeNewFactor(parts: StepParts, visit: Visit, progress: Pr
   await afterSetUp(parts, visit, progress, account);
 }
 
-/** The form with what a new passkey has signed. @throws StatusError 503, 504 */
+/** Handles the form with the response of a new passkey. @throws StatusError 503, 504 */
 export async function takeNewPasskey(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   if (!offersPasskeys(parts)) throw stale();
   const asked = await beforeSetUp(parts, visit, progress, form);
@@ -81,7 +81,7 @@ export async function takeNewPasskey(parts: StepParts, visit: Visit, progress: P
   await askToSetUpPasskey(parts, visit, progress, { later, problem: outcome === 'overtaken' ? 'refused' : outcome });
 }
 
-/** With the first factor come codes for paper. */
+/** Continues after setup. The user receives recovery codes with the first factor. */
 async function afterSetUp(parts: StepParts, visit: Visit, progress: Progress, account: Account): Promise<void> {
   const { factors } = parts;
   if (factors === undefined) throw stale();
@@ -93,13 +93,13 @@ async function afterSetUp(parts: StepParts, visit: Visit, progress: Progress, ac
 
 const maxNameLength = 64;
 
-/** What its owner calls a passkey. */
+/** Returns the name that the user chose for a passkey. */
 export const nameIn = (form: URLSearchParams): string => cleaned(form.get('name') ?? '').slice(0, maxNameLength);
 
 /**
- * What a browser sent of a passkey. A challenge that counts no longer is none: then nothing that is signed is right.
+ * Returns the response of a browser for a passkey. An expired challenge is replaced by an empty one, which no response can match.
  *
- * @param uid of the user who is asked; '' while that is not known
+ * @param uid UID of the user who must sign; '' if the user is not known yet
  */
 export async function passkeyIn(parts: StepParts, visit: FormVisit, form: URLSearchParams, uid: string): Promise<PasskeyProof | undefined> {
   const assertion = form.get('assertion') ?? '';
@@ -108,14 +108,14 @@ export async function passkeyIn(parts: StepParts, visit: FormVisit, form: URLSea
   return { assertion, challenge: challenge ?? { text: '', expiresAt: new Date(0) } };
 }
 
-/** The codes for paper have been read. */
+/** Handles the form that confirms the recovery codes. */
 export async function takeRead(parts: StepParts, visit: Visit, progress: Progress): Promise<void> {
   const account = accountOf(parts, progress);
   if (account === undefined) throw stale();
   await afterFactors(parts, visit, { progress, account });
 }
 
-/** What the user was told has been read: it is told no more. @throws StatusError 503, 504 */
+/** Handles the form that confirms notices, and deletes them. @throws StatusError 503, 504 */
 export async function takeNotices(parts: StepParts, visit: Visit, { notices = [], ...progress }: Progress): Promise<void> {
   const account = accountOf(parts, progress);
   if (account === undefined) throw stale();
@@ -123,18 +123,18 @@ export async function takeNotices(parts: StepParts, visit: Visit, { notices = []
   await afterSecondFactor(parts, visit, { progress, account });
 }
 
-/** Until when the login may go on without it; undefined if that time is over. */
+/** Returns the postponement of setup; undefined if the deadline has passed. */
 async function laterOf(parts: StepParts, { account }: Proved): Promise<{ until: Date | undefined } | undefined> {
   if (ruleFor(parts, account) !== 'required' || (await hasSecondFactor(parts, account))) return { until: undefined };
   const due = (account.factorsDue ?? 0) * 1000;
   return due > parts.services.now().getTime() ? { until: new Date(due) } : undefined;
 }
 
-/** The record, unless the password was changed since it was given. */
+/** Returns the account, unless the password has changed since the user gave it. */
 function accountOf({ accounts }: StepParts, { name, uid, sessionsNotBefore }: Progress): Account | undefined {
   const account = accounts.get(name);
   return account?.uid === uid && account.sessionsNotBefore === sessionsNotBefore ? account : undefined;
 }
 
-/** @returns for a form that does not come from this visit, or not after the last change of the password */
+/** @returns the error for a form of another visit, or from before the last password change */
 export const stale = () => new errors.SessionNotFound('the password was given elsewhere, or too long ago');

@@ -1,4 +1,4 @@
-/** For a person who has forgotten the password: one form, and one answer, whatever address is typed. */
+/** Page for forgotten passwords: one form, and the same answer for every address. */
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
@@ -12,7 +12,7 @@ const readForm = formReader(8 * 1024);
 
 export interface ForgottenPageParts {
   views: Views;
-  /** Undefined where no mail is sent: then an administrator helps. */
+  /** Undefined if no mail is sent: then the page refers to an administrator. */
   linkMail: Pick<LinkMail, 'forgotten'> | undefined;
   /** Origin of the issuer. */
   origin: string;

@@ -1,17 +1,17 @@
-/** Parts of the forms. Values are escaped where they are put in. */
+/** Parts of forms. Values are escaped on insertion. */
 
 import type { Texts } from '../texts/texts.ts';
 import type { PasswordProblem } from '../users/passwords/policy.ts';
 import { type Html, html } from './html.ts';
 
-/** Why a new password is refused. */
+/** Reasons for which a new password is refused. */
 export type NewPasswordProblem = PasswordProblem | 'SameAsOld' | 'Different';
 
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
 
 export const problemText = (text: Html | string): Html => html`<div class="bad" role="alert" id="problem">${text}</div>`;
 
-/** A new password, twice, and for password managers whose it is. */
+/** Returns two fields for a new password, and the login name for password managers. */
 export function newPasswordFields(
   texts: Texts,
   { email, minLength, isWrong }: { email: string; minLength: number; isWrong: boolean },

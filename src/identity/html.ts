@@ -1,6 +1,6 @@
 const trusted = Symbol('HTML');
 
-/** Text that is HTML already. Only `html` makes it, so nothing that came from outside gets into a page unescaped. */
+/** Trusted HTML. Only this module creates it, so that no input gets into a page unescaped. */
 export interface Html {
   readonly [trusted]: string;
 }
@@ -15,15 +15,15 @@ function textOf(value: HtmlValue): string {
   return trusted in value ? value[trusted] : value.map(textOf).join('');
 }
 
-/** HTML with values in it: text is escaped (for elements and quoted attributes), `undefined` and `false` are left out, lists are joined. */
+/** Builds HTML: escapes text (for elements and quoted attributes), omits `undefined` and `false`, and joins lists. */
 export const html = (parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html => ({
   [trusted]: parts.reduce((text, part, index) => text + textOf(values[index - 1]) + part),
 });
 
 export const htmlText = (page: Html): string => page[trusted];
 
-/** A style sheet of our own, as it is: in it escapes would mean something else. */
+/** Builds an element of our own style sheet, unescaped, because escapes have another meaning in CSS. */
 export const styleElement = (css: string): Html => ({ [trusted]: `<style>${css}</style>` });
 
-/** A script of our own, as it is. */
+/** Builds an element of our own script, unescaped. */
 export const scriptElement = (script: string): Html => ({ [trusted]: `<script>${script}</script>` });

@@ -1,7 +1,7 @@
 /**
- * The embedded OpenID provider: issuer, login page and records of users who have a password here. The protocol is `oidc-provider`'s;
- * ours are where it keeps its records, whom it asks about passwords and accounts, and what its pages look like. A relying party,
- * the console included, knows it by its address only.
+ * The embedded OpenID provider: issuer, login page and records for users with a password here. `oidc-provider` implements the protocol;
+ * this room implements its storage, its pages, and the access to passwords and accounts. Relying parties, the console included, know only
+ * its URL.
  */
 import type { Context, Middleware } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
@@ -46,7 +46,7 @@ import { recordSweep } from './sweep.ts';
 import { createViews, type Views } from './views.ts';
 
 interface IdentityNeeds {
-  /** `https://console.example.com/identity`: what stands in `iss`, and the address of everything here. */
+  /** `https://console.example.com/identity`: the `iss` claim, and the prefix of all addresses here. */
   issuerURL: string;
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
@@ -54,14 +54,14 @@ interface IdentityNeeds {
   knownBrowsers: KnownBrowsers;
   passwordChange: Pick<PasswordChange, 'change'>;
   notices: Pick<Notices, 'remove'>;
-  /** Undefined where they are turned off. */
+  /** Undefined if second factors are turned off. */
   factors: SecondFactors | undefined;
-  /** Undefined where they are turned off. */
+  /** Undefined if one-time links are turned off. */
   links: Links | undefined;
   passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
   linkMail: LinkMail | undefined;
   translations: Translations;
-  /** What the installation is called and looks like, as far as it says so. */
+  /** Title, logo and colours of the installation, if it defines them. */
   brand?: () => Look['brand'];
 }
 
@@ -69,7 +69,7 @@ export interface Identity {
   /** Answers every request below `/identity`. */
   middleware: Middleware;
   /**
-   * The holder of that refresh token has just given the password again: what it renews counts from now on.
+   * Records that the holder of a refresh token has just given the password again: renewed tokens are as recent as a new login.
    *
    * @throws StatusError 503, 504
    */
@@ -80,13 +80,13 @@ export interface Identity {
 }
 
 const prefix = '/identity';
-/** In browsers, beside the flows of the relying party: a proxy accepts 8 KiB for all cookies. */
+/** Limit of record cookies in a browser. A proxy accepts 8 KiB for all cookies, including the flows of the relying party. */
 const maxRecordBytes = 4 * 1024;
 const loginPath = /^\/identity\/login\/([\w-]{1,64})$/;
 const forgottenPath = '/identity/forgotten';
 const linkPath = /^\/identity\/link\/([\w.-]{1,2048})$/;
 
-/** Ten minutes: as long as a device code lives, so that these bound how many there are. */
+/** Lifetime of a device code, so that the rates below limit the number of valid codes. */
 const deviceWindowMs = 10 * 60_000;
 const deviceCodesPerSource = 30;
 const deviceCodesInAll = 1000;
@@ -137,7 +137,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     userCodeGuesses: rateLimit(userCodeGuesses),
     knownBrowsers: needs.knownBrowsers,
   });
-  // The console may be among those who are told, and its certificate is the issuer's.
+  // The console may be among the notified relying parties, and has the certificate of the issuer.
   const logoutRequests = new LogoutRequests({ caFile: login.caFile });
   const keeper = new ProviderKeeper({
     keyRing,
@@ -192,7 +192,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
 
   return {
-    // All requests of the service come by.
+    // This middleware receives all requests of the service.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
         ? inRequestScope(ctx, now, () => answer(ctx, { limit, keeper, cookieNames, logIn, linkPages }))
@@ -221,7 +221,7 @@ interface Pages {
   keeper: ProviderKeeper;
   cookieNames: ProviderCookies;
   logIn: LoginPageParts;
-  /** Undefined where there are no links. */
+  /** Undefined if one-time links are turned off. */
   linkPages: { link: LinkPageParts; forgotten: ForgottenPageParts } | undefined;
 }
 

@@ -15,7 +15,7 @@ export function languageChoice(translations: Translations): (ctx: Context, uiLoc
   };
 }
 
-/** 1200 seconds are `20 minutes`, in the language of the texts. */
+/** Formats a duration in the language of the texts, such as 1200 seconds as `20 minutes`. */
 export function durationText({ tag }: Texts, seconds: number): string {
   const [unit, size] = seconds >= 7200 ? (['hour', 3600] as const) : seconds >= 60 ? (['minute', 60] as const) : (['second', 1] as const);
   return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.ceil(seconds / size));

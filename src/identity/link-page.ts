@@ -1,4 +1,4 @@
-/** Where a one-time link leads to: a form for a new password. A look spends nothing, the form does. */
+/** Page of a one-time link: a form for a new password or a second factor. Only a submitted form uses up the link. */
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
@@ -23,11 +23,11 @@ export interface LinkPageParts {
   services: Services;
   views: Views;
   links: Links;
-  /** Where a new link is asked for; undefined where no mail is sent. */
+  /** Address of the form for a new link; undefined if no mail is sent. */
   forgottenURL: string | undefined;
   /** Origin of the issuer. */
   origin: string;
-  /** What the steps of a login need; a link for a second factor takes some of them. */
+  /** Dependencies of the login steps, some of which a link for a second factor reuses. */
   logIn: LoginPageParts;
 }
 

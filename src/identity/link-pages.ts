@@ -7,13 +7,13 @@ import type { Page } from './page.ts';
 interface LinkForm {
   kind: Exclude<LinkKind, 'enrol'>;
   email: string;
-  /** What the installation is called. */
+  /** Title of the installation. */
   client: string;
   problem?: NewPasswordProblem;
   minLength: number;
 }
 
-/** Asks the user of a link for a password. */
+/** Asks the user of a link for a new password. */
 export const linkPasswordPage = (texts: Texts, { kind, email, client, problem, minLength }: LinkForm): Page => ({
   texts,
   heading: texts.t(`identity.links.titles.${kind}`),
@@ -32,7 +32,7 @@ interface EnrolForm {
   problem: Html | string | undefined;
 }
 
-/** Asks the user of a link for the password that there is: the link alone sets up no second factor. */
+/** Asks the user of a link for the current password: the link alone cannot set up a second factor. */
 export const linkEnrolPage = (texts: Texts, { email, problem }: EnrolForm): Page => ({
   texts,
   heading: texts.t('identity.links.titles.enrol'),
@@ -57,7 +57,7 @@ export const linkDonePage = (texts: Texts, consoleURL: string): Page => ({
 <p><a class="button" href="${consoleURL}">${texts.t('identity.logIn')}</a></p>`,
 });
 
-/** @param forgottenURL undefined where no mail is sent */
+/** @param forgottenURL undefined if no mail is sent */
 export const linkGonePage = (texts: Texts, consoleURL: string, forgottenURL: string | undefined): Page => ({
   texts,
   heading: texts.t('identity.links.goneTitle'),
@@ -80,7 +80,7 @@ export const forgottenPage = (texts: Texts, consoleURL: string): Page => ({
 <p><a class="button second" href="${consoleURL}">${texts.t('identity.cancel')}</a></p>`,
 });
 
-/** The same for every address, so that it tells of none whether there is such an account. */
+/** Answers every address with the same page, so that it does not reveal whether an account exists. */
 export const forgottenSentPage = (texts: Texts, consoleURL: string): Page => ({
   texts,
   heading: texts.t('identity.links.sentTitle'),

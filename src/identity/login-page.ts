@@ -15,19 +15,19 @@ import { checkSameOrigin } from './same-origin.ts';
 import { afterPassword, afterSecondFactor, askForFactor, offersPasskeys, owedFactors, type StepParts } from './steps.ts';
 import { finish, formTargetsOf, textsOf, type Unavailable, unlessUnavailable, type Visit } from './visit.ts';
 
-/** What comes of a passkey is 16 KiB at most, and grows in a form. */
+/** Accepts the response of a passkey, which has at most 16 KiB and grows by form encoding. */
 const readForm = formReader(32 * 1024);
 
 export interface LoginPageParts extends StepParts {
   /** Origin of the issuer. */
   origin: string;
   lock: LockRule;
-  /** Where a link for a new password is asked for; undefined where no mail is sent. */
+  /** Address of the form for forgotten passwords; undefined if no mail is sent. */
   forgottenURL: string | undefined;
   passwordCheck: Pick<PasswordCheck, 'check'>;
 }
 
-/** The forms after the first one, by what comes with them. */
+/** Handlers of the forms after the first one, by step. */
 const laterForms: Record<Step, (parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams) => Promise<void>> = {
   factor: takeFactor,
   enrol: takeNewFactor,
@@ -38,9 +38,9 @@ const laterForms: Record<Step, (parts: StepParts, visit: Visit, progress: Progre
 };
 
 /**
- * The page that the provider sends browsers to when it needs a user: login, or the consent of a user who is logged in already.
+ * Answers the page to which the provider redirects browsers: login, or the consent of a user who is logged in already.
  *
- * @throws SessionNotFound if this browser has not begun it, or too long ago
+ * @throws SessionNotFound if this browser did not begin the login, or the login has expired
  */
 export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provider: Provider, uid: string): Promise<void> {
   if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
@@ -58,7 +58,7 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   if (outcome !== undefined) refuse(parts, visit, form.get('email') ?? '', outcome);
 }
 
-/** @throws SessionNotFound for a form that does not come from this visit */
+/** @throws SessionNotFound for a form of another visit */
 async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const proof = form.get('proof');
   if (proof === null && (form.get('assertion') ?? '') !== '') return logInByPasskey(parts, visit, form);
@@ -79,7 +79,7 @@ async function logIn(parts: LoginPageParts, visit: Visit, { email, password }: {
   await afterPassword(parts, visit, { account, progress: parts.progress.begin(interaction.uid, account, passwordChangedAt) });
 }
 
-/** In the place of name, password and second factor. */
+/** Logs in by a passkey, which replaces name, password and second factor. */
 async function logInByPasskey(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const { ctx, interaction } = visit;
   const given = await passkeyIn(parts, visit, form, '');
@@ -132,7 +132,7 @@ function showForm(parts: LoginPageParts, visit: Visit, email?: string, problem?:
   parts.views.send(ctx, page);
 }
 
-/** Of a person who is not known yet: the same for all. Undefined where there are none. */
+/** Returns the passkey options for a user who is not known yet, the same for all users; undefined if passkeys are turned off. */
 function anyPasskey(parts: LoginPageParts, { interaction }: Visit) {
   if (!offersPasskeys(parts)) return undefined;
   const { text, sealed } = parts.passkeys.challenges.give(interaction.uid, '');

@@ -1,15 +1,15 @@
 import type { Configuration } from 'oidc-provider';
 import { discard, TrustingAgent } from '../http/trusting-agent.ts';
 
-/** The user who logs out waits for all of them, which run at a time. */
+/** Timeout of the requests, which run in parallel while the user waits for the logout. */
 const timeoutMs = 2_500;
 const maxConnections = 16;
 
 type ProviderFetch = NonNullable<Configuration['fetch']>;
 
 /**
- * HTTP to relying parties that are to be told of a logout, at addresses of the configuration alone: they may be inside the cluster, which
- * the provider's own dispatcher would refuse. No redirect is followed, and of the answer the status is all that is looked at.
+ * Notifies relying parties of logouts by HTTP. The addresses come from the configuration, and may be inside the cluster, which the
+ * provider's own dispatcher would refuse. Redirects are not followed, and only the status of the answer is read.
  */
 export class LogoutRequests {
   readonly #agent: TrustingAgent;
@@ -18,7 +18,7 @@ export class LogoutRequests {
     this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs: timeoutMs });
   }
 
-  /** @throws Error if there was no answer in time */
+  /** @throws Error if there is no answer in time */
   readonly fetch: ProviderFetch = async (url, { method, headers, body } = {}) => {
     const answer = await this.#agent.request(String(url), {
       method,

@@ -5,14 +5,14 @@ import { html } from './html.ts';
 import type { Page } from './page.ts';
 
 interface NoticesForm {
-  /** What was proved before. */
+  /** Sealed proof of the previous steps. */
   proof: string;
-  /** The oldest first. */
+  /** Oldest first. */
   notices: readonly Notice[];
   formTargets: readonly string[];
 }
 
-/** Tells what has happened to the login since the last one. */
+/** Shows the notices about the user's credentials since the last login. */
 export function noticesPage(texts: Texts, { proof, notices, formTargets }: NoticesForm): Page {
   const format = new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return {

@@ -1,4 +1,7 @@
-/** The library, with the time of the service (`epoch-time.ts`), and without its line about runtimes. `scripts/build.ts` replaces the same module. */
+/**
+ * Loads the library with the clock of the service (`epoch-time.ts`), and without its warning about runtimes. `scripts/build.ts` replaces
+ * the same module.
+ */
 import { registerHooks } from 'node:module';
 
 const hooks = registerHooks({

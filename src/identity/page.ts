@@ -34,16 +34,16 @@ button.second,.button.second{background:transparent;color:var(--action)}
 .code{font:700 1.5rem/1.5 ui-monospace,monospace;letter-spacing:.1em;text-align:center}
 `;
 
-/** The style of an installation with colours of its own, and the digest by which the policy allows it. */
+/** Returns the style sheet with the colours of the installation, and its digest for the Content-Security-Policy. */
 const styleOf = memo(({ light, dark }: Look['brand']['accent']) => {
   const own = light || dark ? `:root{--action:light-dark(${light ?? '#1f5fd0'},${dark ?? '#7fb0ff'})}` : '';
   return { text: style + own, hash: `'sha256-${hash('sha256', style + own, 'base64')}'` };
 });
 
-/** Source expression that allows the script in the Content-Security-Policy of its page. */
+/** Returns the source expression that allows the script in the Content-Security-Policy. */
 const scriptHash = memo((script: string) => `'sha256-${hash('sha256', script, 'base64')}'`);
 
-/** Of the last value alone: it changes once in a year. */
+/** Caches the result for the last value only, because the value rarely changes. */
 function memo<T, R>(make: (value: T) => R): (value: T) => R {
   let last: { key: string; made: R } | undefined;
   return (value) => {
@@ -53,10 +53,10 @@ function memo<T, R>(make: (value: T) => R): (value: T) => R {
   };
 }
 
-/** How every page of the provider is framed. */
+/** Title, logo and colours of all pages of the provider. */
 export interface Look {
   title: string;
-  /** Path of a picture on this host. */
+  /** Path of an image on this host. */
   logo: string | undefined;
   brand: { title?: string; logo?: string; accent: { light?: string; dark?: string } };
 }
@@ -65,17 +65,17 @@ export interface Page {
   texts: Texts;
   heading: string;
   content: Html;
-  /** Whether the heading tells of a failure; the document's title says so first. */
+  /** Marks a heading that reports a failure; the title of the document then has a prefix. */
   isFailure?: boolean;
-  /** Origins, beside our own, that a form of this page may end at: browsers hold redirects after it to the same rule. */
+  /** Origins besides our own to which a form may lead: browsers apply the policy to redirects after the form, too. */
   formTargets?: readonly string[];
-  /** Whether the address of the page must be told to no server, this one included. */
+  /** Keeps the path of the page out of the Referer header, also for this service. */
   isSecretAddress?: true;
-  /** The script of a passkey or a logout. */
+  /** Script of a passkey or a logout. */
   script?: string | undefined;
 }
 
-/** Answers with a page: no script but ours, no foreign host, never framed, never stored. */
+/** Answers with a page that runs only our script, loads nothing from other hosts, and is neither framed nor stored. */
 export function sendPage(ctx: Context, look: Look, page: Page): void {
   const { texts, heading, content, isFailure = false, formTargets = [], isSecretAddress, script } = page;
   const { text: css, hash: styleHash } = styleOf(look.brand.accent);

@@ -7,7 +7,7 @@ import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { passkeyScript } from './passkey-script.ts';
 
-/** When wrong passwords lock an account. */
+/** Rule by which wrong passwords lock an account. */
 export interface LockRule {
   failures: number;
   windowSeconds: number;
@@ -20,15 +20,15 @@ export type LoginProblem =
   | { kind: 'unavailable' };
 
 interface LoginForm {
-  /** Name of the relying party; undefined if the page is known by the same. */
+  /** Name of the relying party; undefined if it equals the title of the page. */
   client: string | undefined;
-  /** What was typed before, or what the relying party supposes. */
+  /** Input of the previous attempt, or the login hint of the relying party. */
   email: string;
   problem?: LoginProblem;
   lock: LockRule;
-  /** Where passkeys are on. */
+  /** Undefined if passkeys are turned off. */
   passkey: Pick<PasskeyForm, 'options' | 'challenge'> | undefined;
-  /** Undefined where no mail is sent. */
+  /** Undefined if no mail is sent. */
   forgottenURL: string | undefined;
   formTargets: readonly string[];
 }
@@ -57,7 +57,7 @@ ${passkey && passkeyForm(texts, { kind: 'get', ...passkey, label: texts.t('ident
   };
 }
 
-/** The same for every reason, so that it tells nothing about an account; how long a lock lasts is said to all alike. */
+/** Explains a problem. A refusal has the same text for every reason, with the lock rule, so that it reveals nothing about an account. */
 export function explain(texts: Texts, problem: LoginProblem, { failures, windowSeconds, durationSeconds }: LockRule): Html | string {
   if (problem.kind === 'tooMany') return texts.t('identity.tooMany', { wait: durationText(texts, problem.seconds) });
   if (problem.kind === 'unavailable') return texts.t('identity.unavailable');
@@ -84,14 +84,14 @@ export const consentPage = (texts: Texts, client: string, formTargets: readonly 
 
 interface NewPasswordForm {
   email: string;
-  /** Says that the old one was right. */
+  /** Sealed proof that the old password was correct. */
   proof: string;
   problem?: NewPasswordProblem;
   minLength: number;
   formTargets: readonly string[];
 }
 
-/** In place of a login with a password that is due. */
+/** Asks for a new password during a login, if the password must be changed. */
 export function newPasswordPage(texts: Texts, { email, proof, problem, minLength, formTargets }: NewPasswordForm): Page {
   return {
     texts,
@@ -109,13 +109,13 @@ ${newPasswordFields(texts, { email, minLength, isWrong: problem !== undefined })
   };
 }
 
-/** A form of the provider's, which knows it by its secret. */
+/** Form that the provider accepts by its secret. */
 export interface ProviderForm {
   action: string;
   secret: string;
 }
 
-/** @param stayURL where to go for a person who stays: nothing ends, here or there */
+/** @param stayURL address for a user who stays logged in: no session ends, here or at the relying party */
 export const logoutPage = (texts: Texts, { action, secret }: ProviderForm, stayURL: string, formTargets: readonly string[]): Page => ({
   texts,
   heading: texts.t('identity.logOut'),
@@ -128,7 +128,7 @@ ${hidden('xsrf', secret)}
 <p><a class="button second" href="${stayURL}">${texts.t('identity.stay')}</a></p>`,
 });
 
-/** For a user whom the ID token of the request names: the page sends itself. */
+/** Logs out the user whom the ID token hint names: the page submits itself. */
 export const hintedLogoutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
   texts,
   heading: texts.t('identity.logOut'),
@@ -140,7 +140,7 @@ ${hidden('xsrf', secret)}
 </form>`,
 });
 
-/** The provider ends a session, or what is left of one, before it goes on; in place of its own page, which needs a script. */
+/** Ends a session, or its remains, before the provider continues. Replaces the page of the provider, which needs a script. */
 export const endSessionPage = (
   texts: Texts,
   { action, secret }: ProviderForm,
@@ -180,13 +180,13 @@ ${hidden('xsrf', secret)}
   };
 }
 
-/** A device that asks to be logged in. What it says of itself is no part of it: a page must not hold words of a stranger. */
+/** Device that asks for a login. Its description of itself is omitted, because a page must not show a stranger's text. */
 export interface AskingDevice {
   /** Name of the relying party. */
   client: string;
-  /** As the device shows it. */
+  /** User code, as the device shows it. */
   code: string;
-  /** When and where it was begun; undefined if that is not known. */
+  /** Time and address of the device's request; undefined if they are not known. */
   begun: { secondsAgo: number; address: string; isElsewhere: boolean } | undefined;
 }
 

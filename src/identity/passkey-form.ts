@@ -2,24 +2,24 @@ import type { Texts } from '../texts/texts.ts';
 import { hidden } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 
-/** What the script of the page is told, and what comes back with what it got. */
+/** Input of the page's script, and values that the form submits with the result. */
 export interface PasskeyForm {
   kind: 'get' | 'create';
-  /** As `navigator.credentials` takes them, with base64url in the place of bytes. */
+  /** Argument of `navigator.credentials`, with base64url in place of bytes. */
   options: object;
-  /** The challenge, sealed. */
+  /** Sealed challenge. */
   challenge: string;
-  /** What was proved before. */
+  /** Sealed proof of the previous steps. */
   proof?: string;
-  /** Of the button. */
+  /** Label of the button. */
   label: string;
-  /** Whether the page is about nothing else. */
+  /** Makes the button the primary one of the page. */
   isMain?: boolean;
-  /** Above the button. */
+  /** Fields above the button. */
   fields?: Html;
 }
 
-/** Shown by the script alone: without it there is nothing to be had. */
+/** Returns a hidden form, which the script shows: without the script it is useless. */
 export const passkeyForm = (
   texts: Texts,
   { kind, options, challenge, proof, label, isMain = false, fields }: PasskeyForm,

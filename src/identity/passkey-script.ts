@@ -1,7 +1,7 @@
 /**
- * The only script of these pages beside that of a logout: it asks the browser for a passkey and puts what comes of it into the form. Browsers that have none, or
- * no script, never see the form. It knows the page by `data-passkey`, which is `get` or `create`, and by the options beside it; bytes
- * travel in base64url.
+ * Asks the browser for a passkey and puts the result into the form. The pages have no other script, except that of a logout. Browsers
+ * without passkeys or scripts never show the form. The attribute `data-passkey` is `get` or `create`, with the options beside it; bytes
+ * are encoded as base64url.
  */
 export const passkeyScript = `(() => {
   const form = document.querySelector('form[data-passkey]');

@@ -5,13 +5,13 @@ import type { Progress } from './progress.ts';
 import { aboutUser, askForPassword, type StepParts, succeed } from './steps.ts';
 import type { Visit } from './visit.ts';
 
-/** What came of a form with a new password. */
+/** Result of a form with a new password. */
 type NewPasswordVerdict = Exclude<ChangeVerdict, { outcome: 'refused' }> | { outcome: 'refused'; problem: NewPasswordProblem };
 
 /**
- * The form of a user who changes a password that is due in the middle of a login.
+ * Handles the form of a user who must change the password during a login.
  *
- * @throws SessionNotFound after the next change of the password; StatusError 429, 503, 504
+ * @throws SessionNotFound if the password has changed meanwhile; StatusError 429, 503, 504
  */
 export async function takeNewPassword(parts: StepParts, visit: Visit, progress: Progress, form: URLSearchParams): Promise<void> {
   const verdict = await changed(parts, progress, form);

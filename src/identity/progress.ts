@@ -4,28 +4,28 @@ import type { Seal } from '../keys/seal.ts';
 import type { Account } from '../users/record/account.ts';
 import { noticeType } from '../users/record/notice.ts';
 
-/** How long a form counts: choosing a password takes its time. */
+/** Lifetimes of the forms in seconds: choosing a password takes time. */
 const secondsOf = { factor: 300, enrol: 300, passkey: 300, codes: 300, notices: 600, password: 600 };
 export type Step = keyof typeof secondsOf;
 
-/** What a user at the login page has proved so far, and which form comes next. */
+/** Proofs of a user at the login page so far, and the next form. */
 const progressSchema = z.object({
-  /** The visit that it was proved in: in no other does it prove anything. */
+  /** Visit in which the proofs are valid. */
   interaction: z.string(),
   step: z.enum(['factor', 'enrol', 'passkey', 'codes', 'notices', 'password']),
   email: z.string(),
   name: z.string(),
   uid: z.string(),
-  /** Of the record when the password was given: a change of the password since then ends it. */
+  /** Value in the record when the password was given: a later password change invalidates the progress. */
   sessionsNotBefore: z.number().exactOptional(),
   passwordChangedAt: z.string(),
   amr: z.array(z.string()),
   acr: z.string(),
-  /** A factor that was set up in this visit is not asked in it. */
+  /** A factor that was set up in this visit is not required in it. */
   hasSetUp: z.literal(true).exactOptional(),
-  /** What is to be told: what stood in the record when the password was given, and nothing that comes of this visit. */
+  /** Notices in the record when the password was given, without those that this visit causes. */
   notices: z.array(z.object({ type: noticeType, time: z.string() })).exactOptional(),
-  /** Of an app that is being set up. */
+  /** Secret of the app that is being set up. */
   secret: z.string().exactOptional(),
   /** Unix seconds. */
   exp: z.number(),
@@ -33,8 +33,8 @@ const progressSchema = z.object({
 export type Progress = Readonly<z.output<typeof progressSchema>>;
 
 /**
- * Seals into each form what was proved before it, so that no user types it again, no page holds it, and no step can be left out: a form
- * of a later step is only to be had by the one before.
+ * Seals the previous proofs into each form, so that users do not type them again, no page contains them, and no step can be skipped: only
+ * the previous step issues the form of a later step.
  */
 export class LoginProgress {
   readonly #seal: Seal;
@@ -45,7 +45,7 @@ export class LoginProgress {
     this.#now = now;
   }
 
-  /** After the right password, or a passkey in the place of it. */
+  /** Begins after the correct password, or a passkey in its place. */
   begin(interaction: string, account: Account, passwordChangedAt: string, means = byPassword): Progress {
     const { name, uid, email, sessionsNotBefore, notices } = account;
     const since = sessionsNotBefore !== undefined && { sessionsNotBefore };
@@ -53,13 +53,13 @@ export class LoginProgress {
     return { interaction, step: 'factor', email, name, uid, ...since, passwordChangedAt, ...copyOf(means), ...told, exp: 0 };
   }
 
-  /** @returns what is put into the form of that step; @throws StatusError 503 while there is no key */
+  /** @returns the sealed progress for the form of the step; @throws StatusError 503 while there is no key */
   seal(progress: Progress, step: Step): string {
     const exp = Math.floor(this.#now().getTime() / 1000) + secondsOf[step];
     return this.#seal.seal(JSON.stringify({ ...progress, step, exp }));
   }
 
-  /** Undefined for what was sealed for another visit, or too long ago. @throws StatusError 503 while there is no key */
+  /** Opens a sealed progress; undefined for another visit, or after expiry. @throws StatusError 503 while there is no key */
   async open(sealed: string, interaction: string): Promise<Progress | undefined> {
     const text = await this.#seal.open(sealed);
     const progress = text === undefined ? undefined : progressSchema.safeParse(JSON.parse(text)).data;

@@ -20,17 +20,17 @@ interface KeeperOptions {
   keyRing: Pick<KeyRing, 'signingKeys' | 'cookieKeys'>;
   config: Config;
   publicURL: string;
-  /** Path below which it is mounted, without the base path. */
+  /** Path at which the provider is mounted, without the base path. */
   prefix: string;
-  /** Goes around everything that the provider answers. */
+  /** Wraps all answers of the provider. */
   around: Middleware;
   parts: Omit<ProviderParts, 'signingKeys' | 'cookieKeys' | 'clients' | 'lifetimes'>;
   log: Logger;
 }
 
 /**
- * The provider, made when its keys can be read and made again when they have been rotated: it keeps nothing itself, so one takes over from
- * the other unnoticed.
+ * Creates the provider once its keys can be read, and replaces it after their rotation. The provider has no state of its own, so clients
+ * do not notice the replacement.
  */
 export class ProviderKeeper {
   readonly #options: KeeperOptions;
@@ -53,12 +53,12 @@ export class ProviderKeeper {
     clearInterval(this.#timer);
   }
 
-  /** Why no user can log in; undefined if they can. */
+  /** Returns the reason why users cannot log in; undefined if they can. */
   failure(): string | undefined {
     return this.#failure;
   }
 
-  /** @throws StatusError 503 while there is none */
+  /** @throws StatusError 503 while the provider cannot be created */
   async get(): Promise<MountedProvider> {
     return this.#current ?? this.#make();
   }
@@ -66,7 +66,7 @@ export class ProviderKeeper {
   #make(): Promise<MountedProvider> {
     this.#making ??= this.#made()
       .catch((error: unknown) => {
-        // With the keys that are known it goes on.
+        // The current provider continues with its keys.
         if (this.#current !== undefined) return this.#current;
         this.#failure = error instanceof StatusError ? error.message : 'the configuration of a client cannot be used';
         this.#options.log.warn({ err: error }, 'the embedded OpenID provider is not available');
@@ -108,7 +108,7 @@ export class ProviderKeeper {
     provider.on('backchannel.error', (_ctx, error, client) => {
       log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a logout');
     });
-    // The logout here ends what was issued to this browser, unless offline access was asked for and granted.
+    // A logout here revokes the tokens of this browser, unless offline access was requested and granted.
     provider.on('authorization.success', (ctx) => {
       nameFirstGrant(ctx);
       const { oidc } = ctx;

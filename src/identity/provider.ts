@@ -12,9 +12,9 @@ import { devicePages, endSessionPages, type Views } from './views.ts';
 
 const authorizationCodeSeconds = 60;
 const deviceCodeSeconds = 10 * 60;
-/** Characters of its parameters, which the record of a device code holds. */
+/** Limit of the parameters in characters, because the record of a device code stores them. */
 const maxDeviceRequest = 4096;
-/** As long as a relying party of ours waits for its callback. */
+/** Lifetime of an interaction, equal to that of a flow at our own relying party. */
 const interactionSeconds = 10 * 60;
 
 interface Lifetimes {
@@ -32,27 +32,27 @@ export interface ProviderParts {
   signingKeys: SigningKeys;
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
-  /** Whose logins end one by one. */
+  /** Client whose logins end separately. */
   consoleClientID: string;
   /** Seconds. */
   lifetimes: Lifetimes;
   isFrontChannel: boolean;
   adapter: AdapterFactory;
-  /** Makes codes and refresh tokens. */
+  /** Generates codes and refresh tokens. */
   makeID: (issued: { model: HandedOut; grantId: string | undefined; remainingSeconds: number }) => string;
-  /** Makes access tokens, of which nothing is stored. */
+  /** Generates access tokens, which are not stored. */
   sealAccessToken: (payload: unknown) => string;
   findAccount: FindAccount;
   views: Views;
-  /** Device authorizations, which are stored before a user has logged in. */
+  /** Limits device authorizations, which are stored before a user has logged in. */
   deviceCodes: { perSource: RateLimit; inAll: RateLimit };
-  /** Whether relying parties are told of logouts here, and how. */
+  /** Notifies relying parties of logouts here, by `fetch`. */
   backchannelLogout: boolean;
   fetch: NonNullable<Configuration['fetch']>;
   now: () => Date;
 }
 
-/** The OpenID provider itself: what it offers, and whom it asks. */
+/** Creates the OpenID provider from its settings, storage and pages. */
 export function createProvider(parts: ProviderParts): Provider {
   const { issuerURL, path, cookieNames, signingKeys, cookieKeys, clients, adapter, findAccount, views } = parts;
   const isSecure = issuerURL.startsWith('https:');
@@ -68,13 +68,13 @@ export function createProvider(parts: ProviderParts): Provider {
       keys: [...cookieKeys],
       names: cookieNames,
       long: { ...cookie, path: '/' },
-      // The path of each is that of its interaction, whose record is in a cookie that no other host can plant.
+      // Each cookie has the path of its interaction, whose record is in a cookie that no other host can set.
       short: cookie,
     },
     scopes: ['openid', 'offline_access', 'profile', 'email', 'groups'],
     acrValues: [...acrValues],
     claims: { openid: ['sub', 'federated_claims', 'auth_time', 'acr', 'amr'], profile: ['name'], email: ['email'], groups: ['groups'] },
-    // Kubernetes reads groups and email from the ID token and asks nowhere else.
+    // Kubernetes reads groups and email from the ID token and calls no other endpoint.
     conformIdTokenClaims: false,
     responseTypes: parts.isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
     pkce: { required: () => true },
@@ -104,7 +104,7 @@ export function createProvider(parts: ProviderParts): Provider {
   });
   for (const model of handedOut)
     override(provider[model].prototype, 'generateTokenId', (token, own) => {
-      // It settles the format of the token, too.
+      // The method of the library also sets the format of the token.
       own();
       const { grantId, remainingTTL } = issuedToken.parse(token);
       return parts.makeID({ model, grantId, remainingSeconds: remainingTTL });
@@ -137,7 +137,7 @@ export const providerCookies = (names: CookieNames): ProviderCookies => ({
   resume: names.path('identity_resume'),
 });
 
-/** Of a family of refresh tokens the end stays where the first one had it. */
+/** Returns the lifetimes. A rotated refresh token keeps the expiry of the first one. */
 function lifetimesOf({
   lifetimes: { accessToken, idToken, refreshToken, session },
   now,
@@ -156,7 +156,8 @@ function lifetimesOf({
 }
 
 /**
- * When a user is needed: to log in, also if the one who is logged in may not go on, and for consent where another program on the same machine could be listening at the redirect URL (RFC 8252, 8.6). Other scopes need none: nothing is shared but who the user is.
+ * Returns the prompts for users. Users log in, also if the account of the session is no longer valid. Users consent if another program on
+ * the same machine could listen at the redirect URL (RFC 8252, 8.6). Scopes need no consent, because only the identity is shared.
  */
 function policy() {
   const { Check, Prompt, base } = interactionPolicy;
@@ -170,10 +171,10 @@ function policy() {
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
-  // A user who sets up a factor proves, in the same visit, those that are there.
+  // A user who sets up a factor must prove the existing factors in the same visit.
   prompts.get('login')?.checks.add(new Check('enrol_pending', 'a factor is to be set up', ({ oidc }) => isEnrolmentPending(oidc)));
   prompts.add(new Prompt({ name: 'enrol', requestable: true }));
-  // To the library they are voluntary (OpenID Connect Core 5.5.1.1); a login that asks for all factors is what was meant.
+  // The library treats `acr_values` as voluntary (OpenID Connect Core 5.5.1.1), but relying parties expect a login with all factors.
   prompts.get('login')?.checks.add(new Check('acr_values', 'a stronger login is asked for', ({ oidc }) => isTooWeak(oidc)));
   const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
   prompts.remove('consent');
@@ -188,12 +189,12 @@ function isTooWeak({ params, session, result }: KoaContextWithOIDC['oidc']): boo
   return wanted.length > 0 && session?.accountId !== undefined && result?.login === undefined && !hasAcr(session.acr, wanted);
 }
 
-/** Of authorizations under way: the grant that their session goes on naming. */
+/** Grant that the session continues to name, by pending authorization. */
 const namedGrants = new WeakMap<object, string>();
 
 /**
- * The grant of this session and client, with the scopes that are asked for. Of the console each login has a grant of its own: with one,
- * the end of a login would end the refresh tokens of the others in that browser. The session names the first of them that lives.
+ * Returns the grant of the session and client, with the requested scopes. Each login at the console has a grant of its own: with a shared
+ * grant, the end of a login would revoke the refresh tokens of all others in the browser. The session names the first live grant.
  */
 async function grantOf({ oidc }: KoaContextWithOIDC, consoleClientID: string) {
   const { session, client, account, provider } = oidc;
@@ -210,14 +211,14 @@ async function grantOf({ oidc }: KoaContextWithOIDC, consoleClientID: string) {
   return grant;
 }
 
-/** Once the code names its own: tabs that log in at the same time would write theirs over each other. */
+/** Restores the grant that the session named, once the code has its own: tabs that log in concurrently would overwrite theirs. */
 export function nameFirstGrant({ oidc }: KoaContextWithOIDC): void {
   const { session, client } = oidc;
   const first = namedGrants.get(oidc);
   if (first !== undefined && client !== undefined) session?.grantIdFor(client.clientId, first);
 }
 
-/** @throws InvalidRequest 429, or 400 for more than is kept for strangers */
+/** Limits device authorizations. @throws InvalidRequest 429, or 400 for parameters that are too long to store without a login */
 function admitDevice(ctx: KoaContextWithOIDC, { perSource, inAll }: ProviderParts['deviceCodes']) {
   const { source } = stateOf(ctx);
   const wait = perSource.take(source) ?? inAll.take('');

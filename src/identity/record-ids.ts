@@ -3,24 +3,24 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../http/bound.ts';
 import type { Seal } from '../keys/seal.ts';
 
-/** What callers present: the id of such a record is the code or token itself. */
+/** Models that callers present: the id of such a record is the code or token itself. */
 export const handedOut = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;
 export type HandedOut = (typeof handedOut)[number];
 
 const maxEnded = 10_000;
-/** The keys of another replica may be unknown here for a moment: what could not be read then is not ended for ever. */
+/** Limits how long a record is remembered as ended, because it may be unreadable until this replica knows the keys of another. */
 const endedMs = 60_000;
 
-/** The facts about a record that its id carries, readable after the record is deleted. */
+/** Content of an id, readable after the record is deleted. */
 interface IssuedID {
   model: HandedOut;
-  /** SHA-256 of the grant that the record belongs to; '' if that was not known yet. */
+  /** SHA-256 of the grant that the record belongs to; '' if the grant was not known yet. */
   grant: string;
   /** Unix seconds. */
   exp: number;
 }
 
-/** Ids that only a replica can make: a made-up one is known without asking the API server. */
+/** Creates and reads ids that only replicas can create: an invented id is recognized without a call to the API server. */
 export class RecordIds {
   readonly #seal: Seal;
   readonly #ended = new LRUCache<string, true>({ ...atMost(maxEnded), ttl: endedMs });
@@ -34,7 +34,7 @@ export class RecordIds {
     return this.#seal.seal([model, randomBytes(16).toString('base64url'), exp, grant].join(' '));
   }
 
-  /** Undefined for an id that no replica made for that model. @throws StatusError 503 */
+  /** Reads an id; undefined if no replica created it for the model. @throws StatusError 503 */
   async read(model: HandedOut, id: string): Promise<IssuedID | undefined> {
     const [made, , exp, grant = ''] = (await this.#seal.open(id))?.split(' ') ?? [];
     return made === model ? { model, grant, exp: Number(exp) } : undefined;
@@ -45,7 +45,7 @@ export class RecordIds {
     return this.#ended.has(hash('sha256', id));
   }
 
-  /** It is never made again: asking for it again costs nothing. */
+  /** Remembers that a record has ended: ids are not reused, so further requests need no call. */
   hasEnded(id: string): void {
     this.#ended.set(hash('sha256', id), true);
   }

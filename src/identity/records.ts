@@ -23,26 +23,26 @@ const recordObject = z.object({
 const recordList = z.object({ items: z.array(z.unknown()) });
 export const sealedPayload = z.custom<AdapterPayload>(isRecord);
 
-/** What a record can be found by beside its id. */
+/** Fields by which a record can be found, besides its id. */
 export type LookupField = 'uid' | 'userCode';
 
 export const hashed = (text: string) => hash('sha256', text);
 
-/** The id is the token itself, so only its hash is seen by who may read the objects. */
+/** Returns the object name. The id is the token itself, so readers of the objects see only its hash. */
 const recordObjectName = (model: string, id: string): string => `${model.toLowerCase()}-${hashed(id)}`;
 
 const grantPrefix = recordObjectName('Grant', '').slice(0, -hashed('').length);
 const endedAtOnce = 8;
-/** Beyond the bound there is one, unless the bound was lowered; the next login ends further ones. */
+/** Limits the deletions of a login. Usually one record is surplus, unless the limit was lowered; later logins delete the rest. */
 const maxEnded = 100;
 
-/** Models of which a user has a bounded number of records. */
+/** Reports whether the number of a user's records of the model is limited. */
 const isBounded = (model: string) => model === 'Grant' || model === 'Session';
 
-/** The user, and for a grant the client: logins at one client end no grants of another. */
+/** Returns the hash of the user, and for a grant also of the client: logins at one client end no grants of another. */
 const ownerOf = ({ accountId = '', clientId = '' }: AdapterPayload): string => hashed(`${accountId} ${clientId}`);
 
-/** Times are in whole seconds. The order of one second is that of the versions, so that all replicas agree. */
+/** Sorts by creation time. Times are in whole seconds; resource versions order objects of one second, so that all replicas agree. */
 const byAge = ({ metadata: left }: KubernetesObject, { metadata: right }: KubernetesObject): number =>
   createdAt(left) - createdAt(right) ||
   (compareResourceVersions(left.resourceVersion, right.resourceVersion) ?? 0) ||
@@ -58,8 +58,8 @@ export interface RecordsOptions {
 }
 
 /**
- * The IdentityRecord objects. Every read goes to the API server, never to a cache, so that what one replica has written counts on all
- * others at once; a change names the version it is made from, and the API server lets one of two win.
+ * Reads and writes IdentityRecord objects. Every read goes to the API server, never to a cache, so that a write of one replica takes effect
+ * on all others at once. An update names the resource version that it is based on, so the API server accepts only one of two.
  */
 export class IdentityRecords {
   readonly #options: RecordsOptions;
@@ -88,10 +88,10 @@ export class IdentityRecords {
   }
 
   /**
-   * Creates a record, or replaces the one that was read in this request; nothing is written where nothing has changed but its end, which
-   * for a session is always the same moment.
+   * Creates a record, or replaces the one that was read in this request. A change of the expiry alone is not written, since a session
+   * always expires at the same moment.
    *
-   * @returns false if another request has changed or deleted it since
+   * @returns false if another request has changed or deleted the record since
    */
   async save(model: string, id: string, payload: AdapterPayload, ttlSeconds: number): Promise<boolean> {
     const { known } = requestScope();
@@ -112,7 +112,7 @@ export class IdentityRecords {
     return true;
   }
 
-  /** Marks a record as used, once. @returns false if another request was first, or it is gone */
+  /** Marks a record as used, once. @returns false if another request was first, or the record does not exist */
   async consume(model: string, id: string): Promise<boolean> {
     const name = recordObjectName(model, id);
     const seen = requestScope().known.get(name);
@@ -121,7 +121,7 @@ export class IdentityRecords {
     return (await unless([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
   }
 
-  /** Deletes a record as it was read in this request. @returns false if another request was first, or it is gone */
+  /** Deletes a record in the version that this request has read. @returns false if another request was first */
   async take(model: string, id: string): Promise<boolean> {
     const { known, signal } = requestScope();
     const name = recordObjectName(model, id);
@@ -134,19 +134,19 @@ export class IdentityRecords {
     await unless(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
   }
 
-  /** Deletes everything that was issued on a grant. */
+  /** Deletes all records that were issued on a grant. */
   removeIssued(grantId: string): Promise<void> {
     return this.#removeIssued(hashed(grantId));
   }
 
-  /** Deletes a grant and everything that was issued on it. @param grant SHA-256 of its id */
+  /** Deletes a grant and all records that were issued on it. @param grant SHA-256 of its id */
   async endGrant(grant: string): Promise<void> {
     await Promise.all([this.#removeIssued(grant), this.#objects.remove(`${grantPrefix}${grant}`, { signal: requestScope().signal })]);
   }
 
   /**
-   * Ends the oldest records of a model and user beyond that number. A request counts after it has created its own, so the last of racing
-   * requests sees all. All of them sort alike: none ends what the last one would keep.
+   * Deletes the oldest records of a model and owner beyond the limit. A request counts after it has created its own record, so the last
+   * of racing requests sees all. All requests sort alike, so none deletes a record that the last one would keep.
    */
   async endOldest(model: string, payload: AdapterPayload, max: number): Promise<void> {
     const { signal } = requestScope();
@@ -181,7 +181,7 @@ export class IdentityRecords {
     };
   }
 
-  /** Undefined for what cannot be opened, and for a sealed text that was put under another name than its own. */
+  /** Opens a record; undefined if it cannot be opened, or if the sealed text belongs to a record of another name. */
   async #payloadOf(object: unknown, model: string): Promise<AdapterPayload | undefined> {
     const { metadata, spec } = recordObject.parse(object);
     const text = await this.#options.seal.open(spec.sealed);

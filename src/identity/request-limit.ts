@@ -9,11 +9,11 @@ import { requestScope } from './request-scope.ts';
 const requestsPerLoginRequest = 4;
 /** Documents that are the same for all callers. */
 const staticPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/jwks']);
-/** Relying parties ask these for all of their users, this service among them. */
+/** Endpoints that relying parties, such as this service, call for all of their users. */
 const relyingPartyPaths = new Set(['/token', '/token/revocation', '/me']);
 
 /**
- * Counts requests to the issuer for each network, as `login.perMinute` counts logins. A relying party that shows a code or token of this
+ * Counts requests to the issuer for each network, as `login.perMinute` counts logins. A relying party that presents a code or token of this
  * issuer is never limited; requests without one, such as guesses at a client secret, are.
  */
 export class RequestLimit {
@@ -25,14 +25,14 @@ export class RequestLimit {
     this.#knownBrowsers = knownBrowsers;
   }
 
-  /** Counts a request of a browser. @returns the wait if it is one too many @throws StatusError 503 while there is no key */
+  /** Counts a request of a browser. @returns the wait if the limit is exceeded; @throws StatusError 503 while there is no key */
   async count(ctx: Context, path: string): Promise<RateExceeded | undefined> {
     if (staticPaths.has(path) || relyingPartyPaths.has(path)) return undefined;
     const taken = await this.#knownBrowsers.take(ctx, this.#limit);
     return 'retryAfterSeconds' in taken ? taken : undefined;
   }
 
-  /** Counts an answered request of a relying party that has shown nothing of this issuer. @throws StatusError 429 */
+  /** Counts an answered request of a relying party that has presented no code or token of this issuer. @throws StatusError 429 */
   countUnproven(ctx: Context, path: string): void {
     if (relyingPartyPaths.has(path) && !requestScope().isProven) this.#limit.require(stateOf(ctx).source);
   }

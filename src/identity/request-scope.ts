@@ -2,19 +2,19 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from 'koa';
 import { stateOf } from '../http/request-state.ts';
 
-/** A record as it was last seen. */
+/** Last known version of a record. */
 interface KnownRecord {
   readonly resourceVersion: string;
-  /** What it holds, but for its end. */
+  /** Payload without the expiry. */
   readonly content: string;
 }
 
-/** The request on whose behalf records are read and written: the provider calls its adapter without it. */
+/** Request for which records are read and written: the provider does not pass it to its adapter. */
 export interface RequestScope {
   readonly ctx: Context;
   readonly signal: AbortSignal;
   readonly now: () => Date;
-  /** Peer address, or what a trusted proxy says it is. */
+  /** Address of the peer, or the one that a trusted proxy forwards for. */
   readonly source: string;
   /** The records that were read or written in this request, by object name. */
   readonly known: Map<string, KnownRecord>;

@@ -2,8 +2,8 @@ import type { Context } from 'koa';
 import { errors } from './oidc-provider.ts';
 
 /**
- * Refuses a form that another site has sent: by Fetch Metadata where the browser tells, else by Origin. Scripts send neither; what a
- * form does needs a cookie, which browsers do not send along with other sites' forms (SameSite=Lax).
+ * Refuses a form of another site: by Fetch Metadata if the browser sends it, else by Origin. Requests without either header are accepted:
+ * a login form needs a cookie, which browsers do not send with forms of other sites (SameSite=Lax).
  *
  * @throws InvalidRequest 403
  */

@@ -31,7 +31,7 @@ import { requestScope } from './request-scope.ts';
 import type { Views } from './views.ts';
 import { type FormVisit, finish, formTargetsOf, send, textsOf, type Visit } from './visit.ts';
 
-/** What the steps of a login need. */
+/** Dependencies of the login steps. */
 export interface StepParts {
   services: Services;
   views: Views;
@@ -42,9 +42,9 @@ export interface StepParts {
   passwordChange: Pick<PasswordChange, 'change'>;
   notices: Pick<Notices, 'remove'>;
   progress: LoginProgress;
-  /** Undefined where they are turned off. */
+  /** Undefined if second factors are turned off. */
   factors: SecondFactors | undefined;
-  /** Undefined where browsers have none at our address, too. */
+  /** Undefined also if browsers do not support passkeys at our address. */
   passkeys: PasskeyParts | undefined;
 }
 
@@ -54,13 +54,13 @@ export interface PasskeyParts {
   challenges: Challenges;
 }
 
-/** What was proved, and by whom. */
+/** Progress of a login, and its account. */
 export interface Proved {
   progress: Progress;
   account: Account;
 }
 
-/** After the right password: the second factor, if the user has one. @throws StatusError 503, 504 */
+/** Continues after the correct password: asks for the second factor, if the user has one. @throws StatusError 503, 504 */
 export async function afterPassword(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   const { factors } = parts;
   if (factors === undefined) return afterSecondFactor(parts, visit, proved);
@@ -69,7 +69,7 @@ export async function afterPassword(parts: StepParts, visit: Visit, proved: Prov
   await afterSecondFactor(parts, visit, proved);
 }
 
-/** After all factors that there are: what the user is told, and one that is to be set up. @throws StatusError 503, 504 */
+/** Continues after all existing factors: shows notices, then asks to set up a factor. @throws StatusError 503, 504 */
 export async function afterSecondFactor(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   if (proved.progress.notices !== undefined) return tellNotices(parts, visit, proved.progress, proved.progress.notices);
   if (parts.factors === undefined) return afterFactors(parts, visit, proved);
@@ -88,7 +88,7 @@ function tellNotices(parts: StepParts, visit: Visit, progress: Progress, notices
   send(parts, visit, noticesPage(textsOf(parts, visit), form));
 }
 
-/** An app if the user does not ask for a passkey: no page of ours can tell whether the browser has passkeys. */
+/** Asks the user to set up a factor. The default is an app, because a page cannot tell whether the browser supports passkeys. */
 export async function askToSetUp(
   parts: StepParts,
   visit: FormVisit,
@@ -106,28 +106,27 @@ export async function askToSetUp(
 }
 
 /**
- * The factors that have been set up since the password was given, in another visit. A form from before must neither go round them nor put
- * another one in their place.
+ * Returns the factors that another visit has set up since the password was given. An older form must neither bypass nor replace them.
  */
 export async function owedFactors({ factors }: StepParts, progress: Progress): Promise<readonly Factor[]> {
   if (factors === undefined || progress.step === 'factor' || progress.hasSetUp || progress.amr.includes('mfa')) return [];
   return factors.list(progress);
 }
 
-/** A password that was stolen must not set up a factor of its own. */
+/** Refuses a login after the deadline: a stolen password must not set up a factor. */
 export function refuseOverdue({ services, views }: StepParts, visit: Visit, account: Account): void {
   services.audit.record({ audit: 'LoginFailed', ...aboutUser(visit, account), outcome: 'failure', reason: 'FactorRequired' });
   visit.ctx.status = 403;
   views.send(visit.ctx, overduePage(textsOf({ views }, visit), views.consoleURL));
 }
 
-/** After all that is about factors: the password that is due. */
+/** Continues after all factors: asks for a new password, if the password must be changed. */
 export async function afterFactors(parts: StepParts, visit: Visit, proved: Proved): Promise<void> {
   if (proved.account.mustChangePassword) return askForPassword(parts, visit, proved.progress);
   await succeed(parts, visit, proved);
 }
 
-/** The login is complete. */
+/** Completes the login. */
 export async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
   await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
   await parts.knownBrowsers.remember(visit.ctx, account.uid);
@@ -145,7 +144,7 @@ export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }:
   target: { name, uid },
 });
 
-/** @param was what was wrong, if something was; @throws StatusError 503, 504 */
+/** @param was kind of the wrong input, if any; @throws StatusError 503, 504 */
 export async function askForFactor(
   parts: StepParts,
   visit: Visit,
@@ -164,7 +163,7 @@ export async function askForFactor(
   parts.views.send(visit.ctx, factorPage(textsOf(parts, visit), form));
 }
 
-/** Those of the user; undefined if there is none that counts here. */
+/** Returns options for the user's passkeys; undefined if none is valid on this host. */
 async function passkeyAsked({ passkeys: parts }: StepParts, { interaction }: Visit, { uid }: Progress, factors: readonly Factor[]) {
   const credentials = (await parts?.passkeys.credentialsIn(factors)) ?? [];
   if (parts === undefined || credentials.length === 0) return undefined;
@@ -172,12 +171,12 @@ async function passkeyAsked({ passkeys: parts }: StepParts, { interaction }: Vis
   return { challenge: sealed, options: parts.passkeys.requestOptions(text, credentials) };
 }
 
-/** Whether the visit may go on without it, and until when where one is required. */
 interface SetUpAsked {
+  /** Postponement of setup: undefined if it is not possible, with `until` if setup is mandatory. */
   later: { until: Date | undefined } | undefined;
 }
 
-/** Has the browser make a passkey. @throws StatusError 503, 504 */
+/** Asks the browser to create a passkey. @throws StatusError 503, 504 */
 export async function askToSetUpPasskey(
   parts: StepParts & { passkeys: PasskeyParts },
   visit: FormVisit,
@@ -195,11 +194,11 @@ export async function askToSetUpPasskey(
 
 export const hasPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } => parts.passkeys !== undefined;
 
-/** Whether they are set up here, and log in without a password. */
+/** Reports whether users can set up passkeys, and log in by them without a password. */
 export const offersPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } =>
   hasPasskeys(parts) && kindsOf(parts.services.config).includes('passkey');
 
-/** Shows a secret for an app: a new one, or after a wrong code the same. */
+/** Shows the secret for an app: a new one, or the same after a wrong code. */
 export function askToSetUpApp(
   parts: StepParts,
   visit: FormVisit,
@@ -224,19 +223,19 @@ export function askForPassword(parts: StepParts, visit: Visit, progress: Progres
   parts.views.send(visit.ctx, newPasswordPage(textsOf(parts, visit), { ...form, ...(problem && { problem }) }));
 }
 
-/** @throws StatusError 503 while the groups are not known: a rule too few would be a factor too few */
+/** @throws StatusError 503 while the groups are unknown, because a missed rule could waive a required factor */
 export function ruleFor({ localGroups, services }: StepParts, account: Account): FactorRule {
   if (services.config.login.factors.rules.length > 0) requireCurrentGroups(localGroups);
   return ruleOf(account, localGroups, services.config);
 }
 
-/** Codes on paper alone are the way back from the factor that was lost. */
+/** Reports whether the user has a second factor. Recovery codes alone are none, since they only replace a lost factor. */
 export const hasSecondFactor = async ({ factors }: StepParts, account: Account): Promise<boolean> =>
   (await factors?.list(account))?.some(({ type }) => type !== 'RecoveryCodes') ?? false;
 
 type WantedFactor = FactorKind | 'codes';
 
-/** What the relying party has asked to be set up (`prompt=enrol`). */
+/** Returns the factor that the relying party asks to set up (`prompt=enrol`). */
 function wantedFactor({ interaction }: Visit): WantedFactor | undefined {
   const { prompt, factor } = interaction.params;
   if (!String(prompt).split(' ').includes('enrol')) return undefined;
@@ -246,13 +245,13 @@ function wantedFactor({ interaction }: Visit): WantedFactor | undefined {
 
 async function setUp(parts: StepParts, visit: Visit, proved: Proved, wanted: WantedFactor): Promise<void> {
   if (wanted !== 'codes') return askToSetUp(parts, visit, proved.progress, { later: { until: undefined } }, wanted);
-  // They are the way back from another factor, and none by themselves.
+  // Recovery codes replace another factor, and are not a factor by themselves.
   if (!(await hasSecondFactor(parts, proved.account))) return afterFactors(parts, visit, proved);
   const codes = (await parts.factors?.addRecoveryCodes(proved.account, auditOrigin(visit.ctx))) ?? [];
   showCodes(parts, visit, proved.progress, codes);
 }
 
-/** Counted from the first login under the rule. */
+/** Returns the deadline for setup, which the first login under the rule sets. */
 async function dueTimeOf({ services, accounts }: StepParts, account: Account): Promise<Date> {
   if (account.factorsDue !== undefined) return new Date(account.factorsDue * 1000);
   const due = new Date(services.now().getTime() + services.config.login.factors.grace);

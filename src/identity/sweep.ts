@@ -9,7 +9,7 @@ import { identityRecordKind } from './records.ts';
 const deletionsAtOnce = 16;
 const defaultPageSize = 500;
 
-/** Name, version and the printed columns of each record: what is sealed in it is not fetched. */
+/** Name, version and printed columns of each record, without its sealed content. */
 const recordTable = z.object({
   metadata: z.object({ continue: z.string().optional() }),
   columnDefinitions: z.array(z.object({ name: z.string() })),
@@ -52,7 +52,7 @@ export function recordSweep({ client, namespace, now }: SweepParts, pageSize = d
         const column = page.columnDefinitions.findIndex(({ name }) => name === 'Expires');
         const expired = page.rows.filter(({ cells }) => Date.parse(String(cells[column])) < now().getTime());
         await mapLimit(deletionsAtOnce, expired, async ({ object: { metadata } }) => {
-          // A session that was just renewed is not the one that had expired.
+          // A session that was renewed meanwhile has another version, and is not deleted.
           const preconditions = { resourceVersion: metadata.resourceVersion };
           if (await records.remove(metadata.name, { preconditions, signal })) deleted += 1;
         });

@@ -12,7 +12,7 @@ import * as pages from './pages.ts';
 
 export interface ViewsOptions {
   look: () => Look;
-  /** Where people go when nothing else is known. */
+  /** Address for users who have no other destination. */
   consoleURL: string;
   choose: ReturnType<typeof languageChoice>;
 }
@@ -23,11 +23,11 @@ export interface Views {
   readonly title: string;
   texts(ctx: Context, uiLocales?: unknown): Texts;
   send(ctx: Context, page: Page): void;
-  /** The page of whatever went wrong, under the status that `ctx` has. */
+  /** Answers with a page about a failure. The status is that of `ctx`, at least 400. */
   failure(ctx: Context, failure: FailureLike, error: unknown): void;
 }
 
-/** What a page tells of an error: the words of OAuth, in English, are for the people who are asked for help. */
+/** OAuth error. Pages show its English text as details for administrators. */
 interface FailureLike {
   error: string;
   error_description?: string | undefined;
@@ -58,7 +58,7 @@ export function createViews({ look, consoleURL, choose }: ViewsOptions): Views {
   };
 }
 
-/** The secret by which the provider knows its own forms. */
+/** Returns a form of the provider, with the secret by which the provider accepts it. */
 function formOf(ctx: KoaContextWithOIDC, route: string): pages.ProviderForm {
   const secret = ctx.oidc.session?.state?.secret;
   return { action: ctx.oidc.urlFor(route), secret: typeof secret === 'string' ? secret : '' };
@@ -66,7 +66,7 @@ function formOf(ctx: KoaContextWithOIDC, route: string): pages.ProviderForm {
 
 const nameOf = (client: { clientName?: string | undefined; clientId: string } | undefined) => client?.clientName ?? client?.clientId ?? '';
 
-/** The page for a user who asks to log out; also in place of the provider's own page that posts itself by a script. */
+/** Answers with the page for a logout. Also replaces the provider's own page, which submits itself by a script. */
 export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   const { oidc } = ctx;
   const texts = views.texts(ctx, oidc.params?.ui_locales);
@@ -83,7 +83,7 @@ export function endSessionView(views: Views, ctx: KoaContextWithOIDC): void {
   views.send(ctx, isQuestion ? question : pages.endSessionPage(texts, form, isLoggedIn, targets));
 }
 
-/** For the policy of a page whose form leads there in the end. */
+/** Returns the source expression, for the policy of a page whose form finally leads to the URL. */
 export function originsOf(url: unknown): string[] {
   if (typeof url !== 'string' || !URL.canParse(url)) return [];
   const { origin, protocol } = new URL(url);
@@ -98,12 +98,12 @@ export const endSessionPages = (views: Views): NonNullable<Features['rpInitiated
   postLogoutSuccessSource: (ctx) => views.send(ctx, pages.donePage(views.texts(ctx), views.consoleURL)),
 });
 
-/** The pages of the device flow (RFC 8628, 3.3). */
+/** Returns the pages of the device flow (RFC 8628, 3.3). */
 export const devicePages = (views: Views, now: () => Date): NonNullable<Features['deviceFlow']> => ({
   userCodeInputSource(ctx, _form, out, error) {
     const { session } = ctx.oidc;
     if (error !== undefined && out !== undefined && session !== undefined && session.exp === undefined) {
-      // A browser without cookies. The library has put the secret of a form into a session that it cannot save, which would end in a 500.
+      // The browser sends no cookies. The library has put the form's secret into a session that it cannot save, which would fail with 500.
       Reflect.set(session, 'touched', false);
       views.failure(ctx, out, error);
       return;
@@ -121,7 +121,7 @@ export const devicePages = (views: Views, now: () => Date): NonNullable<Features
 
 const readDevice = reader(z.object({ source: z.string() }));
 
-/** @param device what was noted of it when it began */
+/** @param device information that was stored when the device flow began */
 function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.AskingDevice['begun'] {
   const { iat } = ctx.oidc.entities.DeviceCode ?? {};
   const { source: address } = readDevice(device);

@@ -7,19 +7,19 @@ import { originsOf, type Views } from './views.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** Where a person fills in forms: the login page, or a one-time link. */
+/** Visit to a page with forms: the login page, or a one-time link. */
 export interface FormVisit {
   readonly ctx: Context;
   readonly interaction: {
-    /** What is sealed into a form counts in this visit alone. */
+    /** Identifies the visit: sealed values of a form are valid in this visit only. */
     readonly uid: string;
     readonly params: Readonly<Record<string, unknown>>;
   };
-  /** Whether the address of the page must be told to no server, this one included. */
+  /** Keeps the path of the page out of the Referer header, also for this service. */
   readonly isSecretAddress?: true;
 }
 
-/** One visit to the login page, and which client asks for the login. */
+/** Visit to the login page, and the client that asks for the login. */
 export interface Visit extends FormVisit {
   readonly provider: Provider;
   readonly interaction: Interaction;
@@ -30,13 +30,13 @@ export interface Visit extends FormVisit {
 export const textsOf = ({ views }: { views: Views }, { ctx, interaction }: FormVisit): Texts =>
   views.texts(ctx, interaction.params.ui_locales);
 
-/** Where the forms of the visit end. */
+/** Returns the origins to which the forms of the visit finally lead. */
 export const formTargetsOf = ({ interaction }: FormVisit): string[] => originsOf(interaction.params.redirect_uri);
 
 export const send = ({ views }: { views: Views }, { ctx, isSecretAddress }: FormVisit, page: Page): void =>
   views.send(ctx, { ...page, ...(isSecretAddress && { isSecretAddress }) });
 
-/** Goes back to where the provider waits for the answer. */
+/** Passes the result to the provider, and redirects the browser to it. */
 export async function finish({ ctx, provider }: Visit, result: Parameters<Provider['interactionResult']>[2]): Promise<void> {
   const returnTo = await provider.interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
   ctx.status = 303;
@@ -48,7 +48,7 @@ export interface Unavailable {
   status: StatusError;
 }
 
-/** What is out of reach or overrun has a page here, too. */
+/** Converts temporary failures (429, 503, 504) to a verdict, because the login page shows them. */
 export async function unlessUnavailable<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
   try {
     return await verdict();
