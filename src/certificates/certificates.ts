@@ -1,4 +1,4 @@
-/** Certificates of authorization: client certificates for the Kubernetes API, for those who may have them. */
+/** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
 import { auditCaller } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
@@ -6,7 +6,7 @@ import type { CertificatesContext } from './person.ts';
 import { certificateBody, userCertificate } from './schema.ts';
 import { issueCertificate } from './service.ts';
 
-/** The feature: its one operation. */
+/** Creates the operation of the feature. */
 export function createCertificates(context: CertificatesContext): { operations: Operation[] } {
   const authorize = operation({
     id: 'Authorize',

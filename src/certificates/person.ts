@@ -12,15 +12,15 @@ import { phaseOf } from '../users/record/phase.ts';
 import { userResource } from '../users/record/resource.ts';
 import type { CertificateRequest } from './schema.ts';
 
-/** What certificates are made with. */
+/** Dependencies of the feature. */
 export interface CertificatesContext {
   readonly services: Services;
   readonly accounts: AccountLookup;
-  /** To the API server, as the certificate's kubeconfig names it. */
+  /** Connection to the API server, which the kubeconfig of the certificate names. */
   readonly connection: Connection;
 }
 
-/** Whose certificate it is to be. */
+/** Owner of the requested certificate. */
 export interface Person {
   /** Undefined for a caller without a User record. */
   account: Account | undefined;
@@ -29,7 +29,7 @@ export interface Person {
 }
 
 /**
- * Whom a request is about, with the groups that the certificate names, if the caller may have one of theirs.
+ * Returns the user that a request is about, with the groups that the certificate names, if the caller may have such a certificate.
  *
  * @throws StatusError 403, 404, 503
  */
@@ -59,7 +59,7 @@ export async function personOf(
   return found;
 }
 
-/** 403 about the content of a request. */
+/** Builds the 403 about the content of a request. */
 export const refused = (message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { group: userResource.group, kind: userResource.resource } });
 
@@ -79,9 +79,9 @@ function person(
   return { account, subjectName, groups };
 }
 
-/** @throws StatusError 403 for groups that are not theirs, or that no certificate may name */
+/** @throws StatusError 403 for groups that the user does not have, or that no certificate may name */
 function chosen(groups: readonly string[], asked: readonly string[] | undefined): readonly string[] {
-  // What is kept here is in tokens, which end with the account and the membership; a certificate would go on.
+  // Local groups are in tokens, which end with the account and the membership; a certificate would outlive both.
   const theirs = [...new Set(groups)].filter((group) => !isReservedGroup(group) && !isLocalGroupName(group));
   const foreign = asked?.find((group) => !theirs.includes(group));
   if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);

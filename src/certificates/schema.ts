@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Least that the API server takes (CertificateSigningRequest `spec.expirationSeconds`). */
+/** Minimum of the API server (CertificateSigningRequest `spec.expirationSeconds`). */
 const leastSeconds = 600;
 
-/** Of 512 groups with long names, and a large key. */
+/** Room for 512 groups with long names, and a large key. */
 const maxRequestLength = 256 * 1024;
 
-/** All members may be left out: then it is a certificate for oneself, with a new key. */
+/** All members are optional. An empty body requests a certificate for the caller, with a new key. */
 export const certificateBody = z
   .strictObject({
     apiVersion: z.literal('auth.platform.io/v1').optional(),

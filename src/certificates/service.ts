@@ -10,12 +10,13 @@ import { sign } from './signer.ts';
 
 interface Issued {
   certificate: UserCertificate;
-  /** Whose it is; undefined for a caller without a User record. */
+  /** Owner of the certificate; undefined for a caller without a User record. */
   account: Account | undefined;
 }
 
 /**
- * Issues a client certificate for the Kubernetes API, from the signer of the cluster. Certificates cannot be recalled: hence they are short.
+ * Issues a client certificate for the Kubernetes API by the signer of the cluster. Kubernetes cannot revoke certificates, so they are
+ * short-lived.
  *
  * @throws StatusError 400, 403, 404, 503, 504
  */
@@ -31,7 +32,7 @@ export async function issueCertificate(
   requireNoAccessToken('certificates', caller);
   const person = await personOf(spec, caller, context, signal);
   requireRecentLogin('certificates', caller, config.login.stepUp, now());
-  // Only who asks for certificates pays for loading what reads and makes them.
+  // The X.509 library is loaded with the first request for a certificate.
   const { readCertificate } = await import('./signing-request.ts');
   const { request, key } = await requestOf(spec, person);
   const user = person.account?.name;
@@ -61,7 +62,7 @@ export async function issueCertificate(
   };
 }
 
-/** The request of the caller, or a new one with its key. @throws StatusError 400, 403 */
+/** Returns the request of the caller, or a new one with its key. @throws StatusError 400, 403 */
 async function requestOf({ request: text }: CertificateRequest, person: Person): Promise<{ request: string; key?: string }> {
   const { checkRequest, makeRequest } = await import('./signing-request.ts');
   const { subjectName, groups } = person;

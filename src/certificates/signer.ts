@@ -13,14 +13,14 @@ const requestKind: ResourceKind = {
   kind: 'CertificateSigningRequest',
 };
 
-/** As much of a CertificateSigningRequest as is looked at; the rest is sent back as it came. */
+/** Members of a CertificateSigningRequest that are read; the other members are sent back unchanged. */
 const requestObject = z.looseObject({
   status: z
     .looseObject({ certificate: z.string().default(''), conditions: z.array(z.looseObject({ type: z.string() })).default([]) })
     .prefault({}),
 });
 
-/** Ten seconds, with all that goes on around it. */
+/** Leaves half a second of the caller's ten for the calls around the wait. */
 const answerWithinMs = 9_500;
 const firstPauseMs = 50;
 const maxPauseMs = 400;
@@ -43,7 +43,7 @@ interface SigningRequest {
 }
 
 /**
- * Has a request signed by the cluster: makes a CertificateSigningRequest, approves it, waits for the certificate, and removes it.
+ * Has a request signed by the cluster: creates a CertificateSigningRequest, approves it, waits for the certificate, and deletes it.
  *
  * @returns the certificate, PEM, and the name that the object had
  * @throws StatusError 400 if the API server cannot read the request, 403 if the cluster denies it, 503 if the signer fails, 504 if it does
@@ -53,11 +53,11 @@ export async function sign(client: ServiceClient, { user = 'caller', ...rest }: 
   const name = `atrium-${user.replaceAll(/[^a-z0-9]/g, '').slice(0, 8)}-${randomBytes(4).toString('hex')}`;
   const requests = new ServiceResource(client, requestKind);
   const remove = () => requests.remove(name, { signal: unending, isRepeatable: true });
-  // A slow API server keeps the caller waiting for a while only, and the removal goes on.
+  // The caller waits a bounded time for a slow API server, and the removal continues.
   const removed = () => abortable(remove().catch(remove), AbortSignal.timeout(cleanUpWithinMs)).catch(() => false);
-  // Not given up when the caller goes away: it could then not be removed.
+  // The creation continues when the caller disconnects: an aborted call could leave an object behind.
   const created = await requests.create(manifestOf(name, rest), { signal: unending }).catch(async (error: unknown) => {
-    // Whether it is there is unknown, unless the API server itself has refused it.
+    // Only a refusal by the API server proves that the object does not exist.
     const { code = 500 } = refusalBehind(error)?.status ?? {};
     if (code >= 500) await removed();
     throw troubleOf(error);
@@ -68,7 +68,7 @@ export async function sign(client: ServiceClient, { user = 'caller', ...rest }: 
   } catch (error) {
     throw troubleOf(error);
   } finally {
-    // Left behind is what the API server does not answer about; the cluster's own cleaner takes that.
+    // If the removal fails, the controller of the cluster that cleans up old requests deletes the object.
     if (created !== 'conflict') await removed();
   }
 }
@@ -90,7 +90,7 @@ async function certificateOf(requests: ServiceResource, name: string, created: K
     if (certificate !== '') return Buffer.from(certificate, 'base64').toString();
     if (has('Denied')) throw new StatusError(403, 'Forbidden', 'the cluster denies the certificate');
     if (has('Failed')) throw serviceUnavailable('kubernetes', { cause: new Error('the signer failed') });
-    // An administrator may be faster, and deny it: a conflict changes nothing here.
+    // An administrator may decide first: a conflict is ignored, and the next read shows the decision.
     const approved = { ...request, status: { conditions: [...conditions, approval] } };
     if (!has('Approved')) await requests.replace(name, 'approval', approved, { signal });
     if (performance.now() + pauseMs > deadline) throw timedOut('kubernetes', { cause: new Error('the signer does not answer') });
@@ -99,7 +99,7 @@ async function certificateOf(requests: ServiceResource, name: string, created: K
   }
 }
 
-/** What the API server refuses us is our trouble, but for a request that came from the caller. */
+/** Maps a refusal by the API server to 503, unless it is a 429 or about the caller's `spec.request` (400). */
 function troubleOf(error: unknown): unknown {
   const refusal = refusalBehind(error);
   if (refusal?.status.details?.causes?.some(({ field }) => field === 'spec.request'))

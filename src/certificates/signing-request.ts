@@ -1,4 +1,4 @@
-/** PKCS #10 certificate requests (RFC 2986): made here, or made by the caller and then judged. */
+/** Makes PKCS #10 certificate requests (RFC 2986), and verifies requests of callers. */
 import 'reflect-metadata';
 import { createPublicKey, webcrypto } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -16,18 +16,18 @@ const extensionRequest = '1.2.840.113549.1.9.14';
 const { digitalSignature, nonRepudiation, keyEncipherment, keyAgreement } = x509.KeyUsageFlags;
 const harmlessUsages = digitalSignature | nonRepudiation | keyEncipherment | keyAgreement;
 
-/** Whom a certificate is to name. */
+/** User name and groups in a certificate. */
 export interface Subject {
   commonName: string;
   organizations: readonly string[];
 }
 
-/** A request with a new P-256 key. PEM texts; the key is PKCS #8 and kept nowhere. */
+/** Makes a request with a new P-256 key. Both are PEM; the key is PKCS #8 and is not stored. */
 export async function makeRequest({ commonName, organizations }: Subject): Promise<{ request: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const request = await x509.Pkcs10CertificateRequestGenerator.create(
     {
-      // In this form a name is taken as it is; as a string it would be parsed, and could name another user.
+      // The library takes a name of this form verbatim; it would parse a string, which could name another user.
       name: new x509.Name([{ CN: [{ utf8String: commonName }] }, ...organizations.map((name) => ({ O: [{ utf8String: name }] }))]),
       keys,
       signingAlgorithm: algorithm,
@@ -38,10 +38,10 @@ export async function makeRequest({ commonName, organizations }: Subject): Promi
   return { request: request.toString('pem'), key };
 }
 
-/** What a request of the caller says, or why it cannot be used. */
+/** Subject of a caller's request, or the problem that makes the request unusable. */
 export type Judged = { problem: string } | { request: string; subject: Subject };
 
-/** Four for each of 512 organizations, and an RSA key of 8,192 bits. The parser takes 20 ms for twice as many. */
+/** Room for 512 organizations of four elements, and an RSA key of 8,192 bits. The parser takes 20 ms for twice as many elements. */
 const maxElements = 3500;
 
 /** @param text base64 of one PEM block */
@@ -62,14 +62,14 @@ export async function checkRequest(text: string): Promise<Judged> {
     const subject = await subjectOf(request.subjectName);
     return 'problem' in subject ? subject : { request: request.toString('pem'), subject };
   } catch {
-    // What the parser says is about bytes.
+    // The parser's message is about bytes, and does not help the caller.
     return { problem: 'is no certificate request (PKCS #10)' };
   }
 }
 
 async function signatureProblem(request: x509.Pkcs10CertificateRequest): Promise<string | undefined> {
   const { hash } = request.signatureAlgorithm;
-  // Ed25519 has none of its own.
+  // Ed25519 has no separate hash.
   if (weakHash.test(hash?.name ?? '')) return 'is signed with a hash that is broken';
   return (await request.verify(webcrypto)) ? undefined : 'is not signed with its own key';
 }
@@ -87,9 +87,9 @@ function keyProblem(request: x509.Pkcs10CertificateRequest): string | undefined 
     : 'has a weak RSA key: it takes 2048 bits and the exponent 65537, or more';
 }
 
-/** The certificate is for a client: whatever asks for more is not what it seems. */
+/** Refuses requests for more than client authentication. */
 function extensionProblem({ attributes, extensions }: x509.Pkcs10CertificateRequest): string | undefined {
-  // Of several lists of extensions only the first would be looked at here, but all would be signed.
+  // The library reads the first list of extensions only, but the signer would sign all of them.
   if (attributes.length > 1 || attributes.some(({ type }) => type !== extensionRequest))
     return 'must have no attributes but one of extensions';
   return extensions.every(isHarmless)
@@ -113,7 +113,7 @@ async function subjectOf(name: x509.Name): Promise<Subject | { problem: string }
   return { commonName, organizations: name.getField('O') };
 }
 
-/** Whether every reader finds the same names in it: those of other string types are read as other letters by some. */
+/** Reports whether all parsers read the same names. Some parsers read other string types as other characters. */
 async function isPlain(name: x509.Name): Promise<boolean> {
   const parts = name.toJSON().map(Object.entries<string[]>);
   if (parts.flat().some(([type]) => type !== 'CN' && type !== 'O')) return false;
@@ -129,7 +129,7 @@ async function isPlain(name: x509.Name): Promise<boolean> {
   return false;
 }
 
-/** What a certificate (PEM) says; the serial number in hexadecimal. */
+/** Reads a certificate (PEM). The serial number is hexadecimal. */
 export function readCertificate(pem: string): { subject: Subject; serialNumber: string; notBefore: Date; notAfter: Date } {
   const { subjectName, serialNumber, notBefore, notAfter } = new x509.X509Certificate(pem);
   const subject = { commonName: subjectName.getField('CN').at(-1) ?? '', organizations: subjectName.getField('O') };
