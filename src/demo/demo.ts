@@ -219,6 +219,6 @@ Or try:
   curl '${url}/api/v1/modules?pretty=true'
   kubectl --kubeconfig ${kubeconfig} get users
 
-The embedded cluster with ${demo.users} users is kept in memory and ends with the demo. It is for first steps and tests only.
+The embedded cluster has ${demo.users} users. It is for first steps and tests only.
 Try the API at ${url}/docs. Scripts get tokens by --info FILE. Press Ctrl-C to stop.`;
 }

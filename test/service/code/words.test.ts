@@ -119,7 +119,7 @@ describe('the words of the code', () => {
 function commentsOf(code: string): string[] {
   const blocks = [...code.matchAll(/\/\*\*?\s([\s\S]*?)\*\//g)].map(([, text = '']) => text.replaceAll(/^\s*\* ?/gm, ''));
   const lines = [...code.matchAll(/(?:^\s*\/\/ .*\n)+/gm)].map(([text]) => text.replaceAll(/^\s*\/\/ /gm, ''));
-  const titles = [...code.matchAll(/\b(?:it|describe)\(\s*(['"`])(.*?)\1/g)].map(([, , title = '']) => title);
+  const titles = [...code.matchAll(/(?<![.\w])(?:it|describe)\(\s*(['"`])(.*?)\1/g)].map(([, , title = '']) => title);
   return [...blocks, ...lines, ...titles].flatMap((text) => text.split(/^\s*@\w+ /m));
 }
 
