@@ -9,7 +9,7 @@ import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './pass
 import { KeySeal, type Seal, type SealKey, sealedWith } from './seal.ts';
 import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
 
-/** The entries of the Secret. */
+/** Entries of the Secret. */
 const sealEntry = 'seal.jwks';
 const signingEntry = 'identity.jwks';
 const passwordEntry = 'password.jwks';
@@ -22,7 +22,7 @@ const makers = {
 };
 type Entry = keyof typeof makers;
 
-/** What is needed later than at the start, or never, is added when it is asked for. */
+/** Entries of a new Secret. Password keys are added on first use, because an installation may never need them. */
 const newEntries = async () => ({ [sealEntry]: await makers[sealEntry](), [signingEntry]: await makers[signingEntry]() });
 
 /** RFC 7517 section 5 and RFC 7518 section 6.4; `k` is 32 bytes. */
@@ -41,20 +41,19 @@ interface KeyRingOptions {
   /** Name of the Secret. */
   secretName: string;
   log: Logger;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
 /**
- * The secret keys that only the replicas know and share: whatever one of them seals or signs, the others open and verify.
+ * Secret keys that all replicas share: each replica opens and verifies the texts that another one sealed or signed.
  *
- * They live in a Secret, which the first replica makes (create wins once) and the others read. Its entry `seal.jwks` is a JWK Set
- * (RFC 7517) of symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens.
- * To rotate, put a new key at the end, wait until all replicas have it, then move it to the front and leave its predecessor behind it
- * for as long as what it sealed is wanted. A sealed text of a key that is not known makes a replica read the Secret again, at most
- * every ten seconds. The entry `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` those that
- * browsers encrypt passwords for; they are rotated alike. Other entries of the
- * Secret and further members of a sealing key are left to others.
+ * The keys are stored in a Secret, which the first replica creates and the others read. Its entry `seal.jwks` is a JWK Set (RFC 7517) of
+ * symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens. To rotate,
+ * append a new key, wait until all replicas have read it, then move it to the front, and keep its predecessor behind it while texts sealed
+ * with it are in use. A text sealed with an unknown key makes a replica read the Secret again, at most every ten seconds. The entry
+ * `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` the keys that browsers encrypt passwords for; they are
+ * rotated in the same way. Other entries of the Secret and further members of a sealing key are ignored, and kept.
  */
 export class KeyRing {
   readonly #secret: KeySecret;
@@ -72,7 +71,7 @@ export class KeyRing {
     this.#secret = new KeySecret(options.client, options.namespace, options.secretName);
   }
 
-  /** Reads or makes the Secret, and tries again until that has worked. */
+  /** Reads or creates the Secret, and retries until it succeeds. */
   start(): void {
     void this.#read().then(() => {
       if (this.#keys.length === 0 && !this.#stopped.signal.aborted) this.#retry = setTimeout(() => this.start(), retryAfterMs);
@@ -84,17 +83,17 @@ export class KeyRing {
     this.#stopped.abort(new Error('the service stops'));
   }
 
-  /** Why there are no keys; undefined if there are. */
+  /** Returns the reason why there are no keys, undefined if there are keys. */
   failure(): string | undefined {
     return this.#keys.length > 0 ? undefined : this.#failure;
   }
 
-  /** Waits, while there are no keys yet, for the reading that is under way: right after the start there may be one in a moment. */
+  /** Waits for the read in progress if there are no keys yet. Right after the start it is about to succeed. */
   async settled(): Promise<void> {
     if (this.#keys.length === 0) await this.#reading;
   }
 
-  /** Seals for one purpose; what is sealed for one does not open for another. */
+  /** Returns a seal for one purpose. A text sealed for another purpose does not open. */
   sealFor(purpose: string): Seal {
     let derivedFrom: readonly SealKey[] = [];
     let seals: KeySeal[] = [];
@@ -122,20 +121,29 @@ export class KeyRing {
   }
 
   /**
-   * The private keys of the embedded issuer, RS256 and ES256, as the Secret holds them at this moment; a Secret without them gets them.
+   * Returns the private keys of the embedded issuer, RS256 and ES256, and adds them to a Secret without them. Reads the Secret first; if
+   * that fails, uses the content that was read before.
    *
-   * @throws StatusError 503 if the Secret can be neither read nor completed, or holds something else in their place
+   * @throws StatusError 503 if the Secret was never read, cannot be completed, or holds an invalid key set
    */
   signingKeys(): Promise<SigningKeys> {
     return this.#keysIn(signingEntry, parseSigningKeys);
   }
 
-  /** The private keys that passwords are encrypted for, in the same way; the first is handed out. @throws StatusError 503 likewise */
+  /**
+   * Returns the private keys that passwords are encrypted for, in the same way. The public half of the first one is published.
+   *
+   * @throws StatusError 503
+   */
   passwordKeys(): Promise<PasswordKeys> {
     return this.#keysIn(passwordEntry, parsePasswordKeys);
   }
 
-  /** Keys for cookies that are signed and not sealed: the first signs, every key verifies. @throws StatusError 503 if there are none */
+  /**
+   * Returns keys for cookies that are signed and not sealed: the first one signs, every key verifies.
+   *
+   * @throws StatusError 503 if there are none
+   */
   async cookieKeys(): Promise<readonly string[]> {
     await this.#freshContent();
     return this.#keys.map(({ secret }) =>
@@ -149,7 +157,7 @@ export class KeyRing {
       const { entries } = await this.#completed(content, entry);
       return parse(entries[entry] ?? '');
     } catch (error) {
-      // What a parser says would quote the keys.
+      // Messages of parsers quote their input, here the keys.
       throw serviceUnavailable('kubernetes', { cause: error instanceof StatusError ? error : new Error(unusable(entry)) });
     }
   }
@@ -160,7 +168,7 @@ export class KeyRing {
     return this.#content;
   }
 
-  /** Reads the Secret again if it may hold a key that is not known, but not for each made-up name. */
+  /** Reads the Secret again for an unknown key ID, at most every ten seconds, because key IDs can be forged. */
   async #lookFor(kid: string): Promise<void> {
     const clock = this.#options.clock ?? (() => performance.now());
     if (this.#keys.some((key) => key.kid === kid) || clock() - this.#readAt < rereadAfterMs) return;
@@ -168,13 +176,13 @@ export class KeyRing {
     await this.#read();
   }
 
-  /** Never rejects: the keys that are known stay, and `failure` and the log say what is wrong. */
+  /** Reads the Secret. Never rejects: known keys stay, and `failure` and the log report the error. */
   #read(): Promise<void> {
     this.#reading ??= this.#readOrCreate()
       .catch((error: unknown) => {
         const isNews = this.#failure !== describe(error);
         this.#failure = describe(error);
-        // An API server that is out of reach is told of once, by its connections.
+        // The connections log that the API server cannot be reached, once.
         if (this.#stopped.signal.aborted || !isNews || isOutOfReach(error)) return;
         this.#options.log.warn({ secret: this.#options.secretName, failure: this.#failure }, 'the key ring cannot be read');
       })
@@ -192,7 +200,7 @@ export class KeyRing {
     this.#failure = undefined;
   }
 
-  /** With that entry: a Secret of an older release gets it. */
+  /** Returns content that has the entry, and adds the entry to a Secret of an older release. */
   async #completed(content: SecretContent, entry: Entry): Promise<SecretContent> {
     if (content.entries[entry] !== undefined) return content;
     return this.#secret.add({ [entry]: await makers[entry]() }, content, this.#stopped.signal);
@@ -204,7 +212,7 @@ const parseSealKeys = (text: string): SealKey[] =>
 
 const unusable = (entry: string) => `the Secret holds no set of keys in ${entry}`;
 
-/** In few words, for readers of `/readyz`: codes, no names. */
+/** Describes an error for `/readyz` by code and reason, without names. */
 function describe(error: unknown): string {
   if (!(error instanceof StatusError)) return unusable(sealEntry);
   const { status } = error.cause instanceof StatusError ? error.cause : error;

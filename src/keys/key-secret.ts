@@ -9,13 +9,13 @@ const secretObject = z.looseObject({ data: z.record(z.string(), z.base64()).defa
 /** Entries of a Secret, decoded. */
 export type Entries = Readonly<Record<string, string>>;
 
-/** What is in the Secret, and the object as it came. */
+/** Decoded entries of the Secret, and the object as the API server sent it. */
 export interface SecretContent {
   readonly entries: Entries;
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** One Secret that replicas make and complete together: the first wins, and the others take what they find. */
+/** A Secret that replicas create and complete together: the first write wins, and the other replicas take its content. */
 export class KeySecret {
   readonly #client: ServiceClient;
   readonly #namespace: string;
@@ -27,14 +27,14 @@ export class KeySecret {
     this.#name = name;
   }
 
-  /** What is there, or what `make` gives if there is nothing. */
+  /** Returns the content of the Secret, and creates it with the entries of `make` if it does not exist. */
   async getOrCreate(make: () => Promise<Entries>, signal: AbortSignal): Promise<SecretContent> {
     const found = (await this.read(signal)) ?? (await this.#create(await make(), signal)) ?? (await this.read(signal));
     if (found === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the Secret was deleted meanwhile') });
     return found;
   }
 
-  /** Adds entries to what was read, unless the Secret has changed since; what is there then comes back. */
+  /** Adds entries to the content that was read. After a conflict, returns the content that is stored now, without adding to it. */
   async add(entries: Entries, { object }: SecretContent, signal: AbortSignal): Promise<SecretContent> {
     const { data } = secretObject.parse(object);
     const body = { ...object, data: { ...data, ...encoded(entries) } };
@@ -44,14 +44,14 @@ export class KeySecret {
     return contentOf(updated);
   }
 
-  /** What is there; undefined if there is nothing. */
+  /** Returns the content of the Secret, undefined if it does not exist. */
   async read(signal: AbortSignal): Promise<SecretContent | undefined> {
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
     const object = await unless(404, this.#client.request({ method: 'GET', path, call: 'get secrets', signal }));
     return object === undefined ? undefined : contentOf(object);
   }
 
-  /** Undefined if another replica was first. */
+  /** Creates the Secret. Returns undefined if another replica was first. */
   async #create(entries: Entries, signal: AbortSignal): Promise<SecretContent | undefined> {
     const body = {
       apiVersion: 'v1',

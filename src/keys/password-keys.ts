@@ -22,10 +22,10 @@ const jwkSet = z.object({
     .min(1),
 });
 
-/** Private keys: the first one's public half is handed out, those behind it still decrypt. */
+/** Private keys. The public half of the first one is published; the keys behind it still decrypt. */
 export type PasswordKeys = readonly JWK[];
 
-/** A new RSA key of 2048 bits, made outside the event loop. */
+/** Creates an RSA key of 2048 bits outside the event loop. */
 export async function createPasswordKeys(): Promise<PasswordKeys> {
   const { privateKey } = await generateKeyPair('RSA-OAEP-256', { modulusLength: 2048, extractable: true });
   return [await exportJWK(privateKey)];

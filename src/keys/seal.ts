@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Makes a text unreadable and unforgeable without the key. The result is fit for URLs. */
+/** Encrypts and authenticates texts. The result is safe in URLs. */
 export interface Seal {
   /** @throws StatusError 503 while there is no key */
   seal(text: string): string;
-  /** Undefined for whatever did not come from `seal`. */
+  /** Returns the text, undefined if `seal` did not make the given one. */
   open(sealed: string): Promise<string | undefined>;
 }
 
-/** A secret of at least 32 random bytes, under the name by which a sealed text says which one it takes. */
+/** A secret of at least 32 random bytes, and the key ID that texts sealed with it name. */
 export interface SealKey {
   readonly kid: string;
   readonly secret: Uint8Array;
@@ -19,8 +19,8 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * Seals with one key: AES-256-GCM (NIST SP 800-38D), random nonce, as `<kid>.<base64url of nonce, text, tag>`. Each purpose takes a key
- * of its own, derived by HKDF (RFC 5869), so that what is sealed for one opens for no other.
+ * Seals with one key: AES-256-GCM (NIST SP 800-38D), random nonce, as `<kid>.<base64url of nonce, text, tag>`. Each purpose has a key
+ * derived by HKDF (RFC 5869), so that a text sealed for one purpose does not open for another.
  */
 export class KeySeal {
   readonly #kid: string;
@@ -38,7 +38,7 @@ export class KeySeal {
     return `${this.#kid}.${sealed.toString('base64url')}`;
   }
 
-  /** Undefined if it was not sealed with this key for this purpose, or has changed since. */
+  /** Returns the text, undefined if it was not sealed with this key for this purpose, or was changed since. */
   open(sealed: string): string | undefined {
     const text = sealed.slice(this.#kid.length + 1);
     const bytes = Buffer.from(text, 'base64url');
@@ -53,5 +53,5 @@ export class KeySeal {
   }
 }
 
-/** The name of the key that a text was sealed with. */
+/** Returns the ID of the key that a text was sealed with. */
 export const sealedWith = (sealed: string): string => sealed.slice(0, Math.max(0, sealed.indexOf('.')));

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 const shared = { kid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), use: z.literal('sig'), d: base64url };
 
-/** RFC 7517 section 5 and RFC 7518 sections 6.2 and 6.3: private keys, one at least for each algorithm. */
+/** RFC 7517 section 5 and RFC 7518 sections 6.2 and 6.3: private keys, at least one for each algorithm. */
 const jwkSet = z.object({
   keys: z
     .array(
@@ -27,10 +27,10 @@ const jwkSet = z.object({
     .refine((keys) => ['RSA', 'EC'].every((kty) => keys.some((key) => key.kty === kty)), 'needs an RS256 and an ES256 key'),
 });
 
-/** Private keys; of each algorithm the first one signs, and those behind it verify what they have signed. */
+/** Private keys. The first key of each algorithm signs; the keys behind it verify earlier signatures. */
 export type SigningKeys = readonly JWK[];
 
-/** A new RSA key of 2048 bits and a new P-256 key, made outside the event loop. */
+/** Creates an RSA key of 2048 bits and a P-256 key outside the event loop. */
 export async function createSigningKeys(): Promise<SigningKeys> {
   return Promise.all(
     ['RS256', 'ES256'].map(async (alg) => {
