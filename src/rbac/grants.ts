@@ -1,13 +1,13 @@
 /**
- * What the watched roles and bindings give a user. A forecast of the API server's answer, which also other authorizers have a say in: it
- * spares asking, and it explains; it never decides.
+ * Evaluates the watched roles and bindings for a user. The result is a forecast, because other authorizers decide, too: it saves access
+ * reviews and explains decisions, but never makes them.
  */
 import type { Identity } from '../http/operation.ts';
 import type { BoundSubject, RoleBinding } from './role-bindings.ts';
 import { type AccessQuestion, isAboutResource, type PolicyRule, type ResourceQuestion, ruleAllows } from './rules.ts';
 import type { NamedRole, RbacWatch } from './watch.ts';
 
-/** One binding that allows something, its subject, and by which rule of its role. */
+/** A binding that allows a request, its subject, and the rule of its role. */
 export interface Grant {
   readonly binding: RoleBinding;
   readonly subject: BoundSubject;
@@ -18,16 +18,16 @@ export type Who = Pick<Identity, 'name' | 'groups'>;
 
 type Bindings = Pick<RbacWatch, 'bindingsOf' | 'roleOf'>;
 
-/** The API server lets this group do everything, before it looks at any role. */
+/** The API server allows this group everything, before it evaluates any role. */
 const masters = 'system:masters';
 
 export const isMaster = ({ groups }: Who): boolean => groups.includes(masters);
 
-/** As RBAC alone would answer: `system:masters` included. */
+/** Reports whether RBAC alone would allow a request, `system:masters` included. */
 export const isGranted = (rbac: Bindings, who: Who, question: AccessQuestion): boolean =>
   isMaster(who) || grantOf(rbac, who, question) !== undefined;
 
-/** Of several grants one that holds everywhere, then the first by name; undefined if no binding allows it. */
+/** Returns the grant that allows a request, undefined if no binding does. A ClusterRoleBinding comes first, then the first by name. */
 export function grantOf(rbac: Bindings, who: Who, question: AccessQuestion): Grant | undefined {
   const namespace = 'path' in question ? '' : question.namespace;
   let found: Grant | undefined;
@@ -40,10 +40,10 @@ export function grantOf(rbac: Bindings, who: Who, question: AccessQuestion): Gra
   return found;
 }
 
-/** In which namespaces something is allowed; the ones to come, too, for `all`. */
+/** Namespaces in which a request is allowed. `all` includes namespaces that are created later. */
 export type NamespaceForecast = 'all' | ReadonlySet<string>;
 
-/** `namespace` of the question does not count. */
+/** Returns the namespaces in which a user may do something, according to RBAC alone. */
 export function allowedNamespaces(rbac: Bindings, who: Who, asked: Omit<ResourceQuestion, 'namespace' | 'name'>): NamespaceForecast {
   if (isMaster(who)) return 'all';
   const namespaces = new Set<string>();
@@ -61,20 +61,20 @@ export function allowedNamespaces(rbac: Bindings, who: Who, asked: Omit<Resource
   return namespaces;
 }
 
-/** The question about one namespace: of what a namespace itself is asked for by its name, the API server takes it to be in itself. */
+/** Returns the question for one namespace. The API server treats a request for a namespace by its name as a request in that namespace. */
 export const inNamespace = (asked: Omit<ResourceQuestion, 'namespace' | 'name'>, namespace: string): ResourceQuestion => ({
   ...asked,
   namespace,
   name: isByOwnName(asked) ? namespace : '',
 });
 
-/** These are about many at once, or about none that is there. */
+/** Verbs for many objects, or for an object that does not exist yet. */
 const namelessVerbs = new Set(['list', 'watch', 'create', 'deletecollection']);
 
 const isByOwnName = ({ verb, group, resource }: Pick<ResourceQuestion, 'verb' | 'group' | 'resource'>) =>
   group === '' && resource === 'namespaces' && !namelessVerbs.has(verb);
 
-/** The roles whose rules would allow it to their subjects. */
+/** Returns the roles whose rules would allow a request to their subjects. */
 export function rolesAllowing(rbac: Pick<RbacWatch, 'rolesFor'>, question: AccessQuestion): NamedRole[] {
   const namespace = 'path' in question ? '' : question.namespace;
   return Array.from(rbac.rolesFor(namespace)).filter(({ rules }) => rules.some((rule) => ruleAllows(rule, question)));

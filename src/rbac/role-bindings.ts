@@ -5,35 +5,35 @@ import type { Change } from '../kubernetes/watch-cache.ts';
 
 const userBindingLabel = 'auth.platform.io/userbinding';
 
-/** A RoleBinding or ClusterRoleBinding, as far as people are bound by it. */
+/** A RoleBinding or ClusterRoleBinding with the subjects that are kept. */
 export interface RoleBinding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
   readonly name: string;
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
-  /** Name of the UserBinding that it was made for; undefined for one that was made by others. */
+  /** Name of the UserBinding that the service made it for; undefined for other bindings. */
   readonly userBinding?: string;
-  /** User names and groups as Kubernetes sees them, and service accounts where they are asked for. */
+  /** Users and groups by their names in Kubernetes, and service accounts if they are kept. */
   readonly subjects: readonly BoundSubject[];
 }
 
-/** A person, or people. */
+/** A user or a group. */
 export interface Subject {
   readonly kind: 'User' | 'Group';
   readonly name: string;
 }
 
-/** Of a service account `name` is its user name, `system:serviceaccount:NAMESPACE:NAME`. */
+/** A subject of a binding. The `name` of a service account is its user name, `system:serviceaccount:NAMESPACE:NAME`. */
 export interface BoundSubject {
   readonly kind: Subject['kind'] | 'ServiceAccount';
   readonly name: string;
 }
 
-/** Of a role, or of a subject. */
+/** Reads a reference to a role or a subject. */
 const readReference = reader(z.object({ kind: z.string(), name: z.string(), namespace: z.string() }));
 
-/** @param hasServiceAccounts whether service accounts are kept, too */
+/** Reads a binding. @param hasServiceAccounts keeps service accounts, too */
 export function roleBindingOf(
   { metadata, roleRef, subjects }: KubernetesObject,
   kind: RoleBinding['kind'],
@@ -47,7 +47,7 @@ export function roleBindingOf(
     name: metadata.name,
     namespace,
     role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: role.name ?? '' },
-    // The label of a long name only stands for it.
+    // A name that is too long for a label is in the annotation.
     ...(label !== undefined && { userBinding: metadata.annotations?.[userBindingLabel] ?? label }),
     subjects: (Array.isArray(subjects) ? subjects : [])
       .flatMap((subject) => boundSubject(subject, namespace) ?? [])
@@ -55,7 +55,7 @@ export function roleBindingOf(
   };
 }
 
-/** A service account that names no namespace is of the binding's. */
+/** Reads a subject. A service account without a namespace is in that of the binding. */
 function boundSubject(subject: unknown, bindingNamespace: string): BoundSubject | undefined {
   const { kind, name, namespace: given } = readReference(subject);
   if (name === undefined) return undefined;
@@ -66,17 +66,17 @@ function boundSubject(subject: unknown, bindingNamespace: string): BoundSubject 
 
 const keyOf = ({ kind, name }: BoundSubject) => `${kind} ${name}`;
 
-/** Bindings by whom they bind. Kept by change, so that a question costs what its answer is long. */
+/** Bindings by subject, updated by each change, so that the cost of a query depends on its result alone. */
 export class BindingIndex {
   readonly #bySubject = new Map<string, Set<RoleBinding>>();
 
-  /** To be told of every change of the watched bindings. */
+  /** Records a change of the watched bindings. Every change must be recorded. */
   record({ old, new: current }: Change<RoleBinding>): void {
     for (const subject of old?.subjects ?? []) this.#forget(subject, old as RoleBinding);
     for (const subject of current?.subjects ?? []) this.#keep(subject, current as RoleBinding);
   }
 
-  /** Those that name exactly this subject, in no order. */
+  /** Returns the bindings that name exactly this subject, in no order. */
   of(subject: BoundSubject): readonly RoleBinding[] {
     return [...(this.#bySubject.get(keyOf(subject)) ?? [])];
   }

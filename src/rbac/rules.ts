@@ -1,24 +1,24 @@
 /**
- * What a rule of a role allows, read as the RBAC authorizer of the API server reads it. It never decides: what comes of it is held against
- * real reviews, or explains one.
+ * Evaluates a rule of a role like the RBAC authorizer of the API server. The result never decides: it is compared with real access reviews,
+ * or explains one.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 
-/** A rule of a Role or ClusterRole; what is not given is empty. */
+/** A rule of a Role or ClusterRole. Missing members are empty. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** Empty: all names, and requests without one. */
+  /** Names that the rule is for. Empty to allow all names, and requests without a name. */
   readonly resourceNames: readonly string[];
-  /** Paths that are no resources; `*` at the end stands for any rest. */
+  /** Paths that are no resources. `*` at the end matches any rest. */
   readonly nonResourceURLs: readonly string[];
 }
 
-/** A request for a resource; '' is the core group, no subresource, no namespace, no name. */
+/** A request for a resource. '' stands for the core group, and for no subresource, namespace or name. */
 export interface ResourceQuestion {
   readonly verb: string;
   readonly group: string;
@@ -40,7 +40,10 @@ const texts = z.array(z.string());
 const rule = z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts });
 const readRules = reader(z.object({ rules: z.array(rule) }));
 
-/** The rules of a Role or ClusterRole, those of an aggregated one as its controller wrote them. What is no rule grants nothing. */
+/**
+ * Returns the rules of a Role or ClusterRole. The rules of an aggregated ClusterRole are those that its controller wrote. An invalid rule
+ * grants nothing.
+ */
 export function policyRules(given: unknown): readonly PolicyRule[] {
   const { rules = [] } = readRules({ rules: given });
   return rules.map(({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => ({
@@ -52,11 +55,11 @@ export function policyRules(given: unknown): readonly PolicyRule[] {
   }));
 }
 
-/** Where the binding that gives the rule holds is not looked at. */
+/** Reports whether a rule allows a request, without regard to the namespace of the binding. */
 export const ruleAllows = (rule: PolicyRule, question: AccessQuestion): boolean =>
   'path' in question ? pathMatches(rule, question) : isAboutResource(rule, question) && isAboutName(rule, question);
 
-/** As `ruleAllows`, whatever names the rule is for. */
+/** Reports whether a rule allows a request for a resource, without regard to `resourceNames`. */
 export function isAboutResource(
   { verbs, apiGroups, resources }: PolicyRule,
   { verb, group, resource, subresource }: Pick<ResourceQuestion, 'verb' | 'group' | 'resource' | 'subresource'>,

@@ -7,13 +7,13 @@ import { type PolicyRule, policyRules } from './rules.ts';
 const group = 'rbac.authorization.k8s.io';
 const version = 'v1';
 
-/** What is known of a role: that there is one, what it says of itself, and, where they are kept, its rules. */
+/** Kept members of a role: its display name, and its rules if rules are kept. */
 export interface RoleRow {
   readonly displayName?: string;
   readonly rules?: readonly PolicyRule[];
 }
 
-/** A role that is there. */
+/** An existing role. */
 export interface NamedRole {
   readonly kind: 'Role' | 'ClusterRole';
   readonly name: string;
@@ -23,15 +23,15 @@ export interface NamedRole {
 }
 
 export interface RbacWatchOptions {
-  /** Says that something has changed. */
+  /** Called after each change. */
   onChange: () => void;
-  /** Whether the rules of roles and the service accounts of bindings are kept, too; it takes memory. Default: no. */
+  /** Keeps the rules of roles and the service accounts of bindings, which takes memory. Default: false. */
   keepsRules?: boolean;
 }
 
 const displayNameAnnotation = 'console.platform.io/display-name';
 
-/** Watches who may do what, and says so when it changes: who is bound to which role, and which roles there are. */
+/** Watches roles and role bindings, and reports their changes. */
 export class RbacWatch {
   readonly #bindings: readonly WatchCache<RoleBinding>[];
   readonly #roles: Readonly<Record<'Role' | 'ClusterRole', WatchCache<RoleRow>>>;
@@ -54,7 +54,7 @@ export class RbacWatch {
         name: resource,
         type,
         isMetadataOnly: !keepsRules,
-        // A row of its own for each version, as a change of the rules must be noticed.
+        // A new row for each version, because a change of the rules must be noticed.
         keep: ({ metadata: { annotations }, rules }) => {
           const displayName = annotations?.[displayNameAnnotation];
           return { ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
@@ -79,7 +79,7 @@ export class RbacWatch {
     return this.#caches().every((cache) => cache.isSynced);
   }
 
-  /** Why changes may go unnoticed for now; undefined if they do not. */
+  /** Returns the reason why changes may go unnoticed for now, undefined if there is none. */
   failure(): string | undefined {
     const failed = this.#caches()
       .map((cache) => cache.failure())
@@ -87,19 +87,27 @@ export class RbacWatch {
     return failed ?? (this.isSynced ? undefined : 'not listed yet');
   }
 
-  /** To be called before the bindings are relied on. @throws StatusError 503 while they are not known */
+  /**
+   * Checks that roles and bindings are known. Must be called before they are relied on.
+   *
+   * @throws StatusError 503 if they are not listed yet
+   */
   requireSynced(): void {
     if (!this.isSynced) throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure()}`) });
   }
 
-  /** The same where a binding too few would be a right too many: what may be old does not count. @throws StatusError 503 */
+  /**
+   * Checks that the bindings are current, for callers to whom a missing binding would grant too much.
+   *
+   * @throws StatusError 503 if they are not listed yet, or may be stale
+   */
   requireCurrent(): void {
     this.requireSynced();
     if (this.#bindings.some((cache) => cache.isStale()))
       throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure() ?? 'nothing was heard for too long'}`) });
   }
 
-  /** The bindings that name exactly this subject, from what was seen last. */
+  /** Returns the bindings that name exactly this subject, as they were last seen. */
   bindingsOf(subject: BoundSubject): readonly RoleBinding[] {
     return this.#index.of(subject);
   }
@@ -108,19 +116,19 @@ export class RbacWatch {
     return this.#roles.ClusterRole.get(name) !== undefined;
   }
 
-  /** Told of every ClusterRole that comes or goes. @returns a function that ends it */
+  /** Calls the listener for each ClusterRole that is created or deleted. @returns a function that removes the listener */
   onClusterRole(listener: (name: string) => void): () => void {
     return this.#roles.ClusterRole.onChange(({ key, old, new: current }) => {
       if ((old === undefined) !== (current === undefined)) listener(key);
     });
   }
 
-  /** The role of a binding; undefined if there is no such role. */
+  /** Returns the role of a binding, undefined if it does not exist. */
   roleOf({ role: { kind, name }, namespace }: RoleBinding): RoleRow | undefined {
     return this.#roles[kind].get(kind === 'Role' ? `${namespace}/${name}` : name);
   }
 
-  /** All ClusterRoles, and the Roles of a namespace unless it is ''. Without rules where they are not kept. */
+  /** Returns all ClusterRoles, and the Roles of a namespace unless it is ''. Their rules are empty if rules are not kept. */
   *rolesFor(namespace: string): IterableIterator<NamedRole> {
     for (const [name, { rules = [] }] of this.#roles.ClusterRole.entries()) yield { kind: 'ClusterRole', name, namespace: '', rules };
     if (namespace === '') return;
@@ -130,7 +138,7 @@ export class RbacWatch {
     }
   }
 
-  /** Grows with every change of a role or binding, and only then. */
+  /** A number that grows with every change of a role or binding, and only then. */
   get revision(): number {
     return this.#caches().reduce((sum, { revision }) => sum + revision, 0);
   }
