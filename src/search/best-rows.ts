@@ -3,7 +3,7 @@ interface Scored<Row> {
   readonly score: number;
 }
 
-/** Keeps the few best rows of many: the lowest scores, and rows with equal scores in their order. */
+/** Keeps the best of many rows: the rows with the lowest scores, and rows with equal scores in their order. */
 export class BestRows<Row> {
   readonly #limit: number;
   readonly #compare: (left: Row, right: Row) => number;
@@ -24,7 +24,7 @@ export class BestRows<Row> {
     if (this.#rows.length > this.#limit) this.#rows.pop();
   }
 
-  /** Best first. */
+  /** Rows that are kept, best first. */
   get rows(): readonly Scored<Row>[] {
     return this.#rows;
   }

@@ -1,23 +1,23 @@
-/** Ranks texts by how well they fit the words that are searched for. */
+/** Ranks texts by how well they match the text that is searched for. */
 
-/** From best to worst. */
+/** Ranks from best to worst. */
 export const ranks = ['Exact', 'Prefix', 'Word', 'Part'] as const;
 export const fields = ['name', 'label', 'image'] as const;
 
-/** The field of a row that fits, and how well it does. */
+/** The field of a row that matches, and the rank of the match. */
 export interface Match {
   rank: (typeof ranks)[number];
   field: (typeof fields)[number];
-  /** A label as `key=value`. */
+  /** Name or image that matches, or the label as `key=value`. */
   text: string;
 }
 
-/** The texts of a row that a search reads. */
+/** Readers of the texts of a row that a search compares. */
 export interface RowTexts<Row> {
-  /** In lower case. */
+  /** Readers of names in lower case. */
   readonly names: readonly ((row: Row) => string)[];
   labels(row: Row): Readonly<Record<string, string>>;
-  /** With commas between; '' for none. */
+  /** Images joined by commas; '' if there are none. */
   images(row: Row): string;
 }
 
@@ -26,17 +26,20 @@ const fieldCount = fields.length;
 /** Greater than the score of every match. */
 export const noMatch = noRank * fieldCount;
 
-/** Labels and images that many rows share are ranked once; more of them are ranked at each row. */
+/** Bound of the ranks that are cached for labels and images that rows share. Beyond it they are ranked again for each row. */
 const maxKnown = 4096;
-/** The service writes these labels of users itself: they repeat fields such as the state. */
+/** Prefix of labels that the service writes on users. They repeat fields such as the state. */
 const ownLabels = 'auth.platform.io/';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Scores rows by one text, in any case. Allocates nothing for most rows, so that a search of many is not a pause of the collector. */
+/**
+ * Scores rows by one text, ignoring case. Allocates nothing for most rows, so that a search of many rows causes no pause for garbage
+ * collection.
+ */
 export class Matcher {
   readonly #wanted: string;
-  /** The end of a key and the beginning of a value, where the text has both. */
+  /** End of a key and beginning of a value, if the text has both. */
   readonly #pair: readonly [key: string, value: string] | undefined;
   readonly #labels = new Map<Labels, number>();
   readonly #images = new Map<string, number>();
@@ -47,7 +50,7 @@ export class Matcher {
     if (equals >= 0) this.#pair = [this.#wanted.slice(0, equals), this.#wanted.slice(equals + 1)];
   }
 
-  /** Orders rows by rank, and in a rank by field; `noMatch` for a row that does not fit. */
+  /** Returns a number that orders rows by rank, and within a rank by field; `noMatch` for a row that does not match. */
   score<Row>(texts: RowTexts<Row>, row: Row): number {
     let best = noMatch;
     for (const read of texts.names) best = Math.min(best, scoreOf(rankOf(read(row), this.#wanted), 0));
@@ -56,7 +59,7 @@ export class Matcher {
     return best;
   }
 
-  /** Explains a score below `noMatch`. */
+  /** Returns the match behind a score below `noMatch`. */
   match<Row>(texts: RowTexts<Row>, row: Row, score: number): Match {
     const field = fields[score % fieldCount] ?? 'name';
     const wanted = Math.floor(score / fieldCount);
@@ -102,7 +105,7 @@ export class Matcher {
 
 const scoreOf = (rank: number, field: number): number => (rank === noRank ? noMatch : rank * fieldCount + field);
 
-/** The index of the rank. @param text in lower case, as `wanted` */
+/** Returns the index of the rank. @param text in lower case, like `wanted` */
 function rankOf(text: string, wanted: string): number {
   let at = text.indexOf(wanted);
   if (at < 0) return noRank;
@@ -111,5 +114,5 @@ function rankOf(text: string, wanted: string): number {
   return 3;
 }
 
-/** ASCII letters and digits, and everything beyond ASCII. */
+/** Reports whether a character belongs to a word: ASCII letters and digits, and all characters beyond ASCII. */
 const isInWord = (code: number): boolean => (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a) || code > 0x7f;

@@ -1,4 +1,4 @@
-/** Finds objects of all kinds at once, out of the watch caches of their lists. */
+/** Finds objects of all kinds in the watch caches of their lists. */
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
 import type { Operation } from '../http/operation.ts';
@@ -11,7 +11,7 @@ import { groupSource, listSources, userSource } from './sources.ts';
 
 interface SearchNeeds {
   users: Collection<UserRow>;
-  /** Undefined where groups are turned off. */
+  /** Undefined if groups are disabled. */
   groups: Collection<GroupRow> | undefined;
   lists: ListsService;
 }

@@ -8,19 +8,22 @@ import { Matcher, noMatch } from './match.ts';
 import type { FoundKind, FoundObject, SearchParameters, SearchResult, UnsearchedKind } from './schema.ts';
 import type { Opened, SearchSource, Visible } from './source.ts';
 
-/** A console that types ahead aborts the search before: more than one of a caller at a time is of no use. */
+/**
+ * Bounds of the searches of one caller. The console searches while the user types, and aborts the search before: more than one at a time is
+ * of no use.
+ */
 const turns = { atOnce: 1, maxWaiting: 8, what: 'searches of this caller are waiting' };
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the time. */
 const chunk = 128;
-/** Of all searches together, in one turn of the event loop: half a millisecond, also where the clock stands still for a busy machine. */
+/** Chunks of all searches in one turn of the event loop. Half a millisecond, also on a busy machine, where the clock may not advance. */
 const maxChunks = 16;
-/** Below the 5 ms for which searches may hold the event loop: the last rows of a slice come on top. */
+/** Below the 5 ms for which searches may block the event loop, because the last rows of a slice are added to it. */
 const sliceMs = 3;
 
 interface Searching {
   matcher: Matcher;
   slices: Slices;
-  /** Rows of all kinds that were looked at. */
+  /** Number of rows of all kinds that were visited. */
   visited: number;
   limit: number;
   signal: AbortSignal;
@@ -28,18 +31,18 @@ interface Searching {
 
 type Outcome = { source: SearchSource; open: Opened | undefined } | { source: SearchSource; error: StatusError };
 
-/** Searches all kinds for one text, of each the objects that the caller may list. */
+/** Searches all kinds for one text, among the objects that the caller may list. */
 export class SearchService {
   readonly #sources: readonly SearchSource[];
   readonly #turns = new KeyedSemaphore(turns);
-  /** One for all searches, so that many at once hold the event loop no longer. */
+  /** Shared by all searches, so that concurrent searches do not add up to a longer pause of the event loop. */
   readonly #slices = new Slices(() => performance.now(), sliceMs, maxChunks);
 
   constructor(sources: readonly SearchSource[]) {
     this.#sources = sources;
   }
 
-  /** @throws StatusError 400, 401, 429; 503, 504 if not one kind can be searched */
+  /** @throws StatusError 400, 401, 429; 503, 504 if all kinds fail with such a code */
   search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
     const sources = this.#chosen(parameters.kinds);
     return this.#turns.run(callerKey(caller), () => search(sources, parameters, { caller, signal, slices: this.#slices }), signal);
@@ -81,7 +84,7 @@ async function search(
   };
 }
 
-/** @throws StatusError 401, and what is no StatusError */
+/** @throws StatusError 401, and errors that are no StatusError */
 async function outcomeOf(source: SearchSource, asked: Parameters<SearchSource['open']>[0]): Promise<Outcome> {
   try {
     return { source, open: await source.open(asked) };

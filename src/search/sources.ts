@@ -1,4 +1,4 @@
-/** The kinds that are searched: users, groups, and the resources of `lists.resources`. */
+/** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
 import type { Collection } from '../collection/collection.ts';
 import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';
@@ -38,7 +38,7 @@ export const groupSource = (services: Access, groups: Collection<GroupRow>): Sea
     shown: ({ name, displayName, uid }) => ({ name, uid, ...(displayName !== '' && { title: displayName }) }),
   });
 
-/** Records of ours are in no namespace, and listed with the right in the cluster. */
+/** Returns a source of records of the service. They have no namespace, and need the permission to list them in the cluster. */
 function recordSource<Row extends ListRow>(
   { access }: Access,
   type: ResourceType,
@@ -56,7 +56,7 @@ function recordSource<Row extends ListRow>(
   };
 }
 
-/** Kinds of `lists.resources` without a source of their own. */
+/** Returns sources for the resources of `lists.resources` that have no source of their own. */
 export const listSources = (lists: ListsService, own: readonly SearchSource[]): SearchSource[] =>
   lists.resources
     .filter((type) => !own.some((source) => source.type.group === type.group && source.type.resource === type.resource))
@@ -81,7 +81,7 @@ const rowView = ({ read }: VisibleRows): View<ResourceRow> => {
   const images = read('images');
   const state = read('status', 'phase');
   return {
-    // The name of a row is put together at each reading.
+    // The getter `name` of a row concatenates a text at each call.
     compare: (left, right) => compareTexts(left.namespace, right.namespace) || compareTexts(left.shownName, right.shownName),
     texts: { names: [({ shownName }) => shownName.toLowerCase()], labels: ({ labels }) => labels, images },
     shown(row) {
