@@ -1,4 +1,4 @@
-/** What rows show of an object beside its metadata, and how that is compared. */
+/** Columns of rows next to the metadata, and their comparison. */
 import { z } from 'zod';
 import { isShowable, type JSONPath, parseJSONPath } from '../api/json-path.ts';
 import { printedValue } from '../api/printed-value.ts';
@@ -6,30 +6,30 @@ import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 export type ColumnType = 'string' | 'number' | 'date' | 'boolean';
-/** An integer that a double cannot hold is a BigInt. */
+/** Value of a column. An integer that a double cannot hold is a BigInt. */
 export type Value = string | number | bigint | boolean | null;
 
 export interface Column {
   readonly name: string;
-  /** The heading as a custom resource definition has it. */
+  /** Heading in the custom resource definition. */
   readonly title?: string;
   readonly type: ColumnType;
-  /** Compared whole by a filter, where other texts are searched. */
+  /** Compared as a whole by a filter, which searches other texts. */
   readonly isWhole?: true;
   /** Read from `metadata` alone. */
   readonly isOfMetadata?: true;
-  /** Null where the object has no such value. */
+  /** Reads the value of an object, null if it has none. */
   read(object: KubernetesObject): Value;
 }
 
-/** What an answer tells of a column. */
+/** Returns the members of a column that an answer shows. */
 export const shownColumn = ({ name, title, type }: Column): Pick<Column, 'name' | 'title' | 'type'> => ({
   name,
   ...(title !== undefined && { title }),
   type,
 });
 
-/** A column as a setting names it. */
+/** A column of the setting `lists.resources`. */
 interface NamedPath {
   name: string;
   jsonPath: string;
@@ -40,7 +40,7 @@ const maxText = 256;
 
 export const shownText = (text: string): string => text.slice(0, maxText);
 
-/** Undefined for a text that is no path, or for a path that no list may show. */
+/** Returns the column, undefined for an invalid path or for one that no list may show. */
 export function columnOf({ name, jsonPath, type }: NamedPath): Column | undefined {
   const path = parseJSONPath(jsonPath, { hasWholeNames: true });
   if (path === undefined || !isShowable(path)) return undefined;
@@ -70,7 +70,7 @@ const numberOf = (value: Exclude<Value, null>): number | bigint | null => {
   return value !== '' && Number.isFinite(Number(value)) ? Number(value) : null;
 };
 
-/** Conditions say `True` and `False`. */
+/** Parses a boolean. Conditions contain `True` and `False`. */
 function booleanOf(value: Exclude<Value, null>): boolean | null {
   const text = String(value).toLowerCase();
   return text === 'true' || (text === 'false' ? false : null);
@@ -83,11 +83,14 @@ const readDefinition = reader(z.object({ versions: z.array(z.object({ name: z.st
 
 export interface PrinterColumns {
   columns: Column[];
-  /** Columns whose path cannot be read, as `name (path)`. */
+  /** Columns with an invalid path, as `name (path)`. */
   unread: string[];
 }
 
-/** Reads the printer columns of a custom resource definition for that version. Every row has the name and the age itself. */
+/**
+ * Reads the printer columns of a version from a custom resource definition. Columns for name, namespace and age are left out, because every
+ * row has them.
+ */
 export function printerColumns({ spec }: KubernetesObject, version: string): PrinterColumns {
   const { versions = [] } = readDefinition(spec);
   const { additionalPrinterColumns: found = [] } = versions.find(({ name }) => name === version) ?? {};
@@ -106,7 +109,7 @@ export function printerColumns({ spec }: KubernetesObject, version: string): Pri
 
 const maxColumns = 64;
 const ownPaths = new Set(['.metadata.name', '.metadata.namespace', '.metadata.creationTimestamp']);
-/** Names of what every row has by itself, and the directions of `sortBy`. */
+/** Names of members that every row has, and the directions of `sortBy`. */
 const reserved = ['', 'a', 'd', 'name', 'namespace', 'uid', 'creationTimestamp', 'labels', 'owner'];
 
 function uniqueName(name: string, taken: ReadonlySet<string>): string {
@@ -122,7 +125,7 @@ const typeOf = (type: string): ColumnType => {
   return type === 'date' || type === 'boolean' ? type : 'string';
 };
 
-/** Returns the first value alone, as the cells of `kubectl get`; a value of another type than the column is none. */
+/** Returns a reader of the first value alone, like the cells of `kubectl get`. A value of another type than the column is null. */
 function cellReader(type: string, path: JSONPath): Column['read'] {
   const read = cells.get(type) ?? ((value) => printedValue(value, maxText));
   return (object) => {
@@ -138,7 +141,7 @@ const cells: ReadonlyMap<string, (value: unknown) => Value> = new Map<string, (v
   ['date', (value) => (typeof value === 'string' ? dateOf(value) : null)],
 ]);
 
-/** `Display Name` as `displayName`; letters of any script. */
+/** Converts `Display Name` to `displayName`, for letters of any script. */
 const camelCase = (name: string): string =>
   name
     .slice(0, maxText)
@@ -147,5 +150,5 @@ const camelCase = (name: string): string =>
     .map((word, index) => (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + word.slice(1))
     .join('');
 
-/** Of the same name the last one counts, at the place of the first. */
+/** Merges columns of the same name: the last one wins, in the place of the first one. */
 export const merged = (columns: readonly Column[]): Column[] => [...new Map(columns.map((column) => [column.name, column])).values()];

@@ -1,4 +1,4 @@
-/** The columns of resources that every cluster has (docs/lists.md). */
+/** Columns of resources that every cluster has (docs/lists.md). */
 import { z } from 'zod';
 import { podState } from '../api/pod-state.ts';
 import { reader } from '../api/reader.ts';
@@ -11,7 +11,7 @@ const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column
   return column === undefined ? [] : [column];
 };
 
-/** A number that the API server leaves out where it is 0. */
+/** Returns a column of a number that the API server omits if it is 0. */
 const counted = (name: string, jsonPath: string): Column[] =>
   at(name, jsonPath, 'number').map((column) => ({ ...column, read: (object) => column.read(object) ?? 0 }));
 
@@ -19,7 +19,10 @@ const readReference = reader(z.object({ about: z.object({ kind: z.string(), name
 
 const computed = (name: string, type: ColumnType, read: (object: KubernetesObject) => Value): Column[] => [{ name, type, read }];
 
-/** `Kind/name` of the object that an event is about: compared whole, so that an object view gets its own alone. */
+/**
+ * Returns a column with the `Kind/name` of the object that an event is about. A filter compares the whole value, so that the view of an
+ * object gets its own events alone.
+ */
 const reference = (name: string, member: string): Column[] => [
   {
     name,
@@ -80,7 +83,7 @@ const readNode = reader(
   }),
 );
 
-/** The status column of kubectl: `Ready,SchedulingDisabled`. */
+/** Returns the status of a node as kubectl shows it: `Ready,SchedulingDisabled`. */
 function nodeStatus(node: KubernetesObject): string {
   const { spec, status } = readNode(node);
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -116,11 +119,11 @@ const serviceColumns = [
 
 const readJob = reader(z.object({ status: z.object({ conditions: conditioned }) }));
 
-/** In the order in which kubectl looks for them. */
+/** Conditions in the order in which kubectl looks for them. */
 const jobEnds = ['Complete', 'Failed'];
 const jobStates = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
 
-/** The status column of kubectl. */
+/** Returns the status of a job as kubectl shows it. */
 function jobStatus(job: KubernetesObject): string {
   const holding = readJob(job).status?.conditions?.filter(({ status }) => status === 'True') ?? [];
   const first = (types: readonly string[]) => types.find((type) => holding.some((condition) => condition.type === type));
@@ -210,7 +213,7 @@ const known: Readonly<Record<string, readonly Column[]>> = {
 
 export const knownColumns = (type: ResourceType): readonly Column[] => known[qualified(type)] ?? [];
 
-/** Groups that the API server itself serves: their resources have no definition that could be read. The chart knows them too. */
+/** Groups that the API server itself serves, whose resources have no custom resource definition. The chart has the same list. */
 const ownGroups =
   /^([a-z]*|(admissionregistration|apiextensions|apiregistration|authentication|authorization|certificates|coordination|discovery|events|(flowcontrol|internal)\.apiserver|networking|node|rbac\.authorization|resource|scheduling|storage|storagemigration)\.k8s\.io)$/;
 

@@ -13,14 +13,14 @@ import { ResourceRow, rowProperties } from './row.ts';
 export const rowsApiVersion = 'auth.platform.io/v1';
 const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 
-/** The rows of a resource, and what they are made of. */
+/** Rows of a resource, and their columns. */
 export interface Rows {
   readonly columns: readonly Column[];
   readonly collection: Collection<ResourceRow>;
   readonly live: LiveLists<ResourceRow>;
 }
 
-/** A resource that the configuration names. What its definition says of columns is read before the first object is. */
+/** A resource that the configuration names. Its custom resource definition, if it has one, is read before its objects. */
 export class ListedResource {
   readonly type: ResourceType;
   readonly #services: Services;
@@ -50,30 +50,30 @@ export class ListedResource {
     await this.#rows?.collection.stop();
   }
 
-  /** Why there are no rows yet; undefined if there are, or if the API server does not know the resource. */
+  /** Returns the reason why there are no rows yet; undefined if there are rows, or if the API server does not know the resource. */
   failure(): string | undefined {
     const why = this.#isMissing ? undefined : (this.#rows?.collection.cache ?? this.#definition)?.missing();
     return why && `${this.#name}: ${why}`;
   }
 
-  /** Names the printer columns that are left out; undefined if there are none. */
+  /** Returns a text that names the printer columns that are left out, undefined if there are none. */
   leftOut(): string | undefined {
     return this.#unread.length === 0 ? undefined : `${this.#name} has ${unreadWords}: ${this.#unread.join(', ')}`;
   }
 
-  /** What rows have; undefined where the API server does not know the resource, and while that is not known. */
+  /** Columns of the rows; undefined if the API server does not know the resource, or if that is not known yet. */
   get columns(): readonly Column[] | undefined {
     return this.#isMissing ? undefined : this.#rows?.columns;
   }
 
-  /** @throws StatusError 404 where the API server does not know the resource, 503 while that is not known */
+  /** Returns the rows. @throws StatusError 404 if the API server does not know the resource, 503 if that is not known yet */
   rows(): Rows {
     if (this.#isMissing) throw notFound(this.type, this.#name);
     if (this.#rows === undefined) throw serviceUnavailable('kubernetes', { cause: new Error(this.failure()) });
     return this.#rows;
   }
 
-  /** Reports whether its objects are known to be in no namespace. */
+  /** Reports whether the objects are known to have no namespace. */
   get isOfCluster(): boolean {
     const [any] = this.#rows?.collection.cache.values() ?? [];
     return any?.namespace === '';
@@ -83,7 +83,7 @@ export class ListedResource {
     return this.#rows ? this.#rows.collection.cache.state === 'notInstalled' : this.#definition?.isSynced === true;
   }
 
-  /** A name for metrics and the log. */
+  /** Name of the resource in metrics and the log. */
   get #name(): string {
     const { group, version, resource } = this.type;
     return `${resource}.${version}.${group === '' ? 'core' : group}`;
@@ -97,9 +97,9 @@ export class ListedResource {
       kind: 'ResourceRow',
       name: this.#name,
       maxObjects,
-      // Members that no column shows are not read: ConfigMaps may hold 1 MiB each.
+      // Only members that a column shows are read: ConfigMaps may hold 1 MiB each.
       isMetadataOnly: columns.every(({ isOfMetadata }) => isOfMetadata === true),
-      // Built-in kinds have no such integers in their columns.
+      // Columns of built-in kinds hold no integers that a double cannot hold.
       keepsDigits: isDefined(this.type),
       answer: {
         apiVersion: rowsApiVersion,
@@ -112,7 +112,10 @@ export class ListedResource {
     return { columns, collection: rows, live: liveLists(rows, options, this.#guard) };
   }
 
-  /** Until the definition is there. Columns that change later are shown after a restart: every row would have to be made again. */
+  /**
+   * Watches the definition until it exists. Later changes of its columns take effect after a restart, because all rows would have to be
+   * made again.
+   */
   #follow(): WatchCache<PrinterColumns> {
     const { group, version, resource } = this.type;
     const { client, log, metrics } = this.#services;
@@ -137,5 +140,5 @@ export class ListedResource {
   }
 }
 
-/** The API server shows neither these columns nor those behind them. */
+/** The API server itself shows neither these columns nor the columns behind them. */
 const unreadWords = 'printer columns whose JSONPath cannot be read';

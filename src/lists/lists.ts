@@ -1,4 +1,4 @@
-/** Lists of any resource that `lists.resources` names. Nothing is watched that it does not name. */
+/** Lists of the resources that `lists.resources` names. No other resource is watched. */
 import type { Namespaces } from '../access/namespaces.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Check } from '../http/health.ts';
@@ -8,7 +8,7 @@ import { ListedResource } from './listed-resource.ts';
 import { listOperations } from './routes.ts';
 import { ListsService } from './service.ts';
 
-/** The feature: its operations, and what it watches. */
+/** Operations of the feature, and its watches. */
 export interface Lists {
   service: ListsService;
   operations: Operation[];
@@ -17,7 +17,7 @@ export interface Lists {
   stop(): Promise<void>;
 }
 
-/** @param allowed undefined where nothing is listed */
+/** Creates the feature. @param allowed undefined if no resource is listed */
 export function createLists(services: Services, allowed: Namespaces['allowed'] | undefined, again: WhileAllowedOptions['again']): Lists {
   const { config } = services;
   const guard = { again, accessCacheMs: config.kubernetes.accessCache };

@@ -1,6 +1,6 @@
 /**
- * Lists of any resource that the administrator names: filtered, sorted, in pages, counted and live, of what the caller may list. They are
- * read out of watch caches; objects as a whole are at the Kubernetes API (`proxy`).
+ * Operations on the resources that the configuration names: lists with filters, order, pages, counts and live events, limited to the
+ * objects that the caller may list. They are served from watch caches; whole objects are served by the Kubernetes API (`proxy`).
  */
 import type { Context } from 'koa';
 import { z } from 'zod';

@@ -6,8 +6,8 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Column, Value } from './columns.ts';
 
 /**
- * What is kept of an object: what is shown, and nothing else of it. There may be 200,000 of these, so that the JSON text is made when it is
- * asked for, and texts that many rows have in common are one.
+ * Members of an object that a list shows. There may be 200,000 rows, so that their JSON text is made on demand, and equal texts of many
+ * rows share one string.
  */
 export class ResourceRow {
   readonly namespace: string;
@@ -16,11 +16,14 @@ export class ResourceRow {
   readonly resourceVersion: string;
   readonly creationTimestamp: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** `Kind/name` of the controller, or ''. */
+  /** `Kind/name` of the controller, '' if there is none. */
   readonly owner: string;
-  /** In the order of the columns. */
+  /** Values in the order of the columns. */
   readonly values: readonly Value[];
-  /** Read once: a sort compares each value many times. Undefined where no text is a quantity, as in most rows. */
+  /**
+   * Quantities of the values, parsed once because a sort compares each value many times. Undefined if no value is a quantity, as in most
+   * rows.
+   */
   readonly quantities: readonly (number | undefined)[] | undefined;
   readonly #columns: readonly Column[];
 
@@ -38,7 +41,7 @@ export class ResourceRow {
     this.#columns = columns;
   }
 
-  /** Unique in the list. */
+  /** Key of the row, unique in the list. */
   get name(): string {
     return this.namespace === '' ? this.shownName : `${this.namespace}/${this.shownName}`;
   }
@@ -53,7 +56,7 @@ export class ResourceRow {
   }
 }
 
-/** Bounds what is shared, not what is kept: texts beyond these are just kept once per row. */
+/** Bound of the shared texts, and not of the rows. Further texts are kept once per row. */
 const sharedTexts = new LRUCache<string, string>({ max: 8192 });
 const sharedLabels = new LRUCache<string, Readonly<Record<string, string>>>({ max: 4096 });
 
@@ -85,7 +88,7 @@ function ownerOf({ metadata: { ownerReferences } }: KubernetesObject): string {
 
 export const defaultSort = 'a,namespace,a,name';
 
-/** By what rows with these columns are selected, filtered and sorted. */
+/** Returns the properties by which rows with these columns are selected, filtered and sorted. */
 export function rowProperties(columns: readonly Column[]): ListProperties<ResourceRow> {
   const indexed = columns.map((column, index) => ({ column, index, read: (row: ResourceRow): Value => row.values[index] ?? null }));
   const isSearched = ({ type, isWhole }: Column) => type === 'string' && isWhole === undefined;

@@ -6,7 +6,7 @@ import { rowProperties } from './row.ts';
 
 const columnsToo = 'and the columns of the resource';
 
-/** The columns are those of each resource. */
+/** Query of a list. Its columns depend on the resource. */
 export const rowsQuery = listQuery(rowProperties([])).extend({
   ...liveParameters,
   filterBy: z

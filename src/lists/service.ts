@@ -17,23 +17,23 @@ import type { ListedResource } from './listed-resource.ts';
 import { defaultSort, type ResourceRow } from './row.ts';
 import { Summaries, type Summary } from './summary.ts';
 
-/** Which list is asked for. */
+/** Resource and namespace of a list. */
 export interface Target {
   /** `core` for the core group. */
   group: string;
   version: string;
   resource: string;
-  /** Left out: all that the caller may list. */
+  /** Default: all objects that the caller may list. */
   namespace?: string;
 }
 
-/** A resource that is listed, and what its rows have. */
+/** A resource that is listed, and its columns. */
 type Offered = ResourceType & { columns: Pick<Column, 'name' | 'title' | 'type'>[] };
 
-/** What a caller may see of a resource: everything, or what is in these namespaces. */
+/** Objects of a resource that a caller may see: all, or those in these namespaces. */
 type Sight = 'all' | ReadonlySet<string>;
 
-/** Rows that a caller may list, as a search reads them. */
+/** Rows that a caller may list, in the form that a search reads. */
 export interface VisibleRows {
   rows: Iterable<ResourceRow>;
   /** Undefined if the caller may list all of them. */
@@ -42,36 +42,36 @@ export interface VisibleRows {
   read(...columns: string[]): (row: ResourceRow) => string;
 }
 
-/** Lists rows of resources. Totals, order, summaries and continue tokens are made of what the caller may list, and of nothing else. */
+/** Lists rows of resources. Totals, order, summaries and continue tokens depend only on the objects that the caller may list. */
 export class ListsService {
   readonly #access: AccessReviews;
   readonly #resources: ReadonlyMap<string, ListedResource>;
   readonly #allowed: Namespaces['allowed'] | undefined;
   readonly #summaries = new Summaries();
 
-  /** @param resources by group, version and resource with slashes between */
+  /** @param resources resources by `group/version/resource` */
   constructor({ access }: Services, resources: ReadonlyMap<string, ListedResource>, allowed: Namespaces['allowed'] | undefined) {
     this.#access = access;
     this.#resources = resources;
     this.#allowed = allowed;
   }
 
-  /** What there are lists of, in the order of the configuration. */
+  /** Returns the resources that have lists, in the order of the configuration. Resources that the API server does not know are left out. */
   offered(): Offered[] {
     return [...this.#resources.values()].flatMap(({ type, columns }) =>
       columns === undefined ? [] : [{ ...type, columns: columns.map(shownColumn) }],
     );
   }
 
-  /** All resources of the configuration, in its order. */
+  /** All resources of the configuration, in the same order. */
   get resources(): ResourceType[] {
     return [...this.#resources.values()].map(({ type }) => type);
   }
 
   /**
-   * The rows that a list would show, in no order.
+   * Returns the rows that a list would show, in no order.
    *
-   * @returns undefined if objects of this resource are in no namespace, and one is asked for
+   * @returns undefined if the resource has no namespaces, and a namespace is given
    * @throws StatusError 403, 404, 429, 503, 504
    */
   async visible(target: Target, caller: Caller, signal: AbortSignal): Promise<VisibleRows | undefined> {
@@ -88,13 +88,13 @@ export class ListsService {
     };
   }
 
-  /** A ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
+  /** Returns a ResourceRowList. @throws StatusError 400, 403, 404, 410, 429, 503, 504 */
   async list(target: Target, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { rows, scope } = await this.#seen(target, 'list', caller, signal);
     return rows.collection.lister.list(ordered(parameters), signal, scope);
   }
 
-  /** How often each value of a property is there. @throws StatusError 400, 403, 404, 429, 503, 504 */
+  /** Counts the objects with each value of a property. @throws StatusError 400, 403, 404, 429, 503, 504 */
   async summary(target: Target, property: string, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Summary> {
     for (const name of ['continue', 'page'] as const)
       if (parameters[name]) throw badParameter(name, 'cannot be used together with summary', 'FieldValueForbidden');
@@ -103,7 +103,7 @@ export class ListsService {
     return this.#summaries.of({ rows, resourceVersion, columns: found.columns, property });
   }
 
-  /** Answers with events until the right or the credential is gone. @throws StatusError 400, 403, 404, 429, 503, 504 */
+  /** Answers with events until the permission or the credential is revoked. @throws StatusError 400, 403, 404, 429, 503, 504 */
   async live(ctx: Context, target: Target, parameters: LiveParameters, caller: Caller, signal: AbortSignal): Promise<void> {
     const { rows, scope, sight } = await this.#seen(target, 'watch', caller, signal);
     const check: RightCheck = async (bearer, lasting) => {
@@ -121,13 +121,13 @@ export class ListsService {
     const rows = listed.rows();
     const { lister } = rows.collection;
     await lister.whenUsable(signal);
-    // Rights in namespaces are none to objects without.
+    // Permissions in namespaces do not apply to objects without a namespace.
     if (listed.isOfCluster && (sight !== 'all' || target.namespace !== undefined))
       throw this.#refusal(target, verb, caller, target.namespace ?? '');
     return { rows, sight, scope: scopeOf(sight, caller) };
   }
 
-  /** @throws StatusError 403 if there is nothing that the caller may see; 429, 503, 504 */
+  /** Returns the objects that the caller may see. @throws StatusError 403 if there are none; 429, 503, 504 */
   async #sightOf(target: Target, verb: string, caller: Caller, signal: AbortSignal): Promise<Sight> {
     const { group, resource } = this.#listed(target).type;
     const { namespace } = target;
@@ -155,7 +155,7 @@ export class ListsService {
   }
 }
 
-/** Rows with equal values stand in the order of namespaces and names. */
+/** Sorts rows with equal values by namespace and name. */
 const ordered = <T extends ListParameters>(parameters: T): T =>
   parameters.sortBy === '' ? parameters : { ...parameters, sortBy: `${parameters.sortBy},${defaultSort}` };
 
@@ -165,7 +165,7 @@ function scopeOf(sight: Sight, { identity }: Caller): Scope<ResourceRow> {
   return { key: namesKey(sight), fits: ({ namespace }) => sight.has(namespace), holder };
 }
 
-/** A namespace that is no longer seen; '' where the whole cluster is not. */
+/** Returns a namespace that the caller may no longer see, '' if the caller may no longer see the whole cluster. */
 function lostOf(before: Sight, now: Sight): string | undefined {
   if (now === 'all') return undefined;
   return before === 'all' ? '' : [...before].find((name) => !now.has(name));

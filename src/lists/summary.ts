@@ -6,9 +6,9 @@ import type { Column, Value } from './columns.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import type { ResourceRow } from './row.ts';
 
-/** The values that are shown; how many objects have others is a number. */
+/** Bound of the values that are shown. Objects with other values are counted together. */
 const maxValues = 100;
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the time. */
 const chunk = 512;
 
 export interface Summary {
@@ -16,17 +16,17 @@ export interface Summary {
   kind: 'ResourceSummary';
   metadata: { resourceVersion: string };
   total: number;
-  /** A BigInt is given as a value that JSON writes to the digit. */
+  /** Values by count. A BigInt is in a form that JSON serializes exactly. */
   values: { value: unknown; count: number }[];
   other: number;
 }
 
 interface Summarized {
-  /** Of a list: other rows than these only under another `resourceVersion`. */
+  /** Rows of a list. Their content changes only with `resourceVersion`. */
   rows: ReadonlyRows<ResourceRow>;
   resourceVersion: string;
   columns: readonly Column[];
-  /** A column, `namespace` or `owner`. */
+  /** Name of a column, `namespace` or `owner`. */
   property: string;
 }
 
@@ -35,9 +35,12 @@ interface Kept {
   readonly summary: Promise<Summary>;
 }
 
-/** Counts rows by a value: the most frequent first, and of equal ones in the order of their texts. Once for all who ask while nothing changes. */
+/**
+ * Counts rows by value. The most frequent value comes first; equal counts are in the order of the texts. The result is shared by all
+ * callers until the rows change.
+ */
 export class Summaries {
-  /** By list, and by property. */
+  /** Summaries by list and property. */
   readonly #kept = new WeakMap<ReadonlyRows<ResourceRow>, Map<string, Kept>>();
 
   /** @throws StatusError 400 */
