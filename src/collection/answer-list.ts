@@ -6,7 +6,7 @@ import { sendPage } from './page.ts';
 import type { ListRow } from './properties.ts';
 import type { ListParameters } from './schema.ts';
 
-/** A request as the handler of its operation gets it; its signal is made for the first who asks. */
+/** A request as the handler of its operation receives it. The getter `signal` creates its signal on first use. */
 interface ListRequest {
   ctx: Context;
   caller: Caller;
@@ -16,12 +16,12 @@ interface ListRequest {
 
 interface ListAnswer<Row extends ListRow> {
   access: AccessReviews;
-  /** What the caller must be allowed. Frozen: its text is then made once. */
+  /** Permission that the caller needs. Frozen, so that its text is made once. */
   right: Readonly<ResourceAccess>;
   lister: Lister<Row>;
 }
 
-/** Answers with a list out of all objects, for callers who may list them: at once where the right is known and the page is kept. */
+/** Answers with a list of all objects to callers who may list them, synchronously if the access decision and the page are cached. */
 export function answerList<Row extends ListRow>(list: ListAnswer<Row>, request: ListRequest): Promise<void> | void {
   const { ctx, caller, query } = request;
   const page = list.access.isKept(caller, list.right) ? list.lister.kept(query) : undefined;

@@ -8,23 +8,26 @@ import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedIte
 import type { ListProperties, ListRow } from './properties.ts';
 import { selectionPredicate } from './selection.ts';
 
-/** Of one request; more would only wait for the API server. */
+/** Concurrent deletions of one request. More of them would only wait for the API server. */
 const defaultAtOnce = 8;
-/** After this part of the time that is left, no other object is begun; after the other part the answer goes out. */
+/** Shares of the remaining time: after the first one no further object is begun, after the second one the answer is sent. */
 const beginningPart = 0.6;
 const answeringPart = 0.8;
 
-/** As asked: in query and body together. */
+/** A deletion as requested by query and body together. */
 export interface BulkDeletion extends BulkSelection {
   isDryRun: boolean;
 }
 
-/** Which object, and what must still be so. */
+/** An object to delete, and its preconditions. */
 export interface Deletion {
   name: string;
   preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
   isDryRun: boolean;
-  /** Whether the API server is asked as the caller, or as ourselves: who may delete a selection was asked for the whole of it. */
+  /**
+   * Deletes with the credential of the caller. Otherwise the service's own account deletes, after a check that the caller may delete the
+   * selection.
+   */
   asCaller: boolean;
 }
 
@@ -33,27 +36,27 @@ export interface BulkDeleterOptions<Row> {
   access: AccessReviews;
   deleter: { delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<{ uid: string }> };
   properties: Pick<ListProperties<Row>, 'selectable'>;
-  /** All objects as they are at that moment. @throws StatusError 503 while they are not known */
+  /** Returns all objects as they are at that moment. @throws StatusError 503 while they are not known */
   rows: (signal: AbortSignal) => Promise<Iterable<Row>>;
   uidOf: (row: Row) => string;
-  /** How many objects of one request are worked on at one time. */
+  /** Bound of concurrent deletions of one request. */
   atOnce?: number;
 }
 
-/** The request that asks. */
+/** Bounds of the request. */
 interface Asking {
   signal: AbortSignal;
-  /** Until its deadline. */
+  /** Milliseconds until its deadline. */
   leftMs: number;
 }
 
 interface Target {
   name: string;
-  /** Of a selection: when it was made. */
+  /** UID at the time of the selection. Undefined for names. */
   uid?: string;
 }
 
-/** Deletes named or selected objects one by one; what fails for one does not keep the others. */
+/** Deletes named or selected objects one by one. A failure of one object does not stop the others. */
 export class BulkDeleter<Row extends ListRow> {
   readonly #options: BulkDeleterOptions<Row>;
 
@@ -62,11 +65,11 @@ export class BulkDeleter<Row extends ListRow> {
   }
 
   /**
-   * Answers in time what became of each: objects whose turn does not come are left as they are.
+   * Deletes the objects, and returns in time: objects that were not begun by then are left alone.
    *
-   * @param onDeleted told of each that was deleted
-   * @returns one item for each object, in the order asked
-   * @throws StatusError 400, 403 if the right is missing for all of them, 503
+   * @param onDeleted called for each deleted object
+   * @returns an item for each object, in the order of the request
+   * @throws StatusError 400, 403 if the permission is missing for all of them, 503
    */
   async delete(
     deletion: BulkDeletion,

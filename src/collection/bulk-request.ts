@@ -1,4 +1,4 @@
-/** Requests about many objects: which ones, and what became of each (docs/contract/users.md). */
+/** Requests about many objects: their selection, and the result of each object (docs/contract/users.md). */
 import { z } from 'zod';
 import { badParameter, badRequest, type StatusCause, StatusError } from '../api/status.ts';
 import { dryRun } from '../api/write-options.ts';
@@ -8,7 +8,7 @@ const maxNames = 500;
 const names = z.array(z.string()).describe('1-500 names, each once.');
 const selector = (kind: string) => z.string().describe(`Kubernetes ${kind} selector.`);
 
-/** The description of an optional parameter is lost inside. */
+/** zod drops the description inside of `optional()`. */
 const described = (kind: string) => selector(kind).optional().describe(`Kubernetes ${kind} selector.`);
 
 export const bulkBody = z
@@ -34,7 +34,7 @@ export interface BulkSelection {
   fieldSelector?: string | undefined;
 }
 
-/** @throws StatusError 400 for none, or more than one way of saying which */
+/** Returns the only selection of a request. @throws StatusError 400 for no selection, or more than one */
 export function selectionOf(query: BulkSelection, body: BulkSelection = {}): BulkSelection {
   const queryNames = query.names?.flatMap((text) => text.split(','));
   const inQuery = { ...query, ...(queryNames && { names: queryNames }) };
@@ -50,7 +50,7 @@ export function selectionOf(query: BulkSelection, body: BulkSelection = {}): Bul
   return selection;
 }
 
-/** @throws StatusError 400 for none, too many, or one that is there twice */
+/** Checks the number of names. @throws StatusError 400 for no names, too many, or a duplicate */
 export function checkNames(given: readonly string[], limit = maxNames): void {
   if (given.length === 0) throw badParameter('names', 'must hold at least one name', 'FieldValueRequired');
   if (given.length > limit) throw badParameter('names', `must hold at most ${limit} names`, 'FieldValueTooMany');
@@ -90,7 +90,7 @@ export function failedItem(name: string, error: unknown): BulkItem {
 
 const apiVersion = 'auth.platform.io/v1';
 
-/** What is answered. */
+/** Returns the schema of the answer. */
 export const bulkResultSchema = (kind: string) =>
   z
     .object({

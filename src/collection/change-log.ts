@@ -3,15 +3,15 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ListRow } from './properties.ts';
 import { firstIndex } from './sort.ts';
 
-/** As many as are sent to a client that was away for moments; one that was away for longer starts again. */
+/** Bound of the changes that are kept. A client that was disconnected for longer starts again. */
 const maxChanges = 4096;
 
-/** One row that came, changed or went. */
+/** A row that was added, changed or deleted. */
 export class LoggedChange<Row extends ListRow> {
   readonly old: Row | undefined;
   readonly new: Row | undefined;
   readonly resourceVersion: string;
-  /** Whether everything up to that version has been told with it: after a gap, many changes have one version. */
+  /** True for the last change of its version. After a gap, many changes have one version. */
   isLast = true;
   readonly #texts = new Map<string, string>();
 
@@ -21,7 +21,7 @@ export class LoggedChange<Row extends ListRow> {
     this.resourceVersion = change.resourceVersion;
   }
 
-  /** Made once for all who are told of it. */
+  /** Returns the text of an event, which all streams share. */
   text(type: 'ADDED' | 'MODIFIED' | 'DELETED', make: () => string): string {
     const text = this.#texts.get(type) ?? make();
     this.#texts.set(type, text);
@@ -31,14 +31,14 @@ export class LoggedChange<Row extends ListRow> {
 
 type Cache<Row> = Pick<WatchCache<Row>, 'onChange' | 'resourceVersion' | 'isSynced' | 'whenSynced'>;
 
-/** The latest changes of a watched resource, for those who follow it. To be made before the cache is started. */
+/** The latest changes of a watched resource, for streams that follow it. Must be created before the cache is started. */
 export class ChangeLog<Row extends ListRow> {
   readonly #cache: Cache<Row>;
   readonly #waiting = new Set<() => void>();
   #changes: LoggedChange<Row>[] = [];
-  /** Position of the first that is kept. */
+  /** Position of the first change that is kept. */
   #first = 0;
-  /** Of the last that is not, or of the first list. */
+  /** Version of the last change that was dropped, or of the first list. */
   #forgotten: string | undefined;
   #isTelling = false;
 
@@ -55,26 +55,26 @@ export class ChangeLog<Row extends ListRow> {
     return this.#first + this.#changes.length;
   }
 
-  /** Position of the first change after a version that the cache has seen; undefined if it is not known what came after it. */
+  /** Returns the position of the first change after a version that the cache has seen, undefined if changes after it were dropped. */
   after(resourceVersion: string): number | undefined {
     const isKnown = (compareResourceVersions(resourceVersion, this.#forgotten ?? '') ?? -1) >= 0;
     if (!isKnown) return undefined;
     return this.#first + firstIndex(this.#changes, (change) => (compareResourceVersions(change.resourceVersion, resourceVersion) ?? 1) > 0);
   }
 
-  /** Undefined at the end. */
+  /** Returns the change at a position, undefined at the end. */
   at(position: number): LoggedChange<Row> | 'forgotten' | undefined {
     return position < this.#first ? 'forgotten' : this.#changes[position - this.#first];
   }
 
-  /** Calls once, after the next changes. @returns a function that takes it back */
+  /** Calls the listener once, after the next changes. @returns a function that removes it */
   onNext(listener: () => void): () => void {
     this.#waiting.add(listener);
     return () => this.#waiting.delete(listener);
   }
 
   #record(old: Row | undefined, current: Row | undefined): void {
-    // The first list is what there is, not what has changed.
+    // The first list adds rows that existed before, which are no changes.
     if (!this.#cache.isSynced) return;
     const change = new LoggedChange({ old, new: current, resourceVersion: this.#cache.resourceVersion });
     const before = this.#changes.at(-1);
@@ -82,7 +82,7 @@ export class ChangeLog<Row extends ListRow> {
     this.#changes.push(change);
     if (this.#isTelling) return;
     this.#isTelling = true;
-    // Later, when all that came together is here.
+    // Deferred, so that changes that arrive together are sent together.
     setImmediate(() => {
       this.#isTelling = false;
       this.#trim();

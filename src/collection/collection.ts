@@ -1,4 +1,4 @@
-/** A resource that is followed and shown: its watch cache, and what every room does with one. */
+/** Watches and lists of a resource: its cache, and the operations that all resources have in common. */
 import { notFound } from '../api/status.ts';
 import type { Check } from '../http/health.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
@@ -15,44 +15,44 @@ type CollectionServices = Pick<Services, 'client' | 'log' | 'metrics' | 'keyRing
 
 export interface CollectionOptions<Row> {
   resource: ResourceType;
-  /** Of one object: `Group`. */
+  /** Kind of an object: `Group`. */
   kind: string;
-  /** What is kept of an object; undefined for nothing. Called once per change. */
+  /** Returns the row of an object, undefined to leave it out. Called once per change. */
   row(object: KubernetesObject): Row | undefined;
   properties: ListProperties<Row>;
-  /** Left out: all namespaces, or a resource without namespaces. */
+  /** Default: all namespaces, or a resource without namespaces. */
   namespace?: string;
   isMetadataOnly?: boolean;
-  /** Gives objects with integers that a double cannot hold as BigInt. */
+  /** Reads integers that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
-  /** With more, the list fails. Default: no bound. */
+  /** Bound of the objects, above which the list fails. Default: none. */
   maxObjects?: number;
-  /** Of what is answered, where that is not the resource itself. */
+  /** API version and further members of answers. Default: the API version of the resource, and no further members. */
   answer?: { apiVersion: string; extra: object };
   /** Name of the watch, of the check and in metrics; default: the resource. */
   name?: string;
 }
 
-/** All objects of a resource, followed from `start` on. */
+/** All objects of a resource, which are watched from `start` on. */
 export interface Collection<Row extends ListRow> {
   readonly cache: WatchCache<Row>;
   readonly lister: Lister<Row>;
-  /** Whether the first list is complete. */
+  /** Health check: fails while the objects are not known. */
   readonly check: Check;
-  /** Once it is known what there is. @throws StatusError 404, 503 */
+  /** Returns an object, after the first list if that is about to end. @throws StatusError 404, 503 */
   get(name: string, signal: AbortSignal): Promise<Row>;
-  /** All of them, as they are then. @throws StatusError 503 */
+  /** Returns all rows. @throws StatusError 503 */
   rows(signal: AbortSignal): Promise<Iterable<Row>>;
   bulkDeleter(options: Pick<BulkDeleterOptions<Row>, 'deleter' | 'uidOf' | 'atOnce'>): BulkDeleter<Row>;
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Follows a resource. Who may see and delete what is asked by the room that it belongs to. */
+/** Creates the collection of a resource. Its callers check permissions themselves. */
 export function collection<Row extends ListRow>(services: CollectionServices, options: CollectionOptions<Row>): Collection<Row> {
   const { client, log, metrics, keyRing, now, access } = services;
   const { resource, kind, row, properties, answer, name = resource.resource, ...selection } = options;
-  // By the machine's own clock: a test that puts `clock` forward does not make the API server silent.
+  // The cache uses the monotonic clock of the machine, so that tests that advance `clock` do not make the API server look silent.
   const cache = new WatchCache<Row>({ client, log, metrics }, { ...selection, name, type: resource, keep: row });
   const lister = new Lister({
     cache,
@@ -87,7 +87,7 @@ export function collection<Row extends ListRow>(services: CollectionServices, op
   };
 }
 
-/** To be made before the collection is started: it keeps the latest changes. */
+/** Creates the live lists of a collection. Must be called before the collection is started, because live lists record its changes. */
 export function liveLists<Row extends LiveRow>(
   { cache, lister }: Collection<Row>,
   { resource, kind, properties, answer }: Pick<CollectionOptions<Row>, 'resource' | 'kind' | 'properties' | 'answer'>,

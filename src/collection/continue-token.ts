@@ -10,8 +10,9 @@ const position = z.tuple([z.string(), z.number(), z.string(), z.array(z.union([z
 const refused = (message: string) => badParameter('continue', message);
 
 /**
- * Says where a list goes on: behind the last row of a page, by that row's place in the order and not by a count, so that nothing
- * shows twice when objects come and go meanwhile. Sealed, since it holds values of that object and since clients must not make one up.
+ * Issues and reads continue tokens. A token holds the position of the last row of a page in the order, and no count, so that no row is
+ * shown twice if objects are added or deleted in between. Tokens are sealed, because they hold values of an object, and clients must not
+ * forge them.
  */
 export class ContinueTokens {
   readonly #seal: Seal;
@@ -22,13 +23,17 @@ export class ContinueTokens {
     this.#now = now;
   }
 
-  /** @throws StatusError 503 while there is no key */
+  /** Issues a token for the rows after a position. @throws StatusError 503 while there is no key */
   issue({ values, name }: Position, fingerprint: string): string {
     const seconds = Math.floor(this.#now().getTime() / 1000);
     return this.#seal.seal(JSON.stringify([fingerprint, seconds, name, values.map((value) => value ?? null)]));
   }
 
-  /** @throws StatusError 400 for a token that is not ours or was made for another query, 410 for one that is too old */
+  /**
+   * Returns the position of a token.
+   *
+   * @throws StatusError 400 for a forged token or one that was issued for another query, 410 for an expired one
+   */
   async read(token: string, fingerprint: string): Promise<Position> {
     const text = await this.#seal.open(token);
     if (text === undefined) throw refused('is not a token of this service');

@@ -1,7 +1,7 @@
 import { badParameter } from '../api/status.ts';
 import type { ListProperties, Predicate } from './properties.ts';
 
-/** Each filter costs a look at every row: more than users type, and few enough for one turn of the event loop. */
+/** Bound of the filters, each of which reads every row. More than users type, and few enough for one turn of the event loop. */
 const maxFilters = 32;
 
 type Filterable<Row> = Pick<ListProperties<Row>, 'searched' | 'compared'>;
@@ -27,7 +27,7 @@ function propertyPredicate<Row>(properties: Filterable<Row>, property: string, v
 const holds = (text: string | readonly string[], part: string): boolean =>
   typeof text === 'string' ? text.includes(part) : text.some((element) => element.includes(part));
 
-/** Whether one of the properties in which `search` looks holds the text, in any case. Undefined if it asks for nothing. */
+/** Returns a predicate for rows that contain the text in one of the properties of `search`, ignoring case. Undefined for an empty text. */
 export function parseSearch<Row>(
   { searched, search }: Pick<ListProperties<Row>, 'searched' | 'search'>,
   text: string,
@@ -38,7 +38,7 @@ export function parseSearch<Row>(
   return (row) => reads.some((read) => holds(read(row), part));
 }
 
-/** `property,value,property,value`; `\,` is a comma in a value. */
+/** Parses `property,value,property,value`, in which `\,` is a comma in a value. */
 function pairsOf(parameter: string): [property: string, value: string][] {
   const parts = parameter.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','));
   if (parts.length % 2 !== 0) throw badParameter('filterBy', 'must be property,value pairs; a comma in a value is written \\,');
@@ -46,9 +46,9 @@ function pairsOf(parameter: string): [property: string, value: string][] {
 }
 
 /**
- * What the values of all `filterBy` parameters ask for: of one property any, of different ones all. Undefined if they ask for nothing.
+ * Parses all `filterBy` parameters. A row must match one value of each property. Undefined if there are no filters.
  *
- * @throws StatusError 400 for an odd count or an unknown property
+ * @throws StatusError 400 for an odd count, an unknown property or too many pairs
  */
 export function parseFilters<Row>(properties: Filterable<Row>, parameters: readonly string[]): Predicate<Row> | undefined {
   const wanted = new Map<string, string[]>();

@@ -4,30 +4,30 @@ import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope 
 import { ResultSet, type RowChange } from './result-set.ts';
 import type { ReadonlyRows } from './sorted-rows.ts';
 
-/** Beyond them the older half is forgotten, and a result that has missed one of those is rebuilt. */
+/** Bound of the recorded changes. Above it the older half is dropped, and a result that has missed one of those is rebuilt. */
 const maxChanges = 4096;
 const maxResults = 128;
-/** References to rows in all results together: 16 MiB. */
+/** Bound of the references to rows in all results: 16 MiB. */
 const maxReferences = 2_000_000;
 
-/** What fits a query. */
+/** Rows that match a query. */
 export interface Selected<Row> {
   readonly query: ListQuery<Row>;
   readonly rows: ReadonlyRows<Row>;
-  /** Of the rows, at least: each change up to that one is in them. */
+  /** Version that the rows have at least: they include each change up to it. */
   readonly resourceVersion: string;
 }
 
 interface Kept<Row extends ListRow> {
   readonly result: ResultSet<Row>;
-  /** How many changes it knows of. */
+  /** Number of the changes that are applied to the result. */
   seen: number;
 }
 
 /**
- * Answers queries over all rows of a resource. The result of a query is kept and follows the changes, so that asking again costs the changes since
- * then, however many rows there are. A result that is not asked for costs nothing when they change, and makes room when others are
- * asked for.
+ * Answers queries over all rows of a resource. Results are cached and updated, so that the next equal query costs only the changes since
+ * then, for any number of rows. A result that is not requested costs nothing when rows change, and is evicted when other results need its
+ * room.
  */
 export class ListIndex<Row extends ListRow> {
   readonly #properties: ListProperties<Row>;
@@ -40,22 +40,22 @@ export class ListIndex<Row extends ListRow> {
   });
   readonly #making = new Map<string, Promise<Kept<Row>>>();
   #changes: RowChange<Row>[] = [];
-  /** How many changes came before `#changes`. */
+  /** Number of the changes that were dropped from `#changes`. */
   #forgotten = 0;
 
-  /** `all`: all rows as they are at that moment, and the version up to which changes were recorded. */
+  /** @param all returns all rows as they are at that moment, and the version up to which changes were recorded */
   constructor(properties: ListProperties<Row>, all: { rows: () => Iterable<Row>; resourceVersion: () => string }) {
     this.#properties = properties;
     this.#rows = all.rows;
     this.#resourceVersion = all.resourceVersion;
   }
 
-  /** How many results are kept. */
+  /** Number of cached results. */
   get size(): number {
     return this.#results.size;
   }
 
-  /** To be called after `rows` shows the change. */
+  /** Records a change. Must be called after `rows` shows it. */
   record(change: RowChange<Row>): void {
     this.#changes.push(change);
     if (this.#changes.length <= maxChanges || this.#making.size > 0) return;
@@ -65,9 +65,10 @@ export class ListIndex<Row extends ListRow> {
   }
 
   /**
-   * The rows that fit, as they are when it resolves. The caller hears of that a moment later: a version that it read by itself could be newer.
+   * Returns the rows that match, as they are when the promise resolves. Use the version of the result: the caller continues a moment later,
+   * when the current version may be newer than the rows.
    *
-   * @throws StatusError 400 for a query that is not understood
+   * @throws StatusError 400 for an invalid query
    */
   async select(parameters: QueryParameters, scope?: Scope<Row>): Promise<Selected<Row>> {
     const key = queryKey(this.#properties, parameters, scope);
@@ -92,7 +93,7 @@ export class ListIndex<Row extends ListRow> {
     return making;
   }
 
-  /** The number of the last change. */
+  /** Number of the last change. */
   get #last(): number {
     return this.#forgotten + this.#changes.length;
   }

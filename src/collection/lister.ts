@@ -12,14 +12,17 @@ import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
 import { isAfter, type Position, positionOf } from './sort.ts';
 import type { ReadonlyRows } from './sorted-rows.ts';
 
-/** How long a request waits for the `resourceVersion` that it names: another replica may have told of it. */
+/** Bound of the wait for the `resourceVersion` of a request, which another replica may have returned. */
 export const freshnessTimeoutMs = 3_000;
 const firstListMs = 1_000;
-/** A watch that is cut is back sooner; one that is not (its rights were taken away) must not leave an old list standing for ever. */
+/**
+ * Bound of the age of a stale list. An interrupted watch recovers sooner; one that stays broken, for example after its permissions were
+ * revoked, must not serve an old list for ever.
+ */
 const maxAgeSeconds = 60;
 
 export interface ListerOptions<Row> {
-  /** All objects of the resource. Not started yet. */
+  /** Cache of all objects of the resource. Must not be started yet. */
   cache: Pick<
     WatchCache<Row>,
     | 'values'
@@ -35,28 +38,28 @@ export interface ListerOptions<Row> {
     | 'state'
     | 'unavailable'
   >;
-  /** Of the resource: `users`. */
+  /** Name of the resource: `users`. */
   name: string;
   properties: ListProperties<Row>;
   apiVersion: string;
   /** Kind of the answer: `UserList`. */
   listKind: string;
-  /** Members of the answer beside those of every list. */
+  /** Members of the answer in addition to those of every list. */
   extra?: object | undefined;
-  /** For `continue`: `keyRing.sealFor('continue')`. */
+  /** Seals `continue`: `keyRing.sealFor('continue')`. */
   seal: Seal;
-  /** Resolves once there are keys to seal `continue` with, or none can be had for now: `keyRing.settled`. */
+  /** Resolves once there are keys to seal `continue` with, or the attempt to read them has failed: `keyRing.settled`. */
   keysSettled: () => Promise<void>;
   metrics: Metrics;
   now: () => Date;
 }
 
-/** Lists objects out of a watch cache, filtered, sorted and in pages (docs/contract/users.md). Who may see them has been asked before. */
+/** Lists objects from a watch cache, filtered, sorted and in pages (docs/contract/users.md). Callers check permissions before. */
 export class Lister<Row extends ListRow> {
   readonly #options: ListerOptions<Row>;
   readonly #index: ListIndex<Row>;
   readonly #continueTokens: ContinueTokens;
-  /** Answered again while nothing has changed. Not for long, as the continue token in it grows old. */
+  /** Pages that are served again while no object has changed, for a limited time because the continue token in them ages. */
   readonly #pages = new LRUCache<string, Page>({
     maxSize: 32 * 1024 * 1024,
     sizeCalculation: ({ bytes }) => bytes.length,
@@ -75,7 +78,7 @@ export class Lister<Row extends ListRow> {
     metrics.cache(() => ({ name: `${name}_lists`, entries: this.#index.size }));
   }
 
-  /** What `list` without a scope would answer at once: a page that is kept and of now. Undefined where it has to be made. */
+  /** Returns the cached page that `list` without a scope would return, undefined if it is outdated or has to be made. */
   kept(parameters: ListParameters): Page | undefined {
     const { cache } = this.#options;
     const { resourceVersion, continue: token } = parameters;
@@ -85,13 +88,15 @@ export class Lister<Row extends ListRow> {
   }
 
   /**
-   * @param scope what of all this caller's list is about; default: everything
+   * Returns a page.
+   *
+   * @param scope limits the list to the rows of this caller; default: all rows
    * @throws StatusError 400, 410, 503, 504
    */
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache } = this.#options;
     await this.whenFresh(parameters, signal, scope);
-    // The same page behind a token is not asked for again.
+    // A page behind a token is not requested twice.
     const key = parameters.continue === '' ? this.#pageKey(parameters, scope) : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
     if (kept?.resourceVersion === cache.resourceVersion) return kept;
@@ -100,16 +105,16 @@ export class Lister<Row extends ListRow> {
     return page;
   }
 
-  /** What a list awaits before it looks: that the cache can be relied on, and has seen what the caller has. @throws StatusError 400, 410, 503, 504 */
+  /** Waits until the cache can be relied on, and has seen the `resourceVersion` of the request. @throws StatusError 400, 410, 503, 504 */
   async whenFresh(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<void> {
     await this.whenUsable(signal);
     await this.#waitFor(parameters, signal, scope);
   }
 
-  /** To be awaited before the cache is relied on. @throws StatusError 503 while it is not known what there is */
+  /** Waits until the cache can be relied on. @throws StatusError 503 while the objects are not known */
   async whenUsable(signal: AbortSignal): Promise<void> {
     const { cache, keysSettled } = this.#options;
-    // Who asks right after the start need not try again while the first list is under way.
+    // Right after the start, requests wait for the first list instead of a retry by the client.
     if (!cache.isSynced && cache.failure() === undefined) {
       await cache.until(() => cache.isSynced, firstListMs, signal);
       signal.throwIfAborted();
@@ -118,7 +123,7 @@ export class Lister<Row extends ListRow> {
     if (!this.#isUsable) throw cache.unavailable();
   }
 
-  /** All rows that a list would hold, on whatever page, of one moment. @throws StatusError 400, 503, 504 */
+  /** Returns all rows of a list, on all pages, of one moment. @throws StatusError 400, 503, 504 */
   async rows(
     parameters: ListParameters,
     signal: AbortSignal,
@@ -133,7 +138,7 @@ export class Lister<Row extends ListRow> {
     return cache.state === 'synced' && !(cache.isStale() && cache.ageSeconds() > maxAgeSeconds);
   }
 
-  /** Made once for parameters that cannot change and have no scope. */
+  /** Returns the key of a page. Keys of frozen parameters without a scope are made once. */
   #pageKey(parameters: ListParameters, scope?: Scope<Row>): string {
     const known = scope === undefined ? this.#keys.get(parameters) : undefined;
     if (known !== undefined) return known;
@@ -148,7 +153,8 @@ export class Lister<Row extends ListRow> {
     const { query } = await this.#index.select(parameters, scope);
     const bound = this.#bound(query.fingerprint, scope);
     const after = await this.#positionAfter(parameters, bound);
-    // Again, since objects may have changed while the token was read. From here on nothing is awaited: the page is of one moment.
+    // Selected again, because objects may have changed while the token was read. From here on nothing is awaited, so that the page is of
+    // one moment.
     const { rows, resourceVersion } = await this.#index.select(parameters, scope);
     const { items, remaining } = slice(rows, parameters, after && rows.firstIndex((row) => isAfter(row, after, query.sortKeys)));
     const last = items.at(-1);
@@ -162,7 +168,7 @@ export class Lister<Row extends ListRow> {
     const { cache, properties } = this.#options;
     const { resourceVersion } = parameters;
     if (resourceVersion === '' || resourceVersion === '0') return;
-    // What is wrong with the rest is said at once, and not after a wait, or instead of its end.
+    // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
     await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
     if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
   }
@@ -173,7 +179,7 @@ export class Lister<Row extends ListRow> {
     return this.#continueTokens.read(token, bound);
   }
 
-  /** A token of one resource is none of another, and where lists are the caller's own, none of another caller. */
+  /** Returns the fingerprint that tokens are bound to: resource and query, and the caller if lists differ by caller. */
   #bound(fingerprint: string, scope: Scope<Row> | undefined): string {
     return [this.#options.name, fingerprint, ...(scope?.holder === undefined ? [] : [scope.holder])].join(' ');
   }
@@ -181,11 +187,11 @@ export class Lister<Row extends ListRow> {
 
 interface Slice<Row> {
   items: readonly Row[];
-  /** How many follow. */
+  /** Number of the items on the following pages. */
   remaining: number;
 }
 
-/** Whether everything is asked for. */
+/** Reports whether a request asks for all items. */
 const isUnlimited = ({ limit, page }: ListParameters): boolean => limit === undefined && page === undefined;
 
 const cutWarning = `the list ends after ${maxItems} items; go on with continue, or ask for pages with limit`;

@@ -5,9 +5,9 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { ChangeLog, LoggedChange } from './change-log.ts';
 import type { ListRow, Predicate } from './properties.ts';
 
-/** Often enough for proxies that cut what is silent for half a minute. */
+/** Interval of comments, short enough for proxies that close connections after half a minute of silence. */
 const commentMs = 15_000;
-/** Rows looked at between two turns of the event loop. */
+/** Rows that are visited between two turns of the event loop. */
 const slice = 1_000;
 
 export interface LiveRow extends ListRow {
@@ -19,18 +19,19 @@ export interface LiveListOptions<Row extends LiveRow> {
   changes: ChangeLog<Row>;
   apiVersion: string;
   kind: string;
-  /** Undefined for all rows. */
+  /** Selects rows. Undefined for all rows. */
   fits: Predicate<Row> | undefined;
-  /** Of the last event that was seen; undefined to begin with what is there. */
+  /** Version of the last event that the client has seen. Undefined to begin with the existing rows. */
   after: string | undefined;
-  /** Ends the stream; with a StatusError as its reason, that is told first. */
+  /** Ends the stream. A StatusError as its reason is sent before. */
   signal: AbortSignal;
 }
 
 /**
- * What there is and what becomes of it, as the text of server-sent events (HTML Standard, 9.2): event ADDED, MODIFIED, DELETED, BOOKMARK
- * or ERROR, with `{"type","object"}` as in a Kubernetes watch. What stops fitting is DELETED. An id stands where everything up to that
- * version has been told: a client that resumes after it misses nothing. Made as fast as it is read, so that a slow reader holds back nothing.
+ * Streams the existing rows and their changes as server-sent events (HTML Standard, 9.2): event ADDED, MODIFIED, DELETED, BOOKMARK or
+ * ERROR, with `{"type","object"}` as in a Kubernetes watch. A row that no longer matches is DELETED. An event has an id if all changes up
+ * to that version were sent, so that a client that resumes after it misses nothing. Events are made as fast as they are read, so that
+ * nothing accumulates for a slow reader.
  */
 export async function* liveList<Row extends LiveRow>(options: LiveListOptions<Row>): AsyncGenerator<string> {
   const { cache, changes, after, signal } = options;
@@ -42,11 +43,11 @@ export async function* liveList<Row extends LiveRow>(options: LiveListOptions<Ro
   if (isStatusError(reason)) yield errorEvent(reason);
 }
 
-/** How far a client has been told. */
+/** Progress of a client. */
 interface Progress {
-  /** Of the next change. */
+  /** Position of the next change. */
   position: number;
-  /** Up to which nothing is missing. */
+  /** Version up to which no change is missing. */
   version: string;
 }
 
@@ -70,7 +71,10 @@ function pass<Row extends LiveRow>(change: LoggedChange<Row>, progress: Progress
   return eventOf(change, fits);
 }
 
-/** Undefined once there are changes: else a comment, and how far one may resume from when nothing that fits has changed. */
+/**
+ * Waits for changes. Returns undefined once there are some; otherwise a comment, and a bookmark if the version has advanced without a
+ * change that matches.
+ */
 async function silence<Row extends LiveRow>(options: LiveListOptions<Row>, progress: Progress): Promise<string | undefined> {
   const { cache, changes, signal } = options;
   const hasNext = await nextOrPause(changes, signal);
@@ -86,7 +90,7 @@ async function* initialEvents<Row extends LiveRow>(options: LiveListOptions<Row>
   for (const row of cache.values()) {
     if (signal.aborted) return;
     seen += 1;
-    // What has changed meanwhile is told as a change.
+    // Rows that have changed since are sent as changes.
     const isChangedSince = (compareResourceVersions(row.resourceVersion, version) ?? 0) > 0;
     if (!isChangedSince && (fits === undefined || fits(row))) yield event('ADDED', row.text);
     else if (seen % slice === 0) await letOthersGoOn();
@@ -103,7 +107,7 @@ function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, fits: Predicate
   return didFit ? change.text('DELETED', () => event('DELETED', (current ?? old).text, id)) : undefined;
 }
 
-/** @param json the text of an object, without line breaks */
+/** Formats an event. @param json text of an object, without line breaks */
 const event = (type: string, json: string, id?: string): string =>
   `event: ${type}\n${id === undefined ? '' : `id: ${id}\n`}data: {"type":"${type}","object":${json}}\n\n`;
 
@@ -112,12 +116,12 @@ const bookmark = ({ apiVersion, kind }: Pick<LiveListOptions<never>, 'apiVersion
 
 const tooOld = () => errorEvent(expired('the changes since then are no longer known; start again'));
 
-/** The empty id makes an EventSource forget the one that it had: it comes back and starts again. */
+/** An empty id makes an EventSource forget its last id, so that it reconnects and starts again. */
 const errorEvent = ({ status }: StatusError): string => event('ERROR', JSON.stringify(status), '');
 
 const isStatusError = (reason: unknown): reason is StatusError => reason instanceof Error && 'status' in reason;
 
-/** @returns whether there are changes */
+/** Waits for changes, a pause or the signal. @returns whether there are changes */
 async function nextOrPause(changes: Pick<ChangeLog<never>, 'onNext'>, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), commentMs);

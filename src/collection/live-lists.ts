@@ -16,12 +16,12 @@ import { type RightCheck, type WhileAllowedOptions, whileAllowed } from './while
 
 const eventStream = 'text/event-stream';
 const maxSeconds = 1_800;
-/** A client that reads nothing for so long is gone: comments alone come oftener. */
+/** Time after which a client that reads nothing is disconnected. Comments alone are sent more often. */
 const stuckMs = 60_000;
-/** An answer is made as it is read; so much of it waits for the socket. */
+/** Bytes that wait for the socket. The rest of an answer is made as it is read. */
 const highWaterMark = 16 * 1024;
 
-/** In the query of an operation that also answers live. */
+/** Query parameters of an operation that also answers live. */
 export const liveParameters = {
   watch: z.string().meta(shownAsBoolean).optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
   timeoutSeconds: wholeNumber().optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
@@ -31,37 +31,40 @@ export interface LiveParameters extends ListParameters {
   timeoutSeconds?: number | undefined;
 }
 
-/** Whether a request asks for a live list. A HEAD is answered as of an ordinary one. */
+/** Reports whether a request asks for a live list. HEAD is answered like a request for an ordinary list. */
 export const isLive = (ctx: Context): boolean => {
   const { querystring } = ctx.request;
-  // Any spelling of the name has one of these in it.
+  // Every spelling of the name, percent-encoded or not, contains one of these.
   if (!querystring.includes('watch') && !querystring.includes('%')) return false;
   const watch = new URLSearchParams(querystring).get('watch');
   return ctx.method === 'GET' && watch !== null && watch !== '0' && watch.toLowerCase() !== 'false';
 };
 
 export interface LiveListsOptions<Row extends LiveRow> {
-  /** Not started yet. */
+  /** Cache of the objects. Must not be started yet. */
   cache: WatchCache<Row>;
   lister: Pick<Lister<Row>, 'whenUsable'>;
   properties: ListProperties<Row>;
-  /** Of the objects. */
+  /** API version of the objects. */
   apiVersion: string;
   kind: string;
-  /** Where the API server serves watches of its own. */
+  /** Path of the API server that serves its own watches. */
   nativePath: string;
 }
 
 interface Asking<Row> {
   caller: Caller;
-  /** Asked first, and again as long as the list goes on. */
+  /** Checks the permission at the beginning, and again while the list is open. */
   check: RightCheck;
-  /** Of all rows, those that this caller's list is about; default: all. */
+  /** Limits the list to the rows of this caller. Default: all rows. */
   scope?: Scope<Row>;
   signal: AbortSignal;
 }
 
-/** Rows of a collection as server-sent events (docs/contract/users.md), each caller's until the right or the credential is gone. */
+/**
+ * Streams rows of a collection as server-sent events (docs/contract/users.md), until the permission or the credential of the caller is
+ * revoked.
+ */
 export class LiveLists<Row extends LiveRow> {
   readonly #options: LiveListsOptions<Row>;
   readonly #guard: WhileAllowedOptions;
@@ -73,7 +76,7 @@ export class LiveLists<Row extends LiveRow> {
     this.#changes = new ChangeLog(options.cache);
   }
 
-  /** @throws StatusError 400, 403, 503, 504 before anything is answered */
+  /** Answers with a stream of events. @throws StatusError 400, 403, 503, 504 before the answer begins */
   async answer(ctx: Context, parameters: LiveParameters, { caller, check, scope, signal }: Asking<Row>): Promise<void> {
     const { cache, lister, properties, apiVersion, kind, nativePath } = this.#options;
     if (!accepts(ctx)) throw badParameter('watch', `needs the header Accept: ${eventStream}; other watches are at ${nativePath}`);
@@ -97,21 +100,21 @@ export class LiveLists<Row extends LiveRow> {
       watchdog.end();
       closed.abort();
     });
-    // Proxies of the nginx kind gather answers unless told not to.
+    // nginx buffers answers without this header.
     ctx.set({ 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' });
     ctx.body = stream;
     ctx.flushHeaders();
   }
 }
 
-/** Media types may be followed by parameters, and others may be named too. */
+/** Reports whether the request accepts an event stream, with or without parameters and other media types. */
 const accepts = (ctx: Context): boolean =>
   ctx
     .get('Accept')
     .split(',')
     .some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStream);
 
-/** Where to go on: what an EventSource says when it comes back wins over what its address says. */
+/** Returns the version to resume after. `Last-Event-ID`, which an EventSource sends when it reconnects, wins over the query. */
 function startOf(ctx: Context, { resourceVersion }: LiveParameters): string | undefined {
   const lastEventID = ctx.get('Last-Event-ID');
   if (lastEventID !== '' && !/^(0|[1-9][0-9]{0,19})$/.test(lastEventID)) throw badParameter('Last-Event-ID', 'must be the id of an event');

@@ -4,24 +4,24 @@ import type { Context } from 'koa';
 import { isIndentedWanted } from '../api/json.ts';
 import { warningHeaders } from '../api/warning.ts';
 
-/** More are never held as one text, but written as they are read. */
+/** Bound of the items of a page that is held as one text. Longer pages are written as they are read. */
 const maxHeldItems = 1000;
-/** Characters that are put together at a time. */
+/** Characters of a chunk. */
 const chunkLength = 64 * 1024;
 
 interface PageParts {
   apiVersion: string;
   kind: string;
   metadata: { resourceVersion: string; continue: string; remainingItemCount: number };
-  /** Members of the list beside these. */
+  /** Members of the list in addition to these. */
   extra?: object | undefined;
   total: number;
   items: readonly { readonly name: string; readonly text: string }[];
-  /** For the caller, who did not ask for this. */
+  /** Warning to the caller, who did not ask for a limit. */
   warning?: string | undefined;
 }
 
-/** A list as it is answered, of one moment. The texts of its items are those of the watch cache: nothing is encoded or copied. */
+/** A page of a list, of one moment. The texts of its items are those of the watch cache, and are neither encoded nor copied. */
 export class Page {
   readonly resourceVersion: string;
   readonly warning: string | undefined;
@@ -38,23 +38,23 @@ export class Page {
     return this.#parts.items.map(({ name }) => name);
   }
 
-  /** Whether the whole text is made at once, and may be kept. */
+  /** Reports whether the whole text is made at once, and may be cached. */
   get isHeld(): boolean {
     return this.#parts.items.length <= maxHeldItems;
   }
 
-  /** The whole JSON text, in UTF-8. */
+  /** JSON text of the page, in UTF-8. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(`${this.#head}${this.#parts.items.map(({ text }) => text).join()}]}`);
     return this.#bytes;
   }
 
-  /** The same page with other texts of its items. */
+  /** Returns the page with other texts of its items. */
   withTexts(textOf: (item: PageParts['items'][number]) => string): Page {
     return new Page({ ...this.#parts, items: this.#parts.items.map((item) => ({ name: item.name, text: textOf(item) })) });
   }
 
-  /** The JSON text piece by piece, each made when the one before has been taken, with a turn of the event loop between. */
+  /** Yields the JSON text in chunks, each made after the one before was taken, with a turn of the event loop in between. */
   async *chunks({ isIndented }: { isIndented: boolean }): AsyncGenerator<string, void, undefined> {
     const { items } = this.#parts;
     const [head, separator, end] = isIndented ? indentedFrame(this.#head) : [this.#head, ',', ']}'];
@@ -78,7 +78,7 @@ export class Page {
 
 const indented = (json: string, by: number): string => JSON.stringify(JSON.parse(json), null, 2).replaceAll('\n', `\n${' '.repeat(by)}`);
 
-/** What stands before, between and behind the items of a list that is indented as `JSON.stringify` does it. */
+/** Returns the text before, between and after the items of a list, indented like `JSON.stringify`. */
 function indentedFrame(head: string): [head: string, separator: string, end: string] {
   const [before = '', behind = ''] = JSON.stringify(JSON.parse(`${head}0]}`), null, 2).split(/(?<=\[\n {4})0/);
   return [before, ',\n    ', `${behind}\n`];
@@ -90,7 +90,7 @@ export function sendJson(ctx: Context, json: string): void {
   ctx.body = json;
 }
 
-/** Answers with a page: as one text, or piece by piece as the caller reads it. It has no ETag: a page is of its moment. */
+/** Answers with a page, as one text or in chunks as the caller reads it. A page has no ETag, because it is of one moment. */
 export function sendPage(ctx: Context, page: Page): void {
   const { res, response } = ctx;
   const isIndented = isIndentedWanted(ctx);
@@ -98,6 +98,6 @@ export function sendPage(ctx: Context, page: Page): void {
   if (page.warning !== undefined) ctx.append('Warning', warningHeaders([page.warning]));
   const isLong = !page.isHeld || (isIndented && page.bytes.length > chunkLength);
   if (isLong) response.body = Readable.from(page.chunks({ isIndented }), { objectMode: false, highWaterMark: chunkLength });
-  // Bytes go out as they are; what is indented has to be read again.
+  // Bytes are sent unchanged; an indented answer needs the text, which is parsed again.
   else response.body = isIndented ? page.bytes.toString() : page.bytes;
 }

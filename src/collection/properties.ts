@@ -1,28 +1,31 @@
-/** What is kept of an object so that it can be listed: made once per change of the object. */
+/** A row of a list: the kept members of an object, made once per change of the object. */
 export interface ListRow {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The JSON text of the object as it is served. */
+  /** JSON text of the object as it is served. */
   readonly text: string;
 }
 
-/** By what the objects of a resource are selected, filtered and sorted: names of the contract, and where a row has the value. */
+/**
+ * Properties by which the objects of a resource are selected, filtered and sorted: their names in the contract, and readers of their
+ * values.
+ */
 export interface ListProperties<Row> {
-  /** For `filterBy`: searched for a literal part, in any case. The texts are in lower case. */
+  /** Properties of `filterBy` that are searched for a literal part, ignoring case. Their texts are in lower case. */
   readonly searched: ReadonlyMap<string, (row: Row) => string | readonly string[]>;
-  /** Those of them in which `search` looks. */
+  /** Names of the searched properties that `search` reads. */
   readonly search: readonly string[];
-  /** For `filterBy`: compared whole. */
+  /** Properties of `filterBy` that are compared as a whole. */
   readonly compared: ReadonlyMap<string, (row: Row) => string>;
-  /** For `sortBy`. */
+  /** Properties of `sortBy`. */
   readonly sorted: ReadonlyMap<string, (row: Row) => SortValue>;
-  /** For `fieldSelector`: `metadata.name` and the selectable fields of the custom resource definition. */
+  /** Fields of `fieldSelector`: `metadata.name` and the selectable fields of the custom resource definition. */
   readonly selectable: ReadonlyMap<string, (row: Row) => string>;
-  /** As in `sortBy`: `a,username`. */
+  /** Default of `sortBy`: `a,username`. */
   readonly defaultSort: string;
 }
 
 export type SortValue = string | number | undefined;
 
-/** Whether a list holds a row. */
+/** Reports whether a list contains a row. */
 export type Predicate<Row> = (row: Row) => boolean;

@@ -5,26 +5,26 @@ import type { ListParameters } from './schema.ts';
 import { allOf, selectionPredicate } from './selection.ts';
 import { parseSort, type SortKey } from './sort.ts';
 
-/** What decides which rows a list holds and in which order; not which page of it is asked for. */
+/** Parameters that select and order rows, without those that select a page. */
 export type QueryParameters = Pick<ListParameters, 'labelSelector' | 'fieldSelector' | 'filterBy' | 'search' | 'sortBy' | 'order'>;
 
-/** A query, understood. */
+/** A parsed query. */
 export interface ListQuery<Row> {
-  /** Undefined if all rows fit. */
+  /** Selects rows. Undefined for all rows. */
   readonly fits: Predicate<Row> | undefined;
   readonly sortKeys: readonly SortKey<Row>[];
   /** Key of the list of all rows in this order. */
   readonly orderKey: string;
-  /** Binds a continue token to the query that it was made for. */
+  /** Hash that binds a continue token to its query. */
   readonly fingerprint: string;
 }
 
-/** Of all rows, those that this caller's list is about. Equal keys stand for equal predicates. */
+/** Limits a list to the rows of a caller. Equal keys stand for equal predicates. */
 export interface Scope<Row> {
-  /** '' for all of them. */
+  /** Key of the predicate, '' for all rows. */
   readonly key: string;
   readonly fits: Predicate<Row> | undefined;
-  /** Whose list it is, where a continue token of another caller must not be taken. */
+  /** Hash of the caller. Set if continue tokens of other callers must be refused. */
   readonly holder?: string;
 }
 
@@ -32,7 +32,7 @@ const keyOf = (...parts: readonly (string | readonly string[])[]): string => JSO
 
 const orderKeyOf = (sortBy: string): string => keyOf('', '', [], '', sortBy, 'asc');
 
-/** Equal queries have equal keys; it costs no parsing. */
+/** Returns a key that equal queries share, without parsing them. */
 export const queryKey = (
   { defaultSort }: Pick<ListProperties<never>, 'defaultSort'>,
   { labelSelector, fieldSelector, filterBy, search, sortBy, order }: QueryParameters,

@@ -4,10 +4,10 @@ import { wholeNumber } from '../http/parameters.ts';
 import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
 
-/** Where `page` is given without `limit`. */
+/** Limit of a request with `page` and without `limit`. */
 export const defaultLimit = 100;
 const maxLimit = 1000;
-/** Of a list that is asked for without `limit` and `page`. */
+/** Limit of a request without `limit` and `page`. */
 export const maxItems = 5000;
 const maxSearch = 128;
 
@@ -20,7 +20,7 @@ const resourceVersion = z
   .default('')
   .describe('Waits until this replica has seen at least that version, 3 s at most.');
 
-/** Query of a list (docs/contract/users.md). An empty value of anything but a number is as good as none. */
+/** Returns the query of a list (docs/contract/users.md). An empty value of a parameter that is no number counts as missing. */
 export const listQuery = (properties: ListProperties<never>) =>
   z.object({
     labelSelector: z.string().default('').describe('Kubernetes label selector.'),
@@ -69,14 +69,14 @@ const listMetadata = z
   })
   .meta({ id: 'PagedListMeta' });
 
-/** How the document describes the answer to `listQuery`. */
+/** Describes the answer to `listQuery` in the OpenAPI document. */
 export const listAnswer = (list: z.ZodType): AnswerDescription => ({
   description: 'The list, or one page of it.',
   content: { 'application/json': list },
   headers: { Warning: `If everything was asked for, and there are more than ${maxItems} items.` },
 });
 
-/** An answered list. */
+/** Returns the schema of a list. */
 export function listSchema<Item extends z.ZodType>(item: Item, { apiVersion, kind }: { apiVersion: string; kind: string }) {
   const items = item.meta()?.examples ?? [];
   const metadata = { resourceVersion: '51877', continue: 'eyJ2IjoxLCJr…', remainingItemCount: 41 };

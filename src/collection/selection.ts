@@ -2,7 +2,7 @@ import { checkSelectorLength, type FieldRequirement, parseFieldSelector, parseLa
 import { badParameter, StatusError } from '../api/status.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 
-/** Says which parameter it was that the grammar refused. */
+/** Adds the name of the parameter to an error of the parser. */
 function inParameter<T>(parameter: string, parse: () => T): T {
   try {
     return parse();
@@ -27,7 +27,7 @@ function labelPredicate(selector: string): Predicate<Pick<ListRow, 'labels'>> | 
   return (row) => matches(row.labels);
 }
 
-/** @throws StatusError 400 for bad grammar and for fields that cannot be selected by */
+/** Parses a field selector. @throws StatusError 400 for a syntax error or an unsupported field */
 function fieldPredicate<Row>({ selectable }: Pick<ListProperties<Row>, 'selectable'>, selector: string): Predicate<Row> | undefined {
   const requirements = fieldRequirements(selector).map(({ field, operator, value }) => {
     const read = selectable.get(field);
@@ -37,7 +37,7 @@ function fieldPredicate<Row>({ selectable }: Pick<ListProperties<Row>, 'selectab
   return requirements.length === 0 ? undefined : (row) => requirements.every((holds) => holds(row));
 }
 
-/** Both of them. @throws StatusError 400 */
+/** Returns a predicate for both selectors, undefined if both are empty. @throws StatusError 400 */
 export function selectionPredicate<Row extends Pick<ListRow, 'labels'>>(
   properties: Pick<ListProperties<Row>, 'selectable'>,
   { labelSelector, fieldSelector }: { labelSelector: string; fieldSelector: string },
@@ -45,7 +45,7 @@ export function selectionPredicate<Row extends Pick<ListRow, 'labels'>>(
   return allOf<Row>([labelPredicate(labelSelector), fieldPredicate(properties, fieldSelector)]);
 }
 
-/** Undefined if there is none. */
+/** Combines predicates, undefined if there are none. */
 export function allOf<Row>(given: readonly (Predicate<Row> | undefined)[]): Predicate<Row> | undefined {
   const predicates = given.filter((predicate) => predicate !== undefined);
   return predicates.length === 0 ? undefined : (row) => predicates.every((holds) => holds(row));

@@ -8,7 +8,7 @@ export interface SortKey<Row> {
   readonly read: (row: Row) => SortValue;
 }
 
-/** A place in a sorted list: where a row with these values stands, or would stand. */
+/** A position in a sorted list: the place of a row with these values, whether or not it exists. */
 export interface Position {
   readonly values: readonly SortValue[];
   readonly name: string;
@@ -20,7 +20,7 @@ const directions = new Map([
 ]);
 
 /**
- * `a,property` and `d,property` pairs, or bare properties. A property that stands twice counts where it stands first.
+ * Parses `a,property` and `d,property` pairs, or bare properties. The first mention of a property counts.
  *
  * @throws StatusError 400
  */
@@ -54,7 +54,7 @@ function compareValues(left: SortValue, right: SortValue, isDescending: boolean)
 
 const compareNames = (left: string, right: string) => (left < right ? -1 : Number(left !== right));
 
-/** Missing values stand last in either direction; ties stand in the order of names, so that no two rows are equal. */
+/** Compares rows by keys. Missing values are last in both directions; ties are in the order of names, so that no two rows are equal. */
 export function comparator<Row extends ListRow>(keys: readonly SortKey<Row>[]): (left: Row, right: Row) => number {
   return (left, right) => {
     for (const { read, isDescending } of keys) {
@@ -78,7 +78,10 @@ function compareToPosition<Row extends ListRow>(row: Row, position: Position, ke
   return compareNames(row.name, position.name);
 }
 
-/** The index of the first element for which `isBehind` holds, of an array in which it holds for a tail; its length if for none. */
+/**
+ * Returns the index of the first element for which `isBehind` holds, its length if there is none. The predicate must hold for a tail of the
+ * array.
+ */
 export function firstIndex<T>(elements: readonly T[], isBehind: (element: T) => boolean): number {
   let low = 0;
   let high = elements.length;
@@ -91,14 +94,14 @@ export function firstIndex<T>(elements: readonly T[], isBehind: (element: T) => 
   return low;
 }
 
-/** Whether a row stands after a position. */
+/** Reports whether a row is after a position. */
 export const isAfter = <Row extends ListRow>(row: Row, position: Position, keys: readonly SortKey<Row>[]): boolean =>
   compareToPosition(row, position, keys) > 0;
 
-/** So many take a few milliseconds. */
+/** Elements that take a few milliseconds. */
 const sliceLength = 4096;
 
-/** As `Array.prototype.filter`, but lets the event loop turn, so that many elements keep no other request waiting. */
+/** Filters like `Array.prototype.filter`, in turns of the event loop, so that many elements do not delay other requests. */
 export async function filterInSlices<T>(elements: readonly T[], fits: (element: T) => boolean): Promise<T[]> {
   const slices: T[][] = [];
   for (let at = 0; at < elements.length; at += sliceLength) {
@@ -108,7 +111,7 @@ export async function filterInSlices<T>(elements: readonly T[], fits: (element: 
   return slices.flat();
 }
 
-/** As `Array.prototype.toSorted`, but lets the event loop turn. */
+/** Sorts like `Array.prototype.toSorted`, in turns of the event loop. */
 export async function sortInSlices<T>(elements: readonly T[], compare: (left: T, right: T) => number): Promise<T[]> {
   if (elements.length <= sliceLength) return elements.toSorted(compare);
   const middle = elements.length >>> 1;

@@ -1,22 +1,22 @@
 import { firstIndex } from './sort.ts';
 
-/** A block that grows to more than twice as many is cut in two. */
+/** Length of a block. A block of more than twice as many rows is split. */
 const blockLength = 512;
 
-/** They follow the changes: to be read at once, or copied. */
+/** Rows that changes update: read them synchronously, or copy them. */
 export type ReadonlyRows<Row> = Omit<SortedRows<Row>, 'insert' | 'delete'>;
 
 /**
- * Rows in order, in blocks: a row that comes or goes moves those of its block alone. In one array of 100,000 it moves half of them, and that
- * took more than a third of all work while 1,000 rows a second changed.
+ * Sorted rows in blocks: an insertion or deletion moves only the rows of its block. In one array of 100,000 rows it moved half of them,
+ * which took more than a third of all work at 1,000 changes a second.
  */
 export class SortedRows<Row> {
   readonly #compare: (left: Row, right: Row) => number;
-  /** None of them is empty. */
+  /** Blocks of rows, none of which is empty. */
   readonly #blocks: Row[][] = [];
   #length: number;
 
-  /** `ordered`: in the order of `compare`, to which no two rows are equal. */
+  /** @param ordered rows in the order of `compare`, of which no two are equal */
   constructor(ordered: readonly Row[], compare: (left: Row, right: Row) => number) {
     this.#compare = compare;
     this.#length = ordered.length;
@@ -39,7 +39,7 @@ export class SortedRows<Row> {
     if (block.length > 2 * blockLength) this.#blocks.splice(at + 1, 0, block.splice(blockLength));
   }
 
-  /** Only that very row: one that is equal to it stays. */
+  /** Deletes this very row. A row that is only equal stays. */
   delete(row: Row): void {
     const { at, index } = this.#placeOf(row);
     const block = this.#blocks[at];
@@ -49,7 +49,7 @@ export class SortedRows<Row> {
     if (block.length === 0) this.#blocks.splice(at, 1);
   }
 
-  /** As `Array.prototype.slice`, of indexes that are not negative. */
+  /** Returns rows like `Array.prototype.slice`, for indexes that are not negative. */
   slice(start = 0, end = this.#length): Row[] {
     const rows: Row[] = [];
     let first = 0;
@@ -61,13 +61,16 @@ export class SortedRows<Row> {
     return rows;
   }
 
-  /** The index of the first row for which `isBehind` holds, where it holds for a tail; the length if for none. */
+  /**
+   * Returns the index of the first row for which `isBehind` holds, the length if there is none. The predicate must hold for a tail of the
+   * rows.
+   */
   firstIndex(isBehind: (row: Row) => boolean): number {
     const { at, index } = this.#place(isBehind);
     return this.#blocks.slice(0, at).reduce((sum, block) => sum + block.length, index);
   }
 
-  /** Where the row stands, or would stand. */
+  /** Returns the place of a row, whether or not it exists. */
   #placeOf(row: Row): { at: number; index: number } {
     return this.#place((other) => this.#compare(other, row) >= 0);
   }

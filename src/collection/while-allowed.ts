@@ -14,10 +14,10 @@ export interface WhileAllowedOptions {
   accessCacheMs: number;
 }
 
-/** Whether the caller may still see what is shown. @throws StatusError 403 if not */
+/** Checks that the caller may still see the rows. @throws StatusError 403 if not */
 export type RightCheck = (bearer: Bearer, signal: AbortSignal) => Promise<void>;
 
-/** Asks the API server for one right. */
+/** Returns a check of one permission by the API server. */
 export const rightCheck =
   (access: AccessReviews, right: ResourceAccess, user: string): RightCheck =>
   async (bearer, signal) => {
@@ -25,15 +25,15 @@ export const rightCheck =
   };
 
 /**
- * How long an open watch may go on: until the credential or the right that it began with is gone. A list that is asked for again and again
- * must not show less. What cannot be asked does not end it.
+ * Ends an open watch once the credential or the permission that it began with is revoked, because it must not show more than repeated lists
+ * would. A failed check does not end it.
  */
 export function whileAllowed(
   ctx: Context,
   { check, signal: outer }: { check: RightCheck; signal: AbortSignal },
   { again, accessCacheMs }: WhileAllowedOptions,
 ): Lasting {
-  // Twice in the time for which a decision may count: a watch must not show more, for longer, than a list would.
+  // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list would.
   const rightMs = Math.max(accessCacheMs / 2, leastRightMs);
   let askedAt = performance.now();
   return whilePermitted(outer, async (signal) => {
