@@ -1,10 +1,10 @@
-/** For work that goes on when its caller hangs up. Each call in it has a deadline of its own. */
+/** Signal for work that continues when its caller disconnects. Each call of such work has its own deadline. */
 export const unending: AbortSignal = new AbortController().signal;
 
 /**
- * Waits for work that goes on by itself, or that is slow to notice the signal.
+ * Waits for work that continues by itself, or that is slow to notice the signal.
  *
- * @throws the signal's reason when that aborts first; the result of the work is then dropped
+ * @throws the reason of the signal if it aborts first; the result of the work is then dropped
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: gone, reject } = Promise.withResolvers<never>();

@@ -13,12 +13,12 @@ import { tokenLifetimeMs } from './token-lifetime.ts';
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;
 const maxEntries = 20_000;
-/** Characters of a question that is kept as it is. */
+/** Bound of the characters of a question that is its own key. */
 const maxQuestionLength = 256;
-/** Of one caller, whose batches would keep the others from the API server; more wait for their turn. */
+/** Bounds of the access reviews of one caller, whose batches would delay other callers. Further reviews wait. */
 const turns = { atOnce: 16, maxWaiting: 512, what: 'access reviews of this caller are waiting' };
 
-/** A request for a resource, as RBAC names it: one question `can(VERB RESOURCE NAME)` of the contract. */
+/** A request for a resource in the terms of RBAC: a question `can(VERB RESOURCE NAME)` of the contract. */
 export interface ResourceAccess {
   verb: string;
   /** '' is the core group. */
@@ -26,13 +26,13 @@ export interface ResourceAccess {
   resource: string;
   version?: string;
   subresource?: string;
-  /** Left out: at the cluster scope, or in all namespaces. */
+  /** Default: the cluster scope, or all namespaces. */
   namespace?: string;
-  /** Left out: all of them. */
+  /** Default: all names. */
   name?: string;
 }
 
-/** `status` of a SelfSubjectAccessReview; `allowed` always, the others if the API server gave them. */
+/** Status of a SelfSubjectAccessReview. Members other than `allowed` are those that the API server sent. */
 export interface AccessStatus {
   allowed: boolean;
   denied?: boolean;
@@ -54,15 +54,18 @@ type Answer = { status: AccessStatus; tokenExpiresInMs: number };
 
 export interface AccessReviewsOptions {
   apiServer: KubernetesClient;
-  /** `kubernetes.accessCache`; 0 turns keeping off. */
+  /** Value of `kubernetes.accessCache`; 0 disables the cache. */
   accessCacheMs: number;
   metrics: Metrics;
   now: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
-/** What callers may do: asked of the API server as the caller, kept for moments, dropped when a role or binding changes. */
+/**
+ * Checks permissions of callers by access reviews with their credentials. Decisions are cached for a short time, and dropped when a role or
+ * binding changes.
+ */
 export class AccessReviews {
   readonly #apiServer: KubernetesClient;
   readonly #answers: AnswerCache<Answer>;
@@ -86,17 +89,17 @@ export class AccessReviews {
     });
   }
 
-  /** @throws StatusError as `review` does: what cannot be asked is never allowed */
+  /** Reports whether the caller has a permission. @throws StatusError like `review`: a failed review never allows */
   async can(caller: Bearer, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
     const resourceAttributes = attributesOf(access);
     return isAllowed(await this.#answerTo(JSON.stringify(resourceAttributes), caller, { resourceAttributes }, signal));
   }
 
   /**
-   * Which of many they may do, in the order asked. The first failure ends it.
+   * Checks many permissions, and returns the decisions in the order of the questions. The first failure ends it.
    *
-   * @param isKept false for so many that keeping them would crowd out what others asked: each is then asked again
-   * @throws StatusError as `review` does
+   * @param isKept false for so many questions that caching them would evict those of other callers; none of them is read from the cache
+   * @throws StatusError like `review`
    */
   async canEach(caller: Bearer, asked: readonly ResourceAccess[], signal: AbortSignal, { isKept = true } = {}): Promise<boolean[]> {
     const answers: boolean[] = [];
@@ -117,50 +120,53 @@ export class AccessReviews {
     }
   }
 
-  /** False for a moment after a change of roles: the API server's authorizer follows them by a watch too, and may still answer as before. */
+  /**
+   * False for a moment after a change of roles: the authorizer of the API server follows roles by a watch, too, and may still decide by the
+   * old ones.
+   */
   get isSettled(): boolean {
     return this.#clock() - this.#clearedAt > settleMs;
   }
 
-  /** For how long what has now been found out may be kept, in milliseconds. */
+  /** Lifetime of a result that was computed now, in milliseconds. */
   get keepMs(): number {
     return this.isSettled ? this.#accessCacheMs : Math.min(this.#accessCacheMs, settleMs);
   }
 
-  /** Whether the caller may get a path that is no resource. @throws StatusError as `review` does */
+  /** Reports whether the caller may get a path that is no resource. @throws StatusError like `review` */
   async canGetPath(caller: Bearer, path: string, signal: AbortSignal): Promise<boolean> {
     return isAllowed(await this.review(caller, { nonResourceAttributes: { verb: 'get', path } }, signal));
   }
 
-  /** What `review` would answer at once: what is kept. Undefined where the API server has to be asked. */
+  /** Returns the cached answer of `review`, undefined if the API server has to be asked. */
   kept(caller: Bearer, spec: unknown): AccessStatus | undefined {
     return this.#keptAnswer(caller, canonicalText(spec ?? null));
   }
 
-  /** Whether it is kept that they may: then `require` has nothing to wait for. */
+  /** Reports whether a cached decision allows it, so that `require` has nothing to wait for. */
   isKept(caller: Bearer, access: ResourceAccess): boolean {
     const status = this.#keptAnswer(caller, madeOnce(access, attributesText));
     return status !== undefined && isAllowed(status);
   }
 
-  /** @throws StatusError 403 in the API server's words, or as `review` does */
+  /** Checks a permission. @throws StatusError 403 in the words of the API server, or like `review` */
   async require(caller: Caller, access: ResourceAccess, signal: AbortSignal): Promise<void> {
     if (await this.can(caller, access, signal)) return;
     throw forbidden({ ...access, user: caller.identity.name });
   }
 
   /**
-   * The answer to any `spec` of a SelfSubjectAccessReview, sent on as it is.
+   * Answers any `spec` of a SelfSubjectAccessReview, which is sent unchanged.
    *
-   * @throws UpstreamError what the API server refused with (401, 403, 422)
-   * @throws StatusError 429 if too many reviews of the caller wait already, 503 if the API server is out of reach or its answer says
-   *   neither yes nor no, 504 if it took too long
+   * @throws UpstreamError 401, 403 or 422 of the API server
+   * @throws StatusError 429 if too many reviews of the caller are waiting, 503 if the API server cannot be reached or its answer has no
+   * decision, 504 after a timeout
    */
   async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
     return this.#answerTo(canonicalText(spec ?? null), caller, spec, signal);
   }
 
-  /** To be called when a role or binding changes. */
+  /** Drops all decisions. Must be called when a role or binding changes. */
   clear(): void {
     this.#answers.clear();
     this.#clearedAt = this.#clock();
@@ -189,14 +195,14 @@ export class AccessReviews {
   }
 }
 
-/** An authorizer that denies has the last word (Kubernetes: `denied` and `allowed` exclude each other). */
+/** A denial by any authorizer wins (Kubernetes: `denied` and `allowed` exclude each other). */
 const isAllowed = ({ allowed, denied = false }: AccessStatus) => allowed && !denied;
 
-/** A short question is its own name: it begins with a brace, and no digest does. */
+/** Returns the key of a question. A short question is its own key: it begins with a brace, and no digest does. */
 const keyOf = ({ hash: tokenHash }: Bearer, question: string): string =>
   `${tokenHash} ${question.length <= maxQuestionLength ? question : hash('sha256', question)}`;
 
-/** Always in one order, so that it need not be looked for. */
+/** Returns the attributes in a fixed order, so that their text needs no sorting. */
 const attributesOf = ({ verb, group, resource, version, subresource, namespace, name }: ResourceAccess) => ({
   verb,
   group,
@@ -209,7 +215,7 @@ const attributesOf = ({ verb, group, resource, version, subresource, namespace, 
 
 const attributesText = (access: ResourceAccess): string => JSON.stringify(attributesOf(access));
 
-/** Texts of questions that cannot change, by the question. */
+/** Texts of frozen questions. */
 const texts = new WeakMap<object, string>();
 
 function madeOnce<Q extends object>(question: Q, make: (question: Q) => string): string {
@@ -219,10 +225,10 @@ function madeOnce<Q extends object>(question: Q, make: (question: Q) => string):
   return text;
 }
 
-/** What is frozen is so with all its members: a question that a router keeps. */
+/** Returns the canonical text of a question. A frozen question, such as one that a router keeps, must be frozen with all its members. */
 const canonicalText = (value: unknown): string => (isRecord(value) ? madeOnce(value, canonicalJson) : canonicalJson(value));
 
-/** Equal values give equal texts, in whatever order their members were sent. */
+/** Returns equal texts for equal values, in any order of their members. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,

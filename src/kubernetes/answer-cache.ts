@@ -4,16 +4,16 @@ import type { Metrics } from '../http/metrics.ts';
 import { abortable } from './abortable.ts';
 
 export interface AnswerCacheOptions<T> {
-  /** Label of the metrics. */
+  /** Label in the metrics. */
   name: string;
-  /** The least recently used answers go first. */
+  /** Bound of the entries. The least recently used answers are evicted first. */
   maxEntries: number;
-  /** How many entries an answer counts as. Default: one; an answer of more than `maxEntries` is not kept. */
+  /** Entries that an answer counts as. Default: 1. An answer of more than `maxEntries` is not cached. */
   sizeOf?: (answer: T) => number;
-  /** How long an answer may be given again; 0 for not at all. */
+  /** Lifetime of an answer in milliseconds; 0 to not cache it. */
   lifetimeMs: (answer: T) => number;
   metrics: Metrics;
-  /** Milliseconds that only ever grow: a clock set back must not prolong an answer. */
+  /** Monotonic clock in milliseconds, because a clock that is set back must not prolong an answer. */
   clock?: () => number;
 }
 
@@ -24,7 +24,7 @@ interface Question<T> {
   isAnswered: boolean;
 }
 
-/** Answers of the API server, kept for moments. Equal questions in flight are asked once. Failures are not kept. */
+/** Caches answers of the API server for a short time. Equal concurrent questions share one call. Failures are not cached. */
 export class AnswerCache<T> {
   readonly #answers: LRUCache<string, { answer: T; until: number }>;
   readonly #questions = new Map<string, Question<T>>();
@@ -39,9 +39,10 @@ export class AnswerCache<T> {
   }
 
   /**
-   * The kept answer, or that of a question under way, or a new one. A caller who goes away fails no other caller; the question is given up when no caller waits for it any more.
+   * Returns the cached answer, or that of a call in progress, or of a new call. A caller that aborts fails no other caller; the call is
+   * aborted when no caller waits for it.
    *
-   * @throws whatever `ask` throws; the signal's reason when it aborts
+   * @throws the error of `ask`; the reason of the signal if it aborts
    */
   async get(key: string, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -50,18 +51,18 @@ export class AnswerCache<T> {
     return this.#wait(this.#questions.get(key) ?? this.#ask(key, ask), signal);
   }
 
-  /** The answer, if there is one that may be given again. */
+  /** Returns the cached answer, undefined if it does not exist or has expired. */
   kept(key: string): T | undefined {
     const kept = this.#answers.get(key);
     return kept !== undefined && this.#clock() < kept.until ? kept.answer : undefined;
   }
 
-  /** Forgets one answer. */
+  /** Drops one answer. */
   forget(key: string): void {
     this.#answers.delete(key);
   }
 
-  /** Forgets every answer, and those to come of questions that were asked before. */
+  /** Drops all answers. Answers of calls in progress are not cached. */
   clear(): void {
     this.#answers.clear();
     this.#questions.clear();

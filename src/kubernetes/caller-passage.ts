@@ -8,7 +8,7 @@ import type { Credential, UpstreamResponse } from './transport.ts';
 import type { UpgradeAnswer } from './upgrade-call.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** What the API server answers to a request that was passed on. */
+/** Answer of the API server to a forwarded request. */
 export interface PassedAnswer {
   statusCode: number;
   headers: UpstreamResponse['headers'];
@@ -17,7 +17,7 @@ export interface PassedAnswer {
 
 type Answer = Omit<PassedAnswer, 'body'> & { body?: Readable };
 
-/** Passes requests on with the rights of the caller: with their own credential or, for `actAs`, with ours in their name. */
+/** Forwards requests with the rights of the caller: with their own credential or, for `actAs`, by impersonation. */
 export class CallerPassage {
   readonly #passage: Passage;
   readonly #connection: Connection;
@@ -32,15 +32,15 @@ export class CallerPassage {
   }
 
   /**
-   * What the API server answers, refusals too, with the body unread.
+   * Returns the answer of the API server with the body unread, also if it is a refusal.
    *
-   * @throws StatusError 400; 503 if it is out of reach or does not let us act as the caller; 504
+   * @throws StatusError 400; 503 if the API server cannot be reached or refuses the impersonation; 504
    */
   answer(call: PassedCall): Promise<PassedAnswer> {
     return this.#authorized(call, (credential) => this.#passage.answer(call, credential));
   }
 
-  /** A connection in the protocol that was asked for, or what it answers instead. @throws as `answer` does */
+  /** Returns a connection in the requested protocol, or the answer of the API server instead. @throws like `answer` */
   upgrade(call: PassedCall, protocol: string): Promise<(UpgradeAnswer & { socket: object }) | (PassedAnswer & { socket: undefined })> {
     return this.#authorized(call, (credential) => this.#passage.upgrade(call, protocol, credential));
   }
@@ -51,7 +51,7 @@ export class CallerPassage {
     let refused: unknown;
     try {
       return await asOwnAccount(this.#connection, async (authorization) => {
-        // The body is gone: the caller has to send it again.
+        // The body is consumed, so that the caller has to send it again.
         if (refused !== undefined && call.body !== undefined) throw refused;
         const answer = await send({ authorization, impersonation });
         try {
@@ -67,16 +67,16 @@ export class CallerPassage {
   }
 }
 
-/** A Status is far smaller. */
+/** Bound of the bytes that are searched. A Status is far smaller. */
 const statusLimit = 64 * 1024;
 
-/** As JSON or as protobuf: which of them the caller wants is not ours to say. */
+/** Matches the message in JSON and in protobuf: the caller chooses the media type. */
 const impersonationRefusal = /" cannot impersonate\S* resource \\?"/;
 
 /**
- * An answer that is about the caller, its bytes as they came.
+ * Returns an answer about the caller, with its bytes unchanged.
  *
- * @throws UpstreamError for one that is about our own account
+ * @throws UpstreamError for an answer about the service's own account
  */
 async function withoutOurRefusal<T extends Answer>(answer: T): Promise<T> {
   const { statusCode, headers, body } = answer;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** How the API server proves who it is, and how we do; PEM. */
+/** Certificate authority of the API server, and the client certificate of the service; PEM. */
 export interface TlsOptions {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
@@ -10,21 +10,24 @@ export interface TlsOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Where the API server is, and our own credential for it. */
+/** Address of the API server, and the service's own credential. */
 export interface Connection {
-  /** Origin and perhaps a path, without a trailing slash. */
+  /** Origin and optional path, without a trailing slash. */
   readonly server: string;
-  /** Another object after the files behind it have changed. */
+  /** TLS options. A new object after their files have changed. */
   readonly tls: TlsOptions;
-  /** The namespace that we run in. */
+  /** Namespace of the service. */
   readonly namespace: string | undefined;
-  /** The value of our own Authorization header; read again at most every 60 s. Undefined when a client certificate says who we are. */
+  /**
+   * Returns the value of the service's own Authorization header, which is read again at most every 60 s. Undefined if a client certificate
+   * authenticates the service.
+   */
   authorization(): Promise<string | undefined>;
-  /** Says that the API server refused this value: the next call reads it again at once, unless that has happened meanwhile. */
+  /** Reports that the API server refused this value. The next call reads it again, unless it was read again since. */
   discardAuthorization(refused: string | undefined): void;
 }
 
-/** Tokens that a kubelet mounts live an hour and are replaced after 80 % of that. */
+/** A kubelet mounts tokens that live an hour, and replaces them after 80 % of that. */
 const rereadAfterMs = 60_000;
 
 interface Reading<T> {
@@ -33,7 +36,7 @@ interface Reading<T> {
   settled?: T;
 }
 
-/** A value that is read again when it is old or was refused; equal reads happen once. */
+/** A value that is read again if it is old or was refused. Concurrent reads are shared. */
 export class Rereading<T> {
   readonly #read: () => Promise<T>;
   readonly #clock: () => number;
@@ -44,7 +47,7 @@ export class Rereading<T> {
     this.#clock = clock;
   }
 
-  /** @throws whatever the read throws; the next call then reads again */
+  /** Returns the value. @throws the error of the read; the next call reads again */
   get(): Promise<T> {
     const now = this.#clock();
     if (this.#last !== undefined && now - this.#last.readAt < rereadAfterMs) return this.#last.value;
@@ -61,24 +64,25 @@ export class Rereading<T> {
     return last.value;
   }
 
-  /** Forgets the value if it is still the given one. */
+  /** Drops the value if it is still the given one. */
   discard(value: T): void {
     if (this.#last !== undefined && 'settled' in this.#last && this.#last.settled === value) this.#last = undefined;
   }
 }
 
 interface InClusterOptions {
-  /** Where the service account is mounted. */
+  /** Directory of the mounted service account. */
   directory?: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
 /**
- * The connection of a pod: address from the environment, certificate authority, token and namespace from the mounted service account.
+ * Returns the connection of a pod: address from the environment, certificate authority, token and namespace from the mounted service
+ * account.
  *
- * @throws Error if we are not in a pod, or a file is missing
+ * @throws Error outside of a pod, or if a file is missing
  * @see https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
  */
 export async function inClusterConnection({

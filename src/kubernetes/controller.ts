@@ -2,49 +2,49 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
-/** Before a controller that failed begins again. */
+/** Pause before a failed controller starts again. */
 const restartMs = 5_000;
 
-/** What a controller follows. */
+/** A source of keys. */
 export interface Source {
-  /** Tells of every key that may have to be reconciled. @returns a function that ends it */
+  /** Calls back with each key that may have to be reconciled. @returns a function that removes the callback */
   onChange(enqueue: (key: string) => void): () => unknown;
-  /** Resolves when what is followed is known. @throws the signal's reason when it aborts before */
+  /** Resolves when the objects are known. @throws the reason of the signal if it aborts before */
   whenSynced(signal: AbortSignal): Promise<unknown>;
-  /** All keys as they are then; left out where another source has them. */
+  /** Returns all current keys. Undefined if another source has them. */
   keys?(): Iterable<string>;
 }
 
-/** What a replica does while it is the leader. */
+/** Work of a replica while it is the leader. */
 export interface Term {
   sources: readonly Source[];
   /**
-   * Makes what is observed of the key what it is to be. It is not called for the same key twice at one time.
+   * Brings the observed state of the key to the desired state. Calls for the same key do not overlap.
    *
-   * @param signal aborts when the replica is the leader no more: it ends soon after
+   * @param signal aborts when the replica is no longer the leader; the call must end soon after
    */
   reconcile(key: string, signal: AbortSignal): Promise<Outcome>;
-  /** Told of what `reconcile` throws. It is tried again with back-off. */
+  /** Receives errors of `reconcile`. The key is retried with back-off. */
   onFailure(key: string, error: unknown): void;
-  /** Awaited at the end of the term. */
+  /** Called and awaited at the end of the term. */
   end?(): Promise<unknown>;
 }
 
-/** What a controller needs of the wiring. */
+/** Services that a controller needs. */
 type ControllerServices = Pick<LeaderElectorOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'>;
 
 interface ControllerSettings extends Omit<WorkQueueOptions, 'now' | 'clock'> {
-  /** Of the Lease. */
+  /** Name of the Lease. */
   name: string;
-  /** How long a leader that is not heard of stays one, in seconds. */
+  /** Time in seconds after which a leader that does not renew the Lease is replaced. */
   durationSeconds?: number;
   /** Called when this replica becomes the leader. */
   begin(signal: AbortSignal): Term;
 }
 
 /**
- * Reconciles keys, one replica at a time: the holder of a Lease looks at every key once, and from then on at those that change and those
- * whose time has come.
+ * Reconciles keys on one replica at a time. The holder of a Lease reconciles every key once, and then those that change and those whose
+ * time has come.
  */
 export class Controller {
   readonly #services: ControllerServices;
@@ -61,7 +61,7 @@ export class Controller {
     this.#lease.start((signal) => this.#lead(signal));
   }
 
-  /** Ends the term, if this replica is the leader, and lets another one be it. */
+  /** Ends the term if this replica is the leader, and releases the Lease. */
   stop(): Promise<void> {
     return this.#lease.stop();
   }

@@ -1,4 +1,4 @@
-/** Aborts when the outer signal does, or when its time is over before `release` or `end`. */
+/** Aborts when the outer signal does, or when the time has passed before `release` or `end`. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
@@ -23,7 +23,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Whether it was the time, and not the outer signal, that ended it. */
+  /** Reports whether the time has passed before the outer signal aborted. */
   get hasPassed(): boolean {
     return this.#hasPassed;
   }
@@ -32,12 +32,12 @@ export class Deadline {
     return this.#endsAt - performance.now();
   }
 
-  /** From here on only the outer signal aborts. */
+  /** Stops the timer. From then on, only the outer signal aborts. */
   release(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Lets go of timer and outer signal. */
+  /** Releases the timer and the outer signal. */
   end(): void {
     this.release();
     this.#outer.removeEventListener('abort', this.#abort);

@@ -5,8 +5,7 @@ interface Entry {
 }
 
 /**
- * Keys by the time at which each is due. The first is at hand, a change costs the logarithm of how many there are, and time that passes
- * costs nothing: a binary heap that knows where each key stands.
+ * Keys by due time: a binary heap that knows the index of each key. The first key is found at once, and a change takes logarithmic time.
  */
 export class DueTimes {
   readonly #heap: Entry[] = [];
@@ -16,7 +15,7 @@ export class DueTimes {
     return this.#heap.length;
   }
 
-  /** The one that is due first. */
+  /** The key that is due first. */
   get first(): { readonly key: string; readonly at: number } | undefined {
     return this.#heap[0];
   }
@@ -25,7 +24,7 @@ export class DueTimes {
     return this.#entries.get(key)?.at;
   }
 
-  /** Instead of any time that it had. */
+  /** Sets the due time of a key, and replaces an earlier one. */
   set(key: string, at: number): void {
     this.delete(key);
     const entry: Entry = { key, at, index: this.#heap.length };

@@ -3,13 +3,13 @@ import { resourcePath } from './resource.ts';
 import { timestamp } from './timestamp.ts';
 
 const eventType = { group: '', version: 'v1', resource: 'events' };
-/** An object's name has at most 253 characters; a dot and 16 digits follow. */
+/** Bound of the part from the name of the object. Names have at most 253 characters, and a dot and 16 digits follow. */
 const maxNameLength = 236;
 
 export interface EventInput {
   namespace: string;
   involvedObject: { apiVersion: string; kind: string; name: string; uid: string; namespace?: string; resourceVersion?: string };
-  /** 16 characters that tell this Event from others of the object; who gives the same twice gets 409. */
+  /** 16 characters that distinguish this Event from others of the object. The same suffix again is a 409. */
   suffix: string;
   type: 'Normal' | 'Warning';
   reason: string;
@@ -21,7 +21,7 @@ export interface EventInput {
 /**
  * Writes an Event that `kubectl describe` shows with the object.
  *
- * @throws StatusError 409 if there is one of that suffix; as `ServiceClient.request` does
+ * @throws StatusError 409 if an Event with that suffix exists; like `ServiceClient.request`
  * @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (in the core group, where the parts are the same)
  */
 export async function createEvent(
@@ -50,5 +50,5 @@ export async function createEvent(
   });
 }
 
-/** A DNS label ends with a letter or a digit (RFC 1123, section 2.1). */
+/** Removes characters that cannot end a DNS label (RFC 1123, section 2.1). */
 const withLegalEnd = (name: string): string => (/[-.]$/.test(name) ? withLegalEnd(name.slice(0, -1)) : name);

@@ -2,28 +2,31 @@ import type { Context } from 'koa';
 import { gathered } from './gathered.ts';
 import type { StreamCall, UpstreamResponse } from './transport.ts';
 
-/** A read to be answered by the API server itself. */
+/** A read that the API server answers itself. */
 export interface ForwardCall {
-  /** Label of the metrics. */
+  /** Label in the metrics. */
   call: string;
-  /** As `resourcePath` builds it. */
+  /** Path, built by `resourcePath`. */
   path: string;
-  /** The query as it came (`ctx.querystring`): it goes along byte for byte. */
+  /** Raw query (`ctx.querystring`), which is sent byte for byte. */
   query: string;
   signal: AbortSignal;
-  /** For a watch, which lasts as long as both sides want. */
+  /** Set for a watch, which has no deadline. */
   isLong?: boolean;
 }
 
-/** Not Cache-Control: ours is stricter. Nothing else is for the caller. */
+/** Headers of the answer that callers receive. Cache-Control is missing, because that of the service is stricter. */
 const passedOn = ['Content-Type', 'Content-Encoding', 'ETag', 'Warning', 'Audit-Id', 'Retry-After'];
 
-/** Of the request only Accept goes along; without Accept-Encoding the bytes come as they are. */
+/**
+ * Answers with the answer of the API server. Accept is the only header that is forwarded; without Accept-Encoding the answer is not
+ * compressed.
+ */
 export async function forward(ctx: Context, call: ForwardCall, open: (call: StreamCall) => Promise<UpstreamResponse>): Promise<void> {
   const { isLong = false, ...rest } = call;
   const accept = ctx.get('Accept');
   const { statusCode, headers, body } = await open({ ...rest, method: 'GET', isLong, ...(accept && { accept }) });
-  // Of a HEAD, the API server is asked for the whole answer, of which only the headers are needed.
+  // HEAD is sent as GET, and only the headers of the answer are used.
   const content = isLong || ctx.method === 'HEAD' ? body : await gathered(body, call.signal);
   ctx.status = statusCode;
   for (const name of passedOn) {
@@ -31,6 +34,6 @@ export async function forward(ctx: Context, call: ForwardCall, open: (call: Stre
     if (value !== undefined) ctx.set(name, value);
   }
   ctx.body = content;
-  // A watch may have nothing to say for a long time, and its headers would wait for the first event.
+  // Headers are sent at once, because the first event of a watch may take long.
   if (isLong) ctx.flushHeaders();
 }

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { codeOf, failureOf } from './transport.ts';
 
-/** What is held of an answer, and sent at once. */
+/** Bytes of an answer that are collected and sent at once. */
 const partBytes = 64 * 1024;
 
 /**
- * An answer that ends by itself, for as few writes as possible: the API server sends a list item by item. Not for a watch or a log, whose
- * reader waits for each piece.
+ * Collects a finite answer for few writes, because the API server sends a list item by item. Not for a watch or a log, whose reader waits
+ * for each piece.
  *
  * @returns a short answer as a whole, a longer one in parts
- * @throws the signal's reason when it aborts; StatusError 503, 504 if the answer breaks off within the first part
+ * @throws the reason of the signal if it aborts; StatusError 503, 504 if the answer breaks off within the first part
  */
 export function gathered(body: Readable, signal: AbortSignal): Promise<Buffer | Readable> {
   return new Parts(body).begun.catch((error: unknown) => {
@@ -17,7 +17,10 @@ export function gathered(body: Readable, signal: AbortSignal): Promise<Buffer | 
   });
 }
 
-/** Pieces are copied, not kept: references from an object that is no longer young let none of them go before a full collection. */
+/**
+ * Collects pieces into parts. Pieces are copied, because references from an old object would keep them in memory until a full garbage
+ * collection.
+ */
 class Parts extends Readable {
   readonly #source: Readable;
   readonly #begun = Promise.withResolvers<Buffer | Readable>();
@@ -27,7 +30,7 @@ class Parts extends Readable {
   constructor(source: Readable) {
     super({ highWaterMark: partBytes });
     this.#source = source;
-    // Its reader gets the error too.
+    // The reader receives the error, too.
     this.on('error', () => undefined);
     source.on('data', (chunk: Buffer) => this.#take(chunk));
     source.once('end', () => this.#end());
@@ -35,7 +38,7 @@ class Parts extends Readable {
     source.once('close', () => this.#fail(new Error('the answer broke off')));
   }
 
-  /** Resolves with the answer if it is no longer than one part, else with this stream. */
+  /** Resolves with the answer if it fits into one part, otherwise with this stream. */
   get begun(): Promise<Buffer | Readable> {
     return this.#begun.promise;
   }

@@ -23,18 +23,21 @@ const selfSubjectReview = z.object({
   }),
 });
 
-/** What the API server says of a token. */
+/** Result of a SelfSubjectReview of a token. */
 type Verdict = { identity: Identity; expiresInMs: number } | 'refused';
 
 export interface IdentityCacheOptions {
   apiServer: KubernetesClient;
   metrics: Metrics;
   now: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
-/** Whose token is this: asked as the caller, with the token itself or by impersonation, kept for at most 60 s and never longer than the token. */
+/**
+ * Identifies the users of tokens by a SelfSubjectReview, with the token itself or by impersonation. Results are cached for at most 60 s,
+ * and never longer than the token is valid.
+ */
 export class IdentityCache {
   readonly #apiServer: KubernetesClient;
   readonly #verdicts: AnswerCache<Verdict>;
@@ -50,12 +53,14 @@ export class IdentityCache {
       metrics,
       ...(clock && { clock }),
     });
-    // A deleted service account, for one: its token is refused at the next call, and then names no user here either.
+    // A token that is refused later, for example of a deleted service account, must not be identified from the cache.
     apiServer.onRefusal(({ hash }) => this.#verdicts.forget(hash));
   }
 
   /**
-   * @throws StatusError 401 if the API server does not accept the token; 503 or 504 if it cannot be asked, or answers without a name
+   * Returns the user of a token.
+   *
+   * @throws StatusError 401 if the API server does not accept the token; 503 or 504 if the review fails, or its answer has no user name
    */
   async identify(bearer: Bearer, signal: AbortSignal): Promise<Caller> {
     const verdict = await this.#verdicts.get(bearer.hash, signal, (shared) => this.#ask(bearer, shared));
@@ -63,7 +68,7 @@ export class IdentityCache {
     return { ...bearer, identity: verdict.identity };
   }
 
-  /** The same at once, where it is known whose it is; undefined for any other. */
+  /** Returns the cached user of a token, undefined if none is cached. */
   identified(bearer: Bearer): Caller | undefined {
     const verdict = this.#verdicts.kept(bearer.hash);
     return verdict === undefined || verdict === 'refused' ? undefined : { ...bearer, identity: verdict.identity };
@@ -75,9 +80,9 @@ export class IdentityCache {
     const review = selfSubjectReview.safeParse(answer);
     if (!review.success) throw serviceUnavailable('kubernetes', { cause: review.error });
     const { username, ...rest } = review.data.status.userInfo;
-    // An API server that lets anonymous requests in answers so for a token that it does not know, if told not to refuse it.
+    // An API server that allows anonymous requests answers so for an unknown token, if it is configured not to refuse it.
     if (username === 'system:anonymous') return 'refused';
-    // Something on the way has dropped the headers by which we impersonate: everything would then happen with our own rights.
+    // A proxy has dropped the impersonation headers: all calls would be made with the rights of the service.
     if (bearer.actAs !== undefined && username !== bearer.actAs.name)
       throw serviceUnavailable('kubernetes', { cause: new Error('impersonation has no effect') });
     return { identity: { name: username, ...rest }, expiresInMs: tokenLifetimeMs(bearer.token, this.#now()) };

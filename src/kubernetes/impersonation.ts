@@ -2,14 +2,14 @@ import { unauthorized } from '../api/status.ts';
 import type { Identity } from '../http/operation.ts';
 import { isRefusal } from './upstream-error.ts';
 
-/** Headers by lower-case name; a list is sent as one header line for each of its values. */
+/** Headers by lower-case name. A list is sent as a header line for each value. */
 export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
 
 /**
- * The headers that make a call ours in another's name. Groups that the cluster keeps for itself are left out: `system:authenticated` is added by the
- * API server, and no other one is ours to give.
+ * Returns the headers that make a call as another user. Groups that the cluster reserves are left out: the API server adds
+ * `system:authenticated`, and no other reserved group may be granted here.
  *
- * @throws StatusError 401 for an identity whose name is one of Kubernetes itself, or that no header can say exactly
+ * @throws StatusError 401 for a reserved user name, or for an identity that headers cannot represent exactly
  * @see https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
  */
 export function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
@@ -25,31 +25,34 @@ export function impersonationHeaders({ name, uid, groups, extra }: Identity): Im
 }
 
 /**
- * Whether the API server refused that our account acts as a user, which is not about what that user may do. The verb is
- * `impersonate`, or from 1.35 on `impersonate-on:user-info:list` and the like.
+ * Reports whether the API server refused the impersonation itself, which says nothing about the rights of the user. The verb is
+ * `impersonate`, or since 1.35 `impersonate-on:user-info:list` and the like.
  */
 export const isImpersonationRefusal = (error: unknown) =>
   isRefusal(error, 403) && /" cannot impersonate\S* resource "/.test(error.status.message);
 
 const isReserved = (name: string) => name.startsWith('system:');
 
-/** Of Kubernetes itself, or of kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin: no user is in one by what others tell. */
+/**
+ * Reports whether a group belongs to Kubernetes, or to kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin. No issuer may put
+ * users into such a group.
+ */
 export const isReservedGroup = (name: string): boolean => isReserved(name) || name.startsWith('kubeadm:');
 
-/** What could end a header, or what a server on the way might cut off: ` system:masters` would arrive as `system:masters`. */
+/** Characters that could end a header, or that a proxy might trim: ` system:masters` would arrive as `system:masters`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unfitForHeader = /^$|^\s|\s$|[\u0000-\u001f\u007f-\u009f]/;
 
-/** Whether a header can say a name or a group exactly, so that calls can be made as it. */
+/** Reports whether a header can hold a name or group exactly, so that calls can be made as it. */
 export const fitsHeader = (text: string): boolean => !unfitForHeader.test(text) && text.isWellFormed();
 
-/** The API server reads UTF-8, and a header is written byte for byte from code units. */
+/** Encodes a value: the API server reads UTF-8, and Node.js writes a header byte for byte from code units. */
 function headerValue(text: string): string {
   if (!fitsHeader(text)) throw unauthorized({ tokenGiven: true });
   return Buffer.from(text).toString('latin1');
 }
 
-/** The API server decodes percent-encoding and sees lower case only. */
+/** Encodes a key: the API server decodes percent-encoding, and converts it to lower case. */
 function headerKey(text: string): string {
   if (text === '' || !text.isWellFormed()) throw unauthorized({ tokenGiven: true });
   return encodeURIComponent(text.toLowerCase()).replaceAll('(', '%28').replaceAll(')', '%29');

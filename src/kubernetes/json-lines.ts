@@ -1,8 +1,8 @@
 const newline = 0x0a;
 
 /**
- * Decodes a stream of JSON values, one to a line, however it is cut into chunks. A value counts only when its whole line
- * is there; what begins a line that never ends is dropped.
+ * Decodes a stream of JSON values, one on each line, in chunks of any length. A value is returned once its line is complete; an incomplete
+ * last line is dropped.
  */
 export class JsonLines {
   readonly #maxLineBytes: number;
@@ -15,7 +15,7 @@ export class JsonLines {
     this.#parse = parse;
   }
 
-  /** @throws Error for a line that is too long, no UTF-8 or no JSON; the values before it have been given */
+  /** Decodes a chunk. @throws Error for a line that is too long or no JSON in UTF-8, after the values before it */
   *push(chunk: Uint8Array): Generator<unknown, void, undefined> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
@@ -46,7 +46,7 @@ function decodeLine(line: Uint8Array, parse: (text: string) => unknown): unknown
   try {
     return parse(utf8.decode(line));
   } catch {
-    // The parser's own message quotes the line, which may hold secrets.
+    // The message of the parser quotes the line, which may hold secrets.
     throw new Error('a line is not JSON');
   }
 }

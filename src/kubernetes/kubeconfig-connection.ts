@@ -7,16 +7,16 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Connection, Rereading, type TlsOptions } from './connection.ts';
 
-/** What the official client does not read. */
+/** Members that the official client does not read. */
 const kubeconfigUsers = z.object({
   users: z.array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() })).nullish(),
 });
 
 /**
- * The connection that a kubeconfig's current context names: with a token, a token file, a client certificate, or a program that makes
- * one of these.
+ * Returns the connection of the current context of a kubeconfig: with a token, a token file, a client certificate, or a plugin that
+ * provides one of these.
  *
- * This file is loaded when it is needed: the official client costs 0.6 s and 65 MB in the sources.
+ * This module is loaded on demand, because the official client costs 0.6 s and 65 MB in the sources.
  *
  * @throws Error if the file cannot be read or its current context is incomplete
  * @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
@@ -69,7 +69,7 @@ function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions
     ...(isPem(cert) && { cert }),
     ...(isPem(key) && { key }),
     ...(servername && { servername }),
-    // `insecure-skip-tls-verify` of the file; never a switch of ours.
+    // `insecure-skip-tls-verify` of the file. The service itself has no such setting.
     ...(rejectUnauthorized === false && { rejectUnauthorized }),
   };
 }

@@ -1,37 +1,37 @@
-/** Files for kubectl that name the cluster of the service: for a token, for a program that makes tokens, for a client certificate. */
+/** Kubeconfig files for the cluster of the service: with a token, a credential plugin or a client certificate. */
 import { stringify } from 'yaml';
 import type { Config } from '../config/schema.ts';
 import type { Connection } from './connection.ts';
 
-/** The cluster as people reach it. */
+/** The cluster as users reach it. */
 export interface PublicCluster {
   server: string;
-  /** PEM, '' where the system's authorities verify the server. */
+  /** PEM; '' if the system's authorities verify the server. */
   certificateAuthority: string;
 }
 
-/** A program that makes the credential (client.authentication.k8s.io/v1); nothing in it is secret. */
+/** A credential plugin (client.authentication.k8s.io/v1). No member is secret. */
 export interface CredentialPlugin {
   command: string;
   args: readonly string[];
-  /** What kubectl says where the program is missing. */
+  /** Text that kubectl shows if the program is missing. */
   installHint: string;
 }
 
 export type Credential =
   | { token: string }
   | { plugin: CredentialPlugin }
-  /** PEM texts; without the key the file names `client.key` beside it. */
+  /** PEM texts. Without the key, the file refers to `client.key` next to it. */
   | { certificate: string; key: string | undefined };
 
 export interface KubeconfigParts extends PublicCluster {
-  /** The user name that the credential stands for. */
+  /** User name of the credential. */
   user: string;
   credential: Credential;
   namespace: string | undefined;
 }
 
-/** The address that is configured for people, or the one used here, and the certificate authority used here. */
+/** Returns the configured public address, or that of the connection, and the certificate authority of the connection. */
 export const publicCluster = (connection: Connection, { publicURL }: Config['kubernetes']): PublicCluster => ({
   server: publicURL ?? connection.server,
   certificateAuthority: connection.tls.ca?.toString() ?? '',
@@ -39,7 +39,11 @@ export const publicCluster = (connection: Connection, { publicURL }: Config['kub
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** YAML. Its names hold the server's, so that several such files can be merged. @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
+/**
+ * Returns a kubeconfig in YAML. Its names contain the server, so that several files can be merged.
+ *
+ * @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
+ */
 export function kubeconfigText({ server, certificateAuthority, user, credential, namespace }: KubeconfigParts): string {
   const name = new URL(server).host;
   const userName = `${user}/${name}`;

@@ -13,15 +13,15 @@ import { isRefusal, UpstreamError } from './upstream-error.ts';
 export type { ApiCall } from './transport.ts';
 
 /**
- * The one door to the API server. Everything goes through it either as the caller or as ourselves; the two are different types, so
- * that a function which says whose rights it needs cannot be given the other's.
+ * The only client of the API server. Calls are made as the caller or as the service; the two are different types, so that a function that
+ * needs the rights of one cannot be given the other.
  */
 export class KubernetesClient {
   readonly #transport: Transport;
   readonly #passage: Passage;
   readonly #connection: Connection;
   readonly #refusalListeners: ((bearer: Bearer) => void)[] = [];
-  /** Our own account: only for watches and for what docs/contract/conventions.md names. */
+  /** Client with the service's own account, only for watches and for the uses that docs/contract/conventions.md names. */
   readonly asService: ServiceClient;
 
   constructor(options: TransportOptions) {
@@ -32,7 +32,7 @@ export class KubernetesClient {
   }
 
   /**
-   * With the rights of the sender of this token, or of the user whom it lets them act as.
+   * Returns a client with the rights of the token, or of the user that it may impersonate.
    *
    * @throws StatusError 401 for an identity that cannot be impersonated
    */
@@ -42,13 +42,13 @@ export class KubernetesClient {
     });
   }
 
-  /** Told of a token that the API server does not accept any more: what it said of it before counts no longer. */
+  /** Calls the listener with a token that the API server no longer accepts, so that earlier results for it are dropped. */
   onRefusal(listener: (bearer: Bearer) => void): void {
     this.#refusalListeners.push(listener);
   }
 
   /**
-   * The same, for requests that the API server answers as it likes.
+   * Returns a client that forwards requests with the rights of the token.
    *
    * @throws StatusError 401 for an identity that cannot be impersonated
    */
@@ -56,18 +56,20 @@ export class KubernetesClient {
     return new CallerPassage(this.#passage, this.#connection, bearer);
   }
 
-  /** Why the API server could not be reached at the last try; undefined if it could. Names no host. */
+  /** Returns the reason why the last call did not reach the API server, undefined if it did. Names no host. */
   failure(): string | undefined {
     return this.#transport.failure();
   }
 
-  /** Ends all calls and watches. */
+  /** Aborts all calls and watches. */
   async close(): Promise<void> {
     await Promise.all([this.#transport.close(), this.#passage.close()]);
   }
 }
 
-/** Calls with the rights of the caller: with their own credential or, for `actAs`, with ours in their name. The API server decides on each. */
+/**
+ * Calls with the rights of the caller: with their own credential or, for `actAs`, by impersonation. The API server authorizes each call.
+ */
 export class CallerClient {
   readonly #transport: Transport;
   readonly #connection: Connection;
@@ -84,20 +86,20 @@ export class CallerClient {
   }
 
   /**
-   * The decoded body of a success.
+   * Returns the decoded body of a success.
    *
-   * @throws UpstreamError the API server's own Status; 401 means that it does not accept the token
-   * @throws StatusError 503 if it is out of reach, answers no JSON, or does not let us act as the caller; 504 after
-   *   `kubernetes.requestTimeout`
+   * @throws UpstreamError the API server's own Status; 401 if it does not accept the token
+   * @throws StatusError 503 if the API server cannot be reached, answers no JSON or refuses the impersonation; 504 after
+   * `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
     return this.#authorized((credential) => this.#transport.json(call, credential));
   }
 
   /**
-   * Answers `ctx` with what the API server answers: status, media type and bytes, unparsed, as they come.
+   * Answers `ctx` with the answer of the API server: status, media type and bytes, unparsed, as they arrive.
    *
-   * @throws UpstreamError, StatusError as `request` does, before anything is answered
+   * @throws UpstreamError, StatusError like `request`, before the answer begins
    */
   forward(ctx: Context, call: ForwardCall): Promise<void> {
     return forward(ctx, call, (streamCall) => this.#authorized((credential) => this.#transport.stream(streamCall, credential)));
@@ -119,7 +121,7 @@ export class CallerClient {
   }
 }
 
-/** Calls with our own credential. */
+/** Calls with the service's own credential. */
 export class ServiceClient {
   readonly #transport: Transport;
   readonly #connection: Connection;
@@ -129,28 +131,28 @@ export class ServiceClient {
     this.#connection = connection;
   }
 
-  /** Whether the clock here agrees with that of the API server. */
+  /** Clock of the API server, compared with that of this machine. */
   get serverClock(): ServerClock {
     return this.#transport.serverClock;
   }
 
-  /** The namespace that we run in, if the connection knows it. */
+  /** Namespace of the service, if the connection knows it. */
   get namespace(): string | undefined {
     return this.#connection.namespace;
   }
 
   /**
-   * The decoded body of a success.
+   * Returns the decoded body of a success.
    *
-   * @throws UpstreamError the API server's own Status, but for 401, 403 and what is its own fault
-   * @throws StatusError 503 if it is out of reach, fails, answers no JSON, or does not accept our credential or let us do this; 504
-   *   after `kubernetes.requestTimeout`
+   * @throws UpstreamError the API server's own Status, except for 401, 403 and failures of the API server
+   * @throws StatusError 503 if the API server cannot be reached, fails, answers no JSON, or refuses the credential or the call; 504 after
+   * `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
     return this.#authorized((authorization) => this.#transport.json(call, { authorization }));
   }
 
-  /** A success with its body unread: the caller has to read or destroy it. */
+  /** Returns a success with its body unread. The caller has to read or destroy it. */
   stream(call: StreamCall): Promise<UpstreamResponse> {
     return this.#authorized((authorization) => this.#transport.stream(call, { authorization }));
   }
@@ -159,7 +161,7 @@ export class ServiceClient {
     try {
       return await asOwnAccount(this.#connection, send);
     } catch (error) {
-      // What it says of its own faults names parts behind it; callers asked nothing of it, we did.
+      // Messages of its internal errors name hosts behind it, and are about a call of the service, not of the caller.
       throw isRefusal(error, 401, 403) || isFailure(error) ? ourTrouble(error) : error;
     }
   }

@@ -10,17 +10,17 @@ export interface LeaderElectorOptions {
   namespace: string;
   name: string;
   log: Logger;
-  /** How long a holder that is not heard of stays one, in seconds. */
+  /** Time in seconds after which a holder that does not renew the Lease is replaced. */
   durationSeconds?: number;
   now: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
 /**
- * Lets one of the replicas do what must not be done twice: the holder of the Lease renews it, and a replica that finds it was not renewed for
- * its duration takes it. A holder that cannot renew stops in time. Times of other replicas are not relied on: a Lease counts as old
- * when it has not changed here for that long.
+ * Elects a leader for work that must not be done twice: the holder of the Lease renews it, and another replica takes it if it was not
+ * renewed for its duration. A holder that cannot renew stops before that. Times of other replicas are not trusted: a Lease is old if this
+ * replica has not seen it change for that long.
  *
  * @see https://kubernetes.io/docs/concepts/architecture/leases/
  */
@@ -32,7 +32,7 @@ export class LeaderElector {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #seen: { resourceVersion: string; at: number } | undefined;
-  /** Which right was missing at the last attempt. */
+  /** Message of the permission that was missing at the last attempt. */
   #lacks: string | undefined;
 
   constructor(options: LeaderElectorOptions) {
@@ -42,15 +42,15 @@ export class LeaderElector {
   }
 
   /**
-   * Runs `work` whenever this replica holds the Lease, until `stop`. Its signal aborts when it no longer does.
+   * Runs `work` whenever this replica holds the Lease, until `stop`. Its signal aborts when the Lease is lost.
    *
-   * @param work must not throw; ends soon after its signal
+   * @param work must not throw, and must end soon after its signal
    */
   start(work: (signal: AbortSignal) => Promise<void>): void {
     this.#running ??= this.#loop(work);
   }
 
-  /** Gives the Lease back, so that another replica need not wait. */
+  /** Releases the Lease, so that another replica need not wait. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the service stops'));
     await this.#running;
@@ -75,7 +75,7 @@ export class LeaderElector {
       if (signal.aborted) break;
       const isHeld = await this.#hold(signal);
       if (isHeld) renewedAt = this.#clock();
-      // Another replica takes it after the whole duration; this one must have stopped by then.
+      // Another replica takes the Lease after the whole duration. This one must have stopped by then.
       else if (isHeld === false || this.#clock() - renewedAt > (this.#durationMs * 2) / 3)
         lost.abort(new Error('another replica holds the Lease'));
     }
@@ -83,7 +83,7 @@ export class LeaderElector {
     if (!lost.signal.aborted) await this.#giveBack();
   }
 
-  /** @returns whether it is held now; undefined if that cannot be known */
+  /** Takes or renews the Lease. @returns whether this replica holds it; undefined if that is unknown */
   async #hold(signal: AbortSignal): Promise<boolean | undefined> {
     try {
       const found = await this.#object.read(signal);
@@ -100,7 +100,7 @@ export class LeaderElector {
     }
   }
 
-  /** A right that is missing is logged as a warning, once: until it is granted, no replica does the work. */
+  /** Logs a failure. A missing permission is a warning, once: until it is granted, no replica does the work. */
   #tell(error: unknown): void {
     const { cause } = error instanceof Error ? error : {};
     const lacks = isRefusal(cause, 403) ? cause.message : undefined;
@@ -115,11 +115,11 @@ export class LeaderElector {
       const found = await this.#object.read(signal);
       if (found?.spec.holderIdentity === this.#identity) await this.#write(found, '', signal);
     } catch {
-      // It runs out by itself.
+      // The Lease expires by itself.
     }
   }
 
-  /** @returns false if another replica was first */
+  /** Writes the Lease. @returns false if another replica was first */
   async #write(found: FoundLease | undefined, holderIdentity: string, signal: AbortSignal): Promise<boolean> {
     const written = await this.#object.write(found, { holderIdentity, durationSeconds: this.#durationMs / 1000 }, signal);
     if (written === undefined) return false;

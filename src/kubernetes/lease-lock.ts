@@ -6,7 +6,7 @@ import { type FoundLease, LeaseObject, type LeaseObjectOptions } from './lease-o
 
 export interface LeaseLockOptions extends LeaseObjectOptions {
   log: Logger;
-  /** How long a holder that is not heard of stays one, in seconds. */
+  /** Time in seconds after which a holder that does not renew the Lease is replaced. */
   durationSeconds?: number;
 }
 
@@ -15,9 +15,9 @@ type Notes = Readonly<Record<string, string>>;
 const writeTimeoutMs = 5_000;
 
 /**
- * For what is done now and then, by one replica at a time: a Lease that is held for one run, with what became of the last run in its
- * annotations. That a holder is gone is told by the time it wrote down, so that clocks which differ by more than the duration let two
- * runs begin; the first finds out when it renews, and ends.
+ * A lock for work that one replica at a time does now and then: a Lease that is held for one run, with the result of the last run in its
+ * annotations. Expiry depends on the time that the holder wrote, so that clocks that differ by more than the duration let two runs begin.
+ * The first run then fails to renew, and ends.
  *
  * @see https://kubernetes.io/docs/concepts/architecture/leases/
  */
@@ -32,13 +32,18 @@ export class LeaseLock {
     this.#durationSeconds = options.durationSeconds ?? 30;
   }
 
-  /** Whether a replica holds it, and what is noted on it. @throws StatusError */
+  /** Reports whether a replica holds the Lease, and its annotations. @throws StatusError */
   async look(signal: AbortSignal): Promise<{ isHeld: boolean; notes: Notes }> {
     const found = await this.#object.read(signal);
     return { isHeld: this.#leftSeconds(found) > 0, notes: notesOf(found) };
   }
 
-  /** @returns the lock, or how long to wait if another replica has it; @throws StatusError */
+  /**
+   * Takes the lock.
+   *
+   * @returns the lock, or the time to wait if another replica holds it
+   * @throws StatusError
+   */
   async take(signal: AbortSignal): Promise<HeldLock | { retryAfterSeconds: number }> {
     const found = await this.#object.read(signal);
     const leftSeconds = this.#leftSeconds(found);
@@ -54,7 +59,7 @@ export class LeaseLock {
     const renewedAt = Date.parse(renewTime ?? '');
     if (!holderIdentity || Number.isNaN(renewedAt)) return 0;
     const duration = leaseDurationSeconds ?? this.#durationSeconds;
-    // A time that lies ahead comes from another clock: it must not hold for longer than a renewal does.
+    // A time in the future is from another clock. Such a Lease must not be held for longer than a renewal.
     return Math.min(duration, duration + (renewedAt - this.#options.now().getTime()) / 1000);
   }
 }
@@ -67,7 +72,7 @@ interface HeldLockParts {
   log: Logger;
 }
 
-/** The lock in our hands: renewed until it is given back. */
+/** A lock that this replica holds, renewed until it is released. */
 export class HeldLock {
   readonly #parts: HeldLockParts;
   readonly #lost = new AbortController();
@@ -82,22 +87,22 @@ export class HeldLock {
     this.#renewing = this.#renew();
   }
 
-  /** Aborts when the lock is no longer ours. */
+  /** Signal that aborts when the lock is lost. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** What is noted on it. */
+  /** Annotations of the Lease. */
   get notes(): Notes {
     return notesOf(this.#found);
   }
 
-  /** Adds to what is noted. @throws StatusError; the signal's reason if the lock is lost */
+  /** Adds annotations. @throws StatusError; the reason of the signal if the lock is lost */
   note(annotations: Notes): Promise<void> {
     return this.#write(this.#parts.holderIdentity, annotations);
   }
 
-  /** Gives it back. That this fails is logged: it then runs out by itself. */
+  /** Releases the lock. A failure is logged; the Lease then expires by itself. */
   async end(annotations: Notes = {}): Promise<void> {
     this.#ended.abort();
     await this.#renewing;
@@ -117,13 +122,13 @@ export class HeldLock {
         renewedAt = performance.now();
       } catch (error) {
         log.debug({ err: error }, 'a Lease could not be renewed');
-        // Another replica takes it after the whole duration; this one must have stopped by then.
+        // Another replica takes the Lease after the whole duration. This one must have stopped by then.
         if (performance.now() - renewedAt > (durationSeconds * 2000) / 3) this.#lost.abort(error);
       }
     }
   }
 
-  /** One after the other, as each needs the version that the one before has made. */
+  /** Writes the Lease. Writes are sequential, because each needs the version of the one before. */
   #write(holderIdentity: string, annotations: Notes): Promise<void> {
     const written = this.#writing.then(() => this.#writeNow(holderIdentity, annotations));
     this.#writing = written.catch(() => undefined);
@@ -141,7 +146,7 @@ export class HeldLock {
     } else this.#found = written;
   }
 
-  /** Another replica has written in between: only its holder counts. */
+  /** Writes again after a conflict, if this replica is still the holder. */
   async #writeAgain(holding: Parameters<LeaseObject['write']>[1], signal: AbortSignal): Promise<FoundLease | undefined> {
     const { object, holderIdentity } = this.#parts;
     const found = await object.read(signal);

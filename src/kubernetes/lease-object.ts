@@ -18,10 +18,10 @@ const leaseObject = z.looseObject({
     .default({}),
 });
 
-/** A Lease as it was read or written. */
+/** A Lease that was read or written. */
 export type FoundLease = z.output<typeof leaseObject>;
 
-/** What is to be written: who holds it from now on ('' for none), and what is noted on it. */
+/** Holder of the Lease from now on ('' to release it), and its new annotations. */
 interface Holding {
   holderIdentity: string;
   durationSeconds: number;
@@ -35,7 +35,7 @@ export interface LeaseObjectOptions {
   now: () => Date;
 }
 
-/** One Lease of the API server, read and written with the service's own account. */
+/** A Lease of the API server, read and written with the service's own account. */
 export class LeaseObject {
   readonly #options: LeaseObjectOptions;
 
@@ -43,7 +43,12 @@ export class LeaseObject {
     this.#options = options;
   }
 
-  /** @returns undefined if there is none yet; @throws StatusError */
+  /**
+   * Reads the Lease.
+   *
+   * @returns undefined if it does not exist
+   * @throws StatusError
+   */
   async read(signal: AbortSignal): Promise<FoundLease | undefined> {
     const { client, namespace, name } = this.#options;
     try {
@@ -57,9 +62,10 @@ export class LeaseObject {
   }
 
   /**
-   * Makes it, or writes over what was found if no other replica has done so since.
+   * Creates the Lease, or updates it if it has not changed since it was found.
    *
-   * @returns undefined if one has; @throws StatusError
+   * @returns undefined after a conflict
+   * @throws StatusError
    */
   async write(found: FoundLease | undefined, holding: Holding, signal: AbortSignal): Promise<FoundLease | undefined> {
     const { client, namespace, name, now } = this.#options;

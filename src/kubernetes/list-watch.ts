@@ -8,17 +8,17 @@ import { isKubernetesObject, type KubernetesObject, type ResourceType, resourceP
 import type { ApiCall } from './transport.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** etcd holds no object above 1.5 MiB; a line holds one, escaped. */
+/** Bound of a line. etcd stores no object above 1.5 MiB, and a line holds one with escapes. */
 const maxLineBytes = 4 * 1024 * 1024;
 
-/** Which objects are listed and watched. */
+/** Selection of objects that are listed and watched. */
 export interface Selection {
   type: ResourceType;
-  /** Left out: all namespaces, or a resource without namespaces. */
+  /** Default: all namespaces, or a resource without namespaces. */
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Asks for no more than `metadata` of each object. */
+  /** Requests only `metadata` of each object. */
   isMetadataOnly?: boolean;
   /** Reads integers that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
@@ -29,7 +29,7 @@ export interface Page {
   resourceVersion: string;
 }
 
-/** What a watch says; a bookmark brings nothing but the version up to which it has told everything. */
+/** An event of a watch. A bookmark has only the version up to which all events were sent. */
 export type WatchEvent =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: KubernetesObject; resourceVersion: string }
   | { type: 'BOOKMARK'; resourceVersion: string };
@@ -40,10 +40,10 @@ interface Calling {
 }
 
 /**
- * All objects, page by page, as of one resource version.
+ * Lists all objects, page by page, as of one resource version.
  *
  * @param calling `isBeforeWatch`: see `ApiCall`
- * @throws UpstreamError 410 if the list changed too much while it was read: start again
+ * @throws UpstreamError 410 if the list expired while it was read, and has to be started again
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 export async function* listPages(
@@ -73,7 +73,7 @@ export async function* listPages(
 
 const objectList = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().default('') }),
-  // Looked at below, in place: zod would make another list of them.
+  // Items are checked below, in place, because zod would copy the list.
   items: z.custom<unknown[]>(Array.isArray).nullish(),
 });
 
@@ -86,17 +86,17 @@ function readPage(list: unknown): { page: Page; next: string } {
 
 export interface WatchOptions {
   resourceVersion: string;
-  /** When the server shall end the watch, so that a connection that died unnoticed does not last. */
+  /** Time after which the server ends the watch, so that a connection that was lost unnoticed does not last. */
   timeoutSeconds: number;
-  /** Called for the answer's headers and with every chunk, whether or not it completes an event. */
+  /** Called for the headers of the answer and for every chunk, also if it completes no event. */
   onHeard: () => void;
 }
 
 /**
- * The changes after a resource version, until the server ends the watch.
+ * Yields the changes after a resource version, until the server ends the watch.
  *
- * @throws UpstreamError what the server refuses with, as its status or in the stream: 410 means to list again
- * @throws Error for anything that is not a complete event
+ * @throws UpstreamError a refusal as status or in the stream; 410 requires a new list
+ * @throws Error for anything but a complete event
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 export async function* watchEvents(
@@ -153,6 +153,6 @@ function selectorsOf({ labelSelector, fieldSelector }: Selection): URLSearchPara
   return new URLSearchParams({ ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) });
 }
 
-/** A server that knows no PartialObjectMetadata answers with whole objects. */
+/** Returns the Accept header. A server without PartialObjectMetadata answers with whole objects. */
 const acceptOf = ({ isMetadataOnly = false }: Selection, kind: string) =>
   isMetadataOnly ? `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json` : 'application/json';
