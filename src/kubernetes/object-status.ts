@@ -16,13 +16,13 @@ export interface Condition {
 
 const readConditions = reader(z.object({ conditions }));
 
-/** A condition as it is found; since when it is so is added where it is written. */
+/** An observed condition. The time of its last transition is added when it is written. */
 export type Observed = Omit<Condition, 'lastTransitionTime'>;
 
 /**
- * Conditions as they are to be written: one whose status stays keeps the time since when it is so.
+ * Returns the conditions to write. A condition keeps its time unless its status changes.
  *
- * @param status of the object as it was read
+ * @param status status of the object as it was read
  */
 export function setConditions(status: unknown, observed: readonly Observed[], now: Date): Condition[] {
   const { conditions: before = [] } = readConditions(status);
@@ -33,9 +33,9 @@ export function setConditions(status: unknown, observed: readonly Observed[], no
 }
 
 /**
- * The members that are not in the status yet as they are wanted; null removes one.
+ * Returns the members of the wanted status that differ from the current one. null removes a member.
  *
- * @returns undefined if nothing is to be written
+ * @returns undefined if nothing has to be written
  */
 export function changedStatus(status: unknown, wanted: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
   const { status: old = {} } = partsOf({ status });
@@ -43,7 +43,7 @@ export function changedStatus(status: unknown, wanted: Readonly<Record<string, u
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** As JSON: a member that is undefined is none. */
+/** Compares values as JSON, in which an undefined member does not exist. */
 const isSame = (wanted: unknown, old: unknown): boolean =>
   isDeepStrictEqual(wanted ?? undefined, old ?? undefined) ||
   (typeof wanted === 'object' && wanted !== null ? isDeepStrictEqual(JSON.parse(JSON.stringify(wanted)), old) : false);

@@ -4,11 +4,11 @@ import { rightMissing } from './missing-rights.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
 /**
- * Sends a call with our own credential. One that was refused is read again at once: nothing has happened by then, so any call may be
- * made again.
+ * Sends a call with the service's own credential. A refused credential is read again, and the call repeated: the API server has not
+ * executed it, so that any call can be repeated.
  *
- * @throws UpstreamError what the API server refused with; 401 if it does not accept the new credential either
- * @throws StatusError 503 if there is no credential to be read
+ * @throws UpstreamError the refusal of the API server; 401 if it refuses the new credential, too
+ * @throws StatusError 503 if the credential cannot be read
  */
 export async function asOwnAccount<T>(connection: Connection, send: (authorization: string | undefined) => Promise<T>): Promise<T> {
   const first = await authorizationOf(connection);
@@ -31,7 +31,7 @@ async function authorizationOf(connection: Connection): Promise<string | undefin
   }
 }
 
-/** What our own account is or may not do is our trouble: passed on, it would tell callers something untrue about themselves. */
+/** Returns a 503 for a refusal of the service's own account. The refusal itself would tell callers something untrue about themselves. */
 export const ourTrouble = (cause: unknown): StatusError => {
   const missing = rightMissing(cause);
   if (missing !== undefined) return missing;

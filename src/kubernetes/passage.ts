@@ -9,22 +9,22 @@ import { type Credential, destroyAll, failureOf, type Pools, poolOptions, type U
 import { unboundedPool } from './unbounded-pool.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
-/** Until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */
+/** Timeout until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */
 const silenceMs = 60_000;
 const maxAttempts = 3;
 
-/** A request for the API server to answer as it likes, on behalf of its sender. */
+/** A request that is forwarded to the API server on behalf of its sender. */
 export interface PassedCall {
   method: string;
-  /** Plain segments, checked by the code that passes the call on: it goes along byte for byte. */
+  /** Path of plain segments, checked by the caller and sent byte for byte. */
   path: string;
-  /** With its question mark, or empty. */
+  /** Query with its question mark, or ''. */
   search: string;
-  /** As they came. Those go along that `passedHeaders` lets. */
+  /** Headers of the request. `passedHeaders` selects those that are forwarded. */
   headers: IncomingHttpHeaders;
-  /** It cannot be sent twice. */
+  /** Body, which cannot be sent twice. */
   body?: { stream: Readable; length: number | undefined } | undefined;
-  /** May be silent for as long as both sides want: a watch. */
+  /** Set for a watch, which has no timeout. */
   isLong: boolean;
   signal: AbortSignal;
 }
@@ -35,7 +35,7 @@ export interface PassageOptions {
   metrics: Metrics;
 }
 
-/** The connections by which requests are passed on: a caller who holds many open keeps none from the calls of the service. */
+/** Connections for forwarded requests, apart from those of the service: a caller who holds many open does not delay its calls. */
 export class Passage {
   readonly #options: PassageOptions;
   readonly #origin: URL;
@@ -49,7 +49,7 @@ export class Passage {
     this.#prefix = this.#origin.pathname.replace(/\/$/, '');
     const { origin } = this.#origin;
     const pools = (showsCertificate: boolean) => {
-      // How many there are at one time, the frame bounds: `server.maxInFlight`.
+      // Connections are bounded by `server.maxInFlight`.
       const shared = poolOptions(connection, requestTimeoutMs, showsCertificate);
       return {
         short: unboundedPool(origin, { ...shared, bodyTimeout: silenceMs }),
@@ -60,9 +60,9 @@ export class Passage {
   }
 
   /**
-   * What the API server answers, whatever it is, with the body unread.
+   * Returns the answer of the API server with the body unread, also if it is a refusal.
    *
-   * @throws StatusError 400, 503 if it is out of reach, 504 if no answer begins in time
+   * @throws StatusError 400, 503 if the API server cannot be reached, 504 if no answer begins in time
    */
   answer(call: PassedCall, credential: Credential): Promise<UpstreamResponse> {
     return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal) => {
@@ -70,7 +70,7 @@ export class Passage {
       const { body } = call;
       const options = {
         path: this.#pathOf(call),
-        // Typed as a list of those in use; the parser of the edge knows no others than HTTP does.
+        // undici types the common methods only. Node.js has refused methods that HTTP does not know.
         method: call.method as 'GET',
         headers: {
           ...this.#headersOf(call, credential, false),
@@ -82,11 +82,11 @@ export class Passage {
       for (let attempt = 1; ; attempt += 1) {
         try {
           const response = await abortable(pool.request(options), signal);
-          // The reader of the body gets the error too.
+          // The reader of the body receives the error, too.
           response.body.on('error', () => undefined);
           return response;
         } catch (error) {
-          // A kept connection that the API server has closed meanwhile.
+          // The API server may have closed the idle connection meanwhile.
           const isRepeatable = (call.method === 'GET' || call.method === 'HEAD') && isLost(error);
           if (signal.aborted || attempt === maxAttempts || !isRepeatable) throw error;
         }
@@ -94,7 +94,7 @@ export class Passage {
     });
   }
 
-  /** The same for one that asks for another protocol. */
+  /** Forwards a request for another protocol. */
   upgrade(call: PassedCall, protocol: string, credential: Credential): Promise<UpgradeAnswer & { statusCode: number }> {
     return this.#timed(call, 'pass upgrade', async (signal) => {
       const { cert, key, ...tls } = this.#options.connection.tls;
@@ -105,7 +105,7 @@ export class Passage {
         path: this.#pathOf(call),
         headers: {
           ...this.#headersOf(call, credential, true),
-          // Without one, or with one that is not its own, it opens no WebSocket for a watch.
+          // The API server opens a WebSocket for a watch only with its own origin.
           ...(protocol === 'websocket' && { origin: this.#origin.origin }),
         },
         protocol,

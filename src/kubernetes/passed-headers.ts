@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { badRequest } from '../api/status.ts';
 
-/**
- * What the API server may learn of a request that is passed on: what is wanted, never who wants it. Only the client of the API server
- * says that.
- */
+/** Headers of a request that are forwarded. None of them identifies the caller, which is left to the client of the API server. */
 const ofRequest = [
   'accept',
   'accept-encoding',
@@ -20,7 +17,7 @@ const ofRequest = [
   'kubectl-session',
 ];
 
-/** In addition, of one that asks for another protocol. */
+/** Further headers of a request for another protocol. */
 const ofUpgrade = [
   'x-stream-protocol-version',
   'sec-websocket-key',
@@ -29,13 +26,13 @@ const ofUpgrade = [
   'sec-websocket-extensions',
 ];
 
-/** What every server on the way reads as one header with one value. */
+/** Values that every proxy reads as one header with one value. */
 const plainValue = /^[\t\x20-\x7e]{1,8192}$/;
 
 /**
- * The headers of a request that go along. What its `Connection` names is for us (RFC 9110, 7.6.1).
+ * Returns the headers that are forwarded. Headers that `Connection` names are for this hop alone (RFC 9110, 7.6.1).
  *
- * @throws StatusError 400 for one that is not plain: without it, the request would mean something else
+ * @throws StatusError 400 for a value that is not plain: without it, the request would have another meaning
  */
 export function passedHeaders(headers: IncomingHttpHeaders, isUpgrade: boolean): Record<string, string> {
   const nominated = new Set((headers.connection ?? '').toLowerCase().split(/[\s,]+/));

@@ -4,7 +4,7 @@ import { errorCode, refusalBehind } from './upstream-error.ts';
 
 const probeMs = 5_000;
 
-/** Why the API server does not answer our own account; undefined if it does. */
+/** Returns the reason why the API server does not answer the service's own account, undefined if it does. */
 export async function serverProblem(client: ServiceClient): Promise<string | undefined> {
   const signal = AbortSignal.timeout(probeMs);
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';

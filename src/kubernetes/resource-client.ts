@@ -15,13 +15,13 @@ const pageSize = 500;
 
 export interface ResourceKind {
   type: ResourceType;
-  /** Of one object: `Group`. */
+  /** Kind of an object: `Group`. */
   kind: string;
-  /** Left out for a resource without namespaces. */
+  /** Undefined for a resource without namespaces. */
   namespace?: string;
 }
 
-/** An object as it is sent. */
+/** An object to create. */
 export interface NewObject {
   readonly metadata: object;
   readonly [member: string]: unknown;
@@ -30,9 +30,9 @@ export interface NewObject {
 export interface WriteOptions {
   signal: AbortSignal;
   isDryRun?: boolean;
-  /** Whether a field that the API server does not know is refused, and not left out. */
+  /** Refuses unknown fields, which the API server otherwise drops. */
   isStrict?: boolean;
-  /** Whether it may be sent again after a connection was lost. */
+  /** Allows a retry after a lost connection. */
   isRepeatable?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface DeletionOptions extends WriteOptions {
   propagationPolicy?: 'Background';
 }
 
-/** Calls about the objects of one resource. Whose rights they need, the two classes below say. */
+/** Calls for the objects of one resource. The subclasses determine whose rights are used. */
 abstract class ResourceClient {
   protected readonly resource: ResourceKind;
   readonly #send: (call: ApiCall) => Promise<unknown>;
@@ -52,7 +52,9 @@ abstract class ResourceClient {
   }
 
   /**
-   * @returns the uid of what was deleted
+   * Deletes an object.
+   *
+   * @returns the UID of the deleted object
    * @throws UpstreamError 404, 409 and others in the words of the API server
    * @throws StatusError 503, 504
    */
@@ -61,7 +63,7 @@ abstract class ResourceClient {
     { signal, isDryRun = false, preconditions, propagationPolicy, isRepeatable = false }: DeletionOptions,
   ): Promise<string> {
     const answer = await this.call('DELETE', 'delete', { name }, signal, {
-      // Where there is a body, the API server looks at no query.
+      // The API server ignores the query if a body is sent.
       body: {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
@@ -79,12 +81,12 @@ abstract class ResourceClient {
     { signal, isDryRun = false, isStrict = false, isRepeatable = false }: WriteOptions,
   ): Promise<KubernetesObject> {
     const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable });
-    // What is not stored has no version.
+    // A dry run stores nothing, so that its object has no version.
     const { metadata } = partsOf(created);
     return this.objectOf(isDryRun && metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
   }
 
-  /** An array is a JSON Patch (RFC 6902), an object a merge patch (RFC 7396). */
+  /** Patches an object: an array is a JSON Patch (RFC 6902), an object a merge patch (RFC 7396). */
   protected async merge(
     target: ResourceTarget,
     change: object,
@@ -112,14 +114,14 @@ abstract class ResourceClient {
     return this.#send({ ...rest, method, path: resourcePath(type, target), call, signal });
   }
 
-  /** The object that the API server answered. @throws StatusError 503 for anything else */
+  /** Returns the object of an answer. @throws StatusError 503 for anything else */
   protected objectOf(answer: unknown): KubernetesObject {
     if (isKubernetesObject(answer)) return answer;
     throw serviceUnavailable('kubernetes', { cause: new Error(`a ${this.resource.kind} without its metadata`) });
   }
 }
 
-/** Writes with the rights of the caller, who gets to know what the API server says of it. */
+/** Reads and writes with the rights of the caller, who receives refusals of the API server. */
 export class CallerResource extends ResourceClient {
   readonly #client: CallerClient;
 
@@ -128,29 +130,29 @@ export class CallerResource extends ResourceClient {
     this.#client = client;
   }
 
-  /** Has the API server answer a list, a watch, or, with a name, a get. @throws UpstreamError in its words; StatusError 503, 504 */
+  /** Forwards a list or watch, or with a name a get. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
   forward(ctx: Context, { name, ...call }: Omit<ForwardCall, 'path' | 'query'> & { name?: string }): Promise<void> {
     const path = resourcePath(this.resource.type, { ...(name !== undefined && { name }) });
     return this.#client.forward(ctx, { ...call, path, query: ctx.querystring });
   }
 
-  /** @throws UpstreamError in the words of the API server, also if there is no such object; StatusError 503, 504 */
+  /** Gets an object. @throws UpstreamError in the words of the API server, also if the object does not exist; StatusError 503, 504 */
   async get(name: string, signal: AbortSignal): Promise<KubernetesObject> {
     return this.objectOf(await this.call('GET', 'get', { name }, signal));
   }
 
-  /** @throws UpstreamError in the words of the API server; StatusError 503, 504 */
+  /** Creates an object. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
   create(object: NewObject, options: WriteOptions): Promise<KubernetesObject> {
     return this.post(object, options);
   }
 
-  /** Merges into the object; null removes a member. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
+  /** Merges into an object; null removes a member. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
   patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject> {
     return this.merge({ name }, change, options);
   }
 }
 
-/** Reads and writes with the service's own account. A refusal of what no caller asked for is our trouble. */
+/** Reads and writes with the service's own account. Refusals become 503, because no caller asked for the call. */
 export class ServiceResource extends ResourceClient {
   readonly #client: ServiceClient;
 
@@ -159,14 +161,19 @@ export class ServiceResource extends ResourceClient {
     this.#client = client;
   }
 
-  /** @returns undefined if there is no such object; @throws StatusError 503, also where the resource is not installed; 504 */
+  /**
+   * Gets an object.
+   *
+   * @returns undefined if it does not exist
+   * @throws StatusError 503, also if the resource is not installed; 504
+   */
   async get(name: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     const found = await this.find(name, signal);
     if (found !== 'notInstalled') return found;
     throw definitionMissing(this.resource.type);
   }
 
-  /** As `get`, where it can be done without the resource. */
+  /** Gets an object of a resource that may not be installed. */
   async find(name: string, signal: AbortSignal): Promise<KubernetesObject | 'notInstalled' | undefined> {
     try {
       return this.objectOf(await this.call('GET', 'get', { name }, signal));
@@ -177,7 +184,7 @@ export class ServiceResource extends ResourceClient {
     }
   }
 
-  /** @throws UpstreamError 404 where the resource is not installed, 410; StatusError 503, 504 */
+  /** Lists objects. @throws UpstreamError 404 if the resource is not installed, 410; StatusError 503, 504 */
   async *list(
     selectors: Pick<Selection, 'fieldSelector' | 'labelSelector' | 'isMetadataOnly'>,
     signal: AbortSignal,
@@ -187,7 +194,12 @@ export class ServiceResource extends ResourceClient {
     for await (const { objects } of listPages({ client: this.#client, signal }, selection, pageSize)) yield* objects;
   }
 
-  /** @returns 'conflict' if there is one of that name; @throws StatusError 503, 504 */
+  /**
+   * Creates an object.
+   *
+   * @returns 'conflict' if the name is taken
+   * @throws StatusError 503, 504
+   */
   create(object: NewObject, options: WriteOptions): Promise<KubernetesObject | 'conflict'> {
     return this.post(object, options).catch((error: unknown) => {
       if (isRefusal(error, 409)) return 'conflict' as const;
@@ -196,23 +208,33 @@ export class ServiceResource extends ResourceClient {
   }
 
   /**
-   * Merges into the object; null removes a member.
+   * Merges into an object; null removes a member.
    *
-   * @returns 'conflict' if the change names another uid or version than there is, 'gone' if there is no such object
+   * @returns 'conflict' if the change names another UID or version than the current one, 'gone' if the object does not exist
    * @throws StatusError 503, 504
    */
   patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name }, change, options).catch(conflictOrGone(name));
   }
 
-  /** Applies a JSON Patch. @returns as `patch`; also 'conflict' if one of its tests does not hold; @throws StatusError 503, 504 */
+  /**
+   * Applies a JSON Patch.
+   *
+   * @returns like `patch`; also 'conflict' if a test operation fails
+   * @throws StatusError 503, 504
+   */
   patchTested(name: string, operations: readonly object[], options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name }, operations, options).catch((error: unknown) =>
       isRefusal(error, 422) ? ('conflict' as const) : conflictOrGone(name)(error),
     );
   }
 
-  /** Replaces a subresource. @returns as `patch`; @throws StatusError 503, 504 */
+  /**
+   * Replaces a subresource.
+   *
+   * @returns like `patch`
+   * @throws StatusError 503, 504
+   */
   async replace(
     name: string,
     subresource: string,
@@ -226,12 +248,17 @@ export class ServiceResource extends ResourceClient {
     }
   }
 
-  /** As `patch`, of its status. */
+  /** Merges into the status of an object. @returns like `patch` */
   patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone(name));
   }
 
-  /** Deletes what the preconditions say, if it is there still. @returns whether it was; @throws StatusError 503, 504 */
+  /**
+   * Deletes an object if it exists and meets the preconditions.
+   *
+   * @returns whether it was deleted
+   * @throws StatusError 503, 504
+   */
   async remove(name: string, options: DeletionOptions): Promise<boolean> {
     try {
       await this.delete(name, options);
@@ -246,7 +273,7 @@ export class ServiceResource extends ResourceClient {
 const writeQuery = (isDryRun: boolean, isStrict = false) =>
   new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }), ...(isStrict && { fieldValidation: 'Strict' }) });
 
-/** The API server says so of the object; where it does not know the resource, or misses another object, it names that one or none. */
+/** Reports whether a 404 is about the object itself. A 404 of an unknown resource or of another object does not have this name. */
 const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) && error.status.details?.name === name;
 
 const conflictOrGone =
@@ -262,7 +289,7 @@ const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTroub
 const identified = z.object({ uid: z.string() });
 const readDeleted = reader(z.object({ metadata: identified, details: identified }));
 
-/** The API server answers a deletion with the object, or with a Status about it. */
+/** Returns the UID of a deleted object. The API server answers with the object, or with a Status about it. */
 function uidOf(answer: unknown): string {
   const { metadata, details } = readDeleted(answer);
   return metadata?.uid ?? details?.uid ?? '';

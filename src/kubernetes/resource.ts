@@ -1,7 +1,7 @@
 import { isRecord } from '../api/reader.ts';
 import { type GroupResource, unknownPath } from '../api/status.ts';
 
-/** A resource with the version it is spoken in, e.g. `users` in `auth.platform.io`, `v1`. The core group is ''. */
+/** A resource and its version, such as `users` in `auth.platform.io`, `v1`. The core group is ''. */
 export interface ResourceType extends GroupResource {
   version: string;
 }
@@ -23,7 +23,7 @@ interface ObjectMeta {
   [member: string]: unknown;
 }
 
-/** Any object of the API; items of a list come without `apiVersion` and `kind`. */
+/** An object of the API. Items of a list have no `apiVersion` and `kind`. */
 export interface KubernetesObject {
   apiVersion?: string;
   kind?: string;
@@ -38,9 +38,9 @@ export interface ResourceTarget {
 }
 
 /**
- * `/api/v1/namespaces/shop/configmaps/logo`, `/apis/auth.platform.io/v1/users`.
+ * Returns a path like `/api/v1/namespaces/shop/configmaps/logo` or `/apis/auth.platform.io/v1/users`.
  *
- * @throws StatusError 404 for a segment that no object can have as its name, and that might turn the path into another one
+ * @throws StatusError 404 for a segment that cannot be the name of an object, and that might lead to another path
  */
 export function resourcePath(type: ResourceType, { namespace, name, subresource }: ResourceTarget = {}): string {
   const segments = type.group === '' ? ['api', type.version] : ['apis', type.group, type.version];
@@ -51,7 +51,7 @@ export function resourcePath(type: ResourceType, { namespace, name, subresource 
   return `/${segments.map(pathSegment).join('/')}`;
 }
 
-/** Kubernetes' rule for path segment names (`.`, `..`, `/`, `%`), and what a server on the way may take for one of these. */
+/** Segments that break the rule of Kubernetes for path segment names (`.`, `..`, `/`, `%`), or that a proxy may take for one of these. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unfitForPath = /^\.{0,2}$|[/%\\\u0000-\u001f\u007f]/;
 
@@ -62,7 +62,7 @@ function pathSegment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':');
 }
 
-/** Whether a path below `/api` or `/apis` means the same to every server on its way: what `resourcePath` builds, and literals like it. */
+/** Reports whether a path below `/api` or `/apis` has the same meaning for every proxy, like those of `resourcePath`. */
 export function isResourcePath(path: string): boolean {
   return (
     /^\/apis?\/[\w.~!$&'()*+,;=:@%/-]+$/.test(path) &&
@@ -81,7 +81,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** Whether an answer of the API server is an object with the metadata that every stored object has. */
+/** Reports whether an answer of the API server is an object with the metadata of a stored object. */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isRecord(value) || !isRecord(value.metadata)) return false;
   const { name, uid, resourceVersion, creationTimestamp } = value.metadata;

@@ -10,12 +10,12 @@ export interface SelfReview {
 }
 
 /**
- * Asks the API server about the caller themselves; nothing is stored by that, so it may be asked again.
+ * Sends a review of the caller. The API server stores nothing, so that it can be repeated.
  *
- * @returns the review with its status, as it came
- * @throws UpstreamError what the API server refused with
- * @throws StatusError 503 if it cannot be asked: out of reach, a fault of its own, or no such review, whose 404 must not look like that
- *   of an object; 504
+ * @returns the review with its status, unchanged
+ * @throws UpstreamError the refusal of the API server
+ * @throws StatusError 503 if the API server cannot be reached, fails, or does not know the review, whose 404 must not look like that of an
+ * object; 504
  */
 export async function selfReview(client: CallerClient, { group, kind, spec, signal }: SelfReview): Promise<unknown> {
   const resource = `${kind.toLowerCase()}s`;
@@ -34,5 +34,5 @@ export async function selfReview(client: CallerClient, { group, kind, spec, sign
   }
 }
 
-/** 503 and 504 say so themselves, with their own Retry-After. */
+/** Reports whether a refusal becomes a 503. 503 and 504 are passed on, with their Retry-After. */
 const cannotBeAsked = (code: number) => code === 404 || code === 405 || (code >= 500 && code !== 503 && code !== 504);

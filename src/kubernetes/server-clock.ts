@@ -1,28 +1,30 @@
-/** More than honest clocks differ. Beyond it nothing is deleted by the time. */
+/** Bound of the clock skew, above that of synchronized clocks. Beyond it no expired object is deleted. */
 const maxSkewMs = 5 * 60_000;
 const minuteMs = 60_000;
-/** A `Date` is cut to its second, and servers keep its text for up to another one. */
+/** Precision of the header `Date`: it has whole seconds, and servers cache its text for up to another second. */
 const dateGrainMs = 2000;
 
 /**
- * The clock of the API server, by the `Date` of its answers. Replicas compare the times that they write for each other, so all of them
- * take their time from here.
+ * Clock of the API server, derived from the `Date` of its answers. Replicas compare times that they write for each other, so that all of
+ * them use this clock.
  *
  * Each answer bounds how far the API server is ahead of the monotonic clock of this process, which no operator sets. Answers narrow the
- * bounds; an answer that contradicts them tells of a clock that was set, and replaces them.
+ * bounds. An answer that contradicts them shows that the clock of the API server was set, and replaces them.
  */
 export class ServerClock {
   readonly #wallClock: () => Date;
   #aheadOfMonotonic: { least: number; most: number } | undefined;
 
-  /** @param wallClock of this machine */
+  /** @param wallClock clock of this machine */
   constructor(wallClock: () => Date = () => new Date()) {
     this.#wallClock = wallClock;
   }
 
   /**
-   * @param date of an answer that has just come, as in the header
-   * @param sentAt when the request was sent, by `performance.now()`
+   * Narrows the bounds by an answer.
+   *
+   * @param date header of an answer that was just received
+   * @param sentAt time of the request, by `performance.now()`
    */
   note(date: string | string[] | undefined, sentAt: number): void {
     const time = Date.parse(String(date));
@@ -34,8 +36,8 @@ export class ServerClock {
   }
 
   /**
-   * The time of the API server: the wall clock of this machine where its answers agree with it, else the latest time that the API server
-   * has certainly reached. Before its first answer, the wall clock.
+   * Returns the time of the API server: the wall clock of this machine if the answers agree with it, otherwise the latest time that the API
+   * server has certainly reached. Before the first answer, returns the wall clock.
    */
   now(): Date {
     const here = this.#wallClock();
@@ -50,7 +52,7 @@ export class ServerClock {
     return Math.abs(this.#skewMs) <= maxSkewMs;
   }
 
-  /** What is wrong, as a check of the service. */
+  /** Health check: fails if the clock skew is too large. */
   failure(): string | undefined {
     if (this.isTrusted) return undefined;
     const minutes = Math.round(Math.abs(this.#skewMs) / minuteMs);

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long work may keep the event loop from everything else, in milliseconds. */
+/** Time for which work may block the event loop, in milliseconds. */
 const defaultSliceMs = 5;
 
-/** Cuts long work into slices. Between two of them the event loop turns, so that requests are answered meanwhile. */
+/** Splits long work into slices. The event loop turns between them, so that requests are served meanwhile. */
 export class Slices {
   readonly #clock: () => number;
   readonly #sliceMs: number;
@@ -13,8 +13,8 @@ export class Slices {
   #turn: Promise<void> | undefined;
 
   /**
-   * @param clock milliseconds that only ever grow
-   * @param maxPieces ends a slice however little time it took
+   * @param clock monotonic clock, in milliseconds
+   * @param maxPieces ends a slice after so many pieces, however little time they took
    */
   constructor(clock: () => number = () => performance.now(), sliceMs = defaultSliceMs, maxPieces = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
@@ -22,7 +22,7 @@ export class Slices {
     this.#maxPieces = maxPieces;
   }
 
-  /** To be waited for between two pieces of work; undefined while the slice lasts. */
+  /** Ends a piece of work. @returns a promise to await if the slice is over, otherwise undefined */
   end(): Promise<void> | undefined {
     this.#pieces += 1;
     if (this.#turn === undefined && this.#pieces < this.#maxPieces && this.#clock() - this.#begunAt < this.#sliceMs) return undefined;

@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import type { ServerClock } from './server-clock.ts';
 
 export interface Sweep {
-  /** For the log, in the plural: `access tokens`. */
+  /** Name of the objects in the log, in the plural: `access tokens`. */
   what: string;
   everyMs: number;
-  /** Deletes what has expired. @returns how many objects it has deleted */
+  /** Deletes expired objects. @returns the number of deleted objects */
   sweep(signal: AbortSignal): Promise<number>;
 }
 
@@ -16,8 +16,8 @@ interface SweeperParts {
 }
 
 /**
- * Deletes expired objects from time to time. Every replica does so, at a random moment of its own, so that no leader is needed: objects
- * that another replica has deleted, or has used again since, are left alone.
+ * Deletes expired objects periodically. Every replica does so at random times, so that no leader is needed. Objects that another replica
+ * has deleted, or has used since, are left alone.
  */
 export class Sweeper {
   readonly #parts: SweeperParts;
@@ -39,7 +39,7 @@ export class Sweeper {
     await this.#running;
   }
 
-  /** Sweeps once, unless the clock of this replica is wrong: then objects that others still use would look expired. */
+  /** Sweeps once, unless the clock of this replica is wrong, which would make objects in use look expired. */
   async run(): Promise<void> {
     const { client, log } = this.#parts;
     const { what, sweep } = this.#sweep;

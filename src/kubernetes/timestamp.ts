@@ -1,5 +1,5 @@
-/** RFC 3339, UTC, whole seconds: as Kubernetes writes times. */
+/** Formats a time like Kubernetes: RFC 3339, UTC, whole seconds. */
 export const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** From when on tokens count that are issued after a moment: they tell their time in whole seconds. */
+/** Returns the next whole second. Tokens have whole seconds, so that a token with that time or later was issued after the given one. */
 export const nextSecond = (time: Date): Date => new Date((Math.floor(time.getTime() / 1000) + 1) * 1000);

@@ -1,11 +1,11 @@
 import { decodeJwt } from 'jose';
 
-/** Of an access token, or one of a cluster's own file, there is nothing to decode, and to find that out by an error takes long. */
+/** Form of a JWT. Other tokens, such as access tokens and those of a token file, are not decoded, because the error is slow. */
 const jwtPattern = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Milliseconds until a token that the API server has accepted expires; Infinity if it does not say. Only ever a reason to forget an
- * answer sooner: nothing is decided by the content of a token that was not verified here.
+ * Returns the milliseconds until a token that the API server has accepted expires, Infinity if it has no expiry. Use it only to drop a
+ * cached answer earlier: claims of a token that was not verified here decide nothing.
  */
 export function tokenLifetimeMs(token: string, now: Date): number {
   if (!jwtPattern.test(token)) return Number.POSITIVE_INFINITY;

@@ -14,64 +14,66 @@ import { ServerClock } from './server-clock.ts';
 import { unboundedPool } from './unbounded-pool.ts';
 import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
-/** Calls beyond these wait for a connection, within their deadline. */
+/** Bound of connections. Further calls wait for one, within their deadline. */
 const maxConnections = 64;
 
-/** Calls beyond these are refused: they would only wait for their deadline. */
+/** Bound of pending calls. Further calls are refused, because they would only wait for their deadline. */
 const maxPending = 2048;
 
-/** An idle connection may have died without a word: with the deadline of a call on it, that is over within 35 s. */
+/** Lifetime of an idle connection, which may be lost unnoticed. With the deadline of a call on it, that takes at most 35 s. */
 const maxIdleMs = 20_000;
 
 const maxRetries = 2;
 
-/** A connection that fails now and then fills no log. */
+/** Interval of log entries, so that a connection that fails repeatedly does not fill the log. */
 const logEveryMs = 10_000;
 
-/** One call to the API server, without a credential. There is no way to add a header: what a caller sent never travels on. */
+/** A call to the API server, without a credential. Headers cannot be added, so that no header of a caller is forwarded. */
 export interface ApiCall {
-  /** Label of the metrics, from a closed set, e.g. `get configmaps`. */
+  /** Label in the metrics, from a closed set, such as `get configmaps`. */
   call: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** As `resourcePath` builds it. */
+  /** Path, built by `resourcePath`. */
   path: string;
-  /** A string goes along byte for byte. */
+  /** Query. A string is sent byte for byte. */
   query?: URLSearchParams | string;
   accept?: string;
-  /** Sent as JSON. */
+  /** Body, sent as JSON. */
   body?: unknown;
-  /** Of the body, e.g. `application/merge-patch+json`. */
+  /** Media type of the body, such as `application/merge-patch+json`. */
   contentType?: string;
-  /** Of the request on whose behalf the call is made; its reason is thrown when it aborts. */
+  /** Signal of the request that needs the call. Its reason is thrown when it aborts. */
   signal: AbortSignal;
-  /** Whether twice does the same as once, so that the call is tried again after a lost connection. A GET always is. */
+  /** True for a call that may be repeated, so that it is retried after a lost connection. Default: true for GET. */
   isRepeatable?: boolean;
-  /** A list that a watch follows takes one of the connections for long calls: the watch then goes on over it, and opens none. */
+  /** True for a list before a watch. The list uses a connection for long calls, which the watch then reuses. */
   isBeforeWatch?: boolean;
   /** Reads integers of the answer that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
 }
 
-/** A call whose answer is read as it comes. */
+/** A call whose answer is streamed. */
 export interface StreamCall extends ApiCall {
-  /** May take longer than the deadline once it has begun, e.g. a watch: it gets a connection beside the pool of the short calls. */
+  /**
+   * True for a call that may outlast the deadline once it has begun, such as a watch. Such a call uses no connection of the short calls.
+   */
   isLong: boolean;
 }
 
-/** Who makes a call. */
+/** Credential of a call. */
 export interface Credential {
-  /** Value of the Authorization header. Undefined: a client certificate says who we are. */
+  /** Value of the Authorization header. Undefined if a client certificate authenticates the service. */
   readonly authorization: string | undefined;
   readonly impersonation?: ImpersonationHeaders;
-  /** It is the caller's own: our certificate must not be shown beside it. */
+  /** Marks the credential of a caller, with which the certificate of the service must not be shown. */
   readonly isTheirs?: true;
 }
 
-/** Of one kind of calls. */
+/** Connection pools for one kind of credential. */
 export interface Pools {
-  /** Short calls. */
+  /** Pool of short calls. */
   short: Pool;
-  /** Those that stay. */
+  /** Pool of long calls. */
   long: Pool;
 }
 
@@ -79,16 +81,16 @@ export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'hea
 
 export interface TransportOptions {
   connection: Connection;
-  /** Time for one call with all its retries. */
+  /** Deadline of a call with all its retries. */
   requestTimeoutMs: number;
   metrics: Metrics;
-  /** The clock of this machine. Set by tests. */
+  /** Clock of this machine. Set by tests. */
   wallClock?: () => Date;
-  /** Is told once when the API server is out of reach, and when it is back. */
+  /** Log that receives an entry when the API server cannot be reached, and when it answers again. */
   log?: Logger;
 }
 
-/** The connections to the API server: one pool for short calls, one for those that stay, and these again for tokens of callers. */
+/** Connections to the API server: a pool for short calls and one for long calls, and the same again for tokens of callers. */
 export class Transport {
   readonly #pools: Readonly<Record<'ours' | 'theirs', Pools>>;
   readonly #prefix: string;
@@ -120,23 +122,23 @@ export class Transport {
     this.#pools = { ours: pools(true), theirs: pools(false) };
   }
 
-  /** Why the last attempt did not get an answer, as an error code; undefined if it did. */
+  /** Returns the error code of the last attempt, undefined if it got an answer. */
   failure(): string | undefined {
     return this.#failure;
   }
 
   /**
-   * The decoded body of a success.
+   * Returns the decoded body of a success.
    *
-   * @throws UpstreamError what the API server refused with
-   * @throws StatusError 503 if it is out of reach or answers no JSON, 504 after the deadline
+   * @throws UpstreamError the refusal of the API server
+   * @throws StatusError 503 if the API server cannot be reached or answers no JSON, 504 after the deadline
    */
   async json(call: ApiCall, credential: Credential): Promise<unknown> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
       const pool = call.isBeforeWatch ? 'long' : 'short';
       const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline), call));
-      // undici gives a connection to the next call one turn of the event loop after the answer, and opens another one until then.
+      // undici makes a connection available one turn of the event loop after the answer, and would open another one before.
       if (call.isBeforeWatch) await letOthersGoOn();
       return answer;
     } catch (error) {
@@ -146,14 +148,14 @@ export class Transport {
     }
   }
 
-  /** A success with its body unread. The deadline holds until the headers; the signal until the body has ended. */
+  /** Returns a success with its body unread. The deadline applies until the headers, the signal until the end of the body. */
   async stream(call: StreamCall, credential: Credential): Promise<UpstreamResponse> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
     try {
       const response = await repeated(call, deadline, () => this.#open(call.isLong ? 'long' : 'short', call, credential, deadline));
       deadline.release();
       response.body.once('close', () => deadline.end());
-      // The reader of the body gets the error too; without a listener, one that comes before the first read would end the process.
+      // The reader of the body receives the error, too. Without a listener, an error before the first read would end the process.
       response.body.on('error', () => undefined);
       return response;
     } catch (error) {
@@ -166,7 +168,7 @@ export class Transport {
     await destroyAll(this.#pools);
   }
 
-  /** Resolves with a success. */
+  /** Sends a call. @returns a success */
   async #open(pool: keyof Pools, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     const response = await this.#send(this.#pools[credential.isTheirs ? 'theirs' : 'ours'][pool], call, credential, deadline);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
@@ -182,7 +184,7 @@ export class Transport {
     const sentAt = performance.now();
     this.#pending += 1;
     try {
-      // undici hears an abort only once a connection stands, which a silent server may never let it have.
+      // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#reached();
       this.serverClock.note(response.headers.date, sentAt);
@@ -232,15 +234,19 @@ export class Transport {
   }
 }
 
-/** Bytes that may stand in a request line behind the `?`. */
+/** Bytes that are allowed in a request line after the `?`. */
 const rawQuery = /^[!"\u0024-\u007e\u0080-\u00ff]*$/;
 
-/** @param showsCertificate whether the API server may learn that it is us: it believes a certificate before it looks at any token */
+/**
+ * Returns the options of a pool.
+ *
+ * @param showsCertificate shows the certificate of the service: the API server authenticates by certificate before it reads a token
+ */
 export const poolOptions = (connection: Connection, connectTimeoutMs: number, showsCertificate: boolean) => ({
   connect: connector(connection, connectTimeoutMs, showsCertificate),
   headersTimeout: 0,
   keepAliveTimeout: maxIdleMs,
-  // However long the server says that it keeps them.
+  // Overrides the time that the server offers.
   keepAliveMaxTimeout: maxIdleMs,
   pipelining: 1,
 });
@@ -249,8 +255,8 @@ export const destroyAll = (agents: Readonly<Record<string, Pools>>) =>
   Promise.all(Object.values(agents).flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
 
 /**
- * Connects as the connection's TLS options are at that moment, so that a new certificate authority needs no restart. The certificates are
- * read once for all connections: that takes half a millisecond and 50 KiB.
+ * Connects with the current TLS options of the connection, so that a new certificate authority requires no restart. The certificates are
+ * parsed once for all connections, because that takes half a millisecond and 50 KiB.
  */
 function connector(connection: Connection, timeout: number, showsCertificate: boolean): buildConnector.connector {
   let built: { tls: TlsOptions; connect: buildConnector.connector } | undefined;
@@ -270,12 +276,12 @@ async function readJson({ body }: UpstreamResponse, { keepsDigits = false }: Api
   try {
     return keepsDigits ? parseExact(text) : JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which may hold secrets.
+    // The message of the parser quotes the text, which may hold secrets.
     throw new Error('the body is not JSON');
   }
 }
 
-/** Tries again what may be tried again, as long as the deadline allows. */
+/** Retries calls that may be repeated, within the deadline. */
 async function repeated<T>(
   { method, isRepeatable = method === 'GET' }: ApiCall,
   deadline: Deadline,
@@ -294,7 +300,7 @@ async function repeated<T>(
 
 const lostConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** Milliseconds; Infinity if the failure is not one that a second try may cure. */
+/** Returns the milliseconds before a retry, Infinity if a retry cannot help. */
 function pauseBeforeRetry(error: unknown): number {
   if (!(error instanceof UpstreamError)) return lostConnection.has(codeOf(error)) ? 0 : Number.POSITIVE_INFINITY;
   return [429, 503].includes(error.status.code) ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
@@ -302,7 +308,7 @@ function pauseBeforeRetry(error: unknown): number {
 
 export const codeOf = (error: unknown): string => errorCode(error) ?? 'unexpected answer';
 
-/** What the caller is told of a call, or of an answer, that did not come to its end: the signal's reason, or a StatusError. */
+/** Returns the error of a call or an answer that did not complete: the reason of the signal, or a StatusError. */
 export function failureOf(error: unknown, signal: AbortSignal, { hasPassed }: Pick<Deadline, 'hasPassed'>): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof StatusError) return error;

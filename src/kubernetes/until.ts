@@ -1,21 +1,24 @@
-/** How long a request waits until the watch of this replica shows what was written. */
+/** Bound of the wait of a request until the watch of this replica shows a write. */
 export const seenWithinMs = 2_000;
 
-/** How long a request waits for a first list that is under way. */
+/** Bound of the wait of a request for a first list in progress. */
 export const listedWithinMs = 2_000;
 
-/** How long a request waits for an object that is not known: another replica may have made it a moment ago. */
+/** Bound of the wait of a request for an unknown object, which another replica may have just created. */
 export const madeWithinMs = 500;
 
-/** The time is counted in so many pieces. A process that was stopped for a while loses one, and still hears what came meanwhile. */
+/**
+ * Number of the timers that the time is split into. A process that was suspended loses one of them, and still receives events that arrived
+ * meanwhile.
+ */
 const pieces = 8;
 
 /**
- * Waits until something is true of what is watched, at the latest for that time or until the signal aborts. Does not throw at either.
+ * Waits until a condition on watched objects is true, at most for that time or until the signal aborts. Does not throw in either case.
  *
- * @param isTrue asked now and with every change
- * @param onChange calls with every change from now on; returns a function that ends it
- * @returns whether it is true
+ * @param isTrue called now and after every change
+ * @param onChange registers a listener for changes, and returns a function that removes it
+ * @returns whether the condition is true
  */
 export async function until(
   isTrue: () => boolean,
@@ -25,7 +28,7 @@ export async function until(
 ): Promise<boolean> {
   if (isTrue()) return true;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  // What is wrong with the question must not keep others from hearing of the change.
+  // An error of the condition must not keep other listeners from the change.
   const forget = onChange(() => {
     try {
       if (isTrue()) resolve(true);

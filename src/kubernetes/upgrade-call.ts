@@ -6,27 +6,28 @@ import type { TlsOptions } from './connection.ts';
 import type { UpstreamResponse } from './transport.ts';
 
 export interface UpgradeCall {
-  /** Of the API server. */
+  /** Origin of the API server. */
   origin: URL;
   tls: TlsOptions;
   method: string;
-  /** With its query, as it goes out. */
+  /** Path with its query, sent unchanged. */
   path: string;
   headers: Record<string, string | string[]>;
-  /** In lower case, as `Upgrade` names it. */
+  /** Value of `Upgrade` in lower case. */
   protocol: string;
   signal: AbortSignal;
 }
 
-/** What became of it: the connection is now one of that protocol, or the answer to a request like any other. */
+/** Result of the request: a connection in that protocol, or an ordinary answer. */
 export type UpgradeAnswer =
   | { socket: Socket; head: Buffer; headers: UpstreamResponse['headers'] }
   | { socket: undefined; statusCode: number; headers: UpstreamResponse['headers']; body: IncomingMessage };
 
 /**
- * Asks the API server for another protocol, on a connection of its own. Node's own client, since undici's loses the Status of a refusal.
+ * Requests another protocol from the API server, on a new connection. Uses the client of Node.js, because undici drops the Status of a
+ * refusal.
  *
- * @throws Error if there is no answer, or a connection in another protocol than was asked for
+ * @throws Error if there is no answer, or the connection is in another protocol
  */
 export async function callUpgrade(call: UpgradeCall): Promise<UpgradeAnswer> {
   const { origin, tls, method, path, headers, protocol, signal } = call;
@@ -59,7 +60,7 @@ const answerTo = (request: ClientRequest, protocol: string) =>
   new Promise<UpgradeAnswer>((resolve, reject) => {
     request.on('error', reject);
     request.once('response', (response) => {
-      // The reader of the body gets the error too.
+      // The reader of the body receives the error, too.
       response.on('error', () => undefined);
       resolve({ socket: undefined, statusCode: response.statusCode ?? 0, headers: response.headers, body: response });
     });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Status, StatusError, type StatusReason } from '../api/status.ts';
 
-/** As much of an error body as is read: a Status is far smaller. */
+/** Bound of an error body. A Status is far smaller. */
 const errorBodyLimit = 64 * 1024;
 
 const text = z.string().exactOptional();
@@ -43,19 +43,19 @@ const reasons: Readonly<Record<number, StatusReason>> = {
   504: 'Timeout',
 };
 
-/** What a caller gets to see of the API server's headers when it refuses. */
+/** Headers of a refusal of the API server that callers receive. */
 const passedOnHeaders = ['Retry-After', 'Warning', 'Audit-Id'];
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * What the API server answered instead of a success: its own Status with code, Retry-After, Warning and Audit-Id, or, where the body
- * was none (a proxy's page, nothing), a Status with that code and the cause `UnexpectedServerResponse`.
+ * A failure that the API server answered: its own Status with code, Retry-After, Warning and Audit-Id. For another body (a page of a proxy,
+ * or none), a Status with that code and the cause `UnexpectedServerResponse`.
  */
 export class UpstreamError extends StatusError {
   override readonly status: Status;
   override readonly headers: Readonly<Record<string, string>>;
-  /** What the API server itself asks for; undefined if it asks for nothing. */
+  /** Value of Retry-After in milliseconds, undefined without one. */
   readonly retryAfterMs: number | undefined;
 
   constructor(statusCode: number, headers: UpstreamHeaders, body: string) {
@@ -72,17 +72,17 @@ export class UpstreamError extends StatusError {
   }
 }
 
-/** Whether the API server refused with one of these codes. */
+/** Reports whether the API server refused with one of these codes. */
 export const isRefusal = (error: unknown, ...codes: number[]): error is UpstreamError =>
   error instanceof UpstreamError && codes.includes(error.status.code);
 
-/** What the API server itself said, also behind the 503 that a refusal of our own account becomes; undefined if it said nothing. */
+/** Returns the refusal of the API server, also if it is the cause of a 503 of the service. Undefined if there is none. */
 export function refusalBehind(error: unknown): UpstreamError | undefined {
   const said = error instanceof StatusError && !(error instanceof UpstreamError) ? error.cause : error;
   return said instanceof UpstreamError ? said : undefined;
 }
 
-/** Returns whether the API server could not be reached or timed out. */
+/** Reports whether the API server could not be reached or timed out. */
 export const isOutOfReach = (error: unknown): boolean =>
   error instanceof StatusError && !(error instanceof UpstreamError) && (error.status.code === 504 || errorCode(error.cause) !== undefined);
 
@@ -125,7 +125,7 @@ function headersOf(statusCode: number, headers: UpstreamHeaders, { details }: St
   return passed;
 }
 
-/** At most `errorBodyLimit` bytes of a body; the rest is not waited for. */
+/** Returns an error body, '' if it is longer than `errorBodyLimit`. The rest is not awaited. */
 export async function readErrorBody(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -8,22 +8,22 @@ import { Slices } from './slices.ts';
 import { until } from './until.ts';
 import { TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
-/** What every watch cache of a service shares. */
+/** Parts that all watch caches of a service share. */
 export interface WatchCacheParts extends WatchLoopParts {
   metrics: Metrics;
 }
 
 export interface WatchCacheOptions<Row> extends Selection {
-  /** Label of the metrics. */
+  /** Label in the metrics. */
   name: string;
-  /** What is kept of an object, undefined for nothing. Called once per change; the object is not held. */
+  /** Returns the row of an object, undefined to leave it out. Called once per change; the object is not retained. */
   keep(object: KubernetesObject): Row | undefined;
   pageSize?: number;
-  /** With more, the list fails, and is tried again each minute. Default: no bound. */
+  /** Bound of the objects, above which the list fails and is retried each minute. Default: none. */
   maxObjects?: number;
 }
 
-/** One row that came, changed or went. */
+/** A row that was added, changed or deleted. */
 export interface Change<Row> {
   key: string;
   old?: Row;
@@ -31,12 +31,12 @@ export interface Change<Row> {
 }
 
 /**
- * `pending` until the first list is complete, `synced` from then on, `notInstalled` as long as the API server does not know the resource:
- * then there are no objects.
+ * State of a watch: `pending` until the first list is complete, then `synced`; `notInstalled` while the API server does not know the
+ * resource, so that there are no objects.
  */
 export type WatchState = 'pending' | 'synced' | 'notInstalled';
 
-/** A timer takes no more than some weeks; after this time it is asked again. */
+/** Timeout of a wait without a bound, after which it is repeated, because timers are limited to some weeks. */
 const longMs = 60_000;
 
 interface Entry<Row> {
@@ -44,7 +44,7 @@ interface Entry<Row> {
   readonly resourceVersion: string;
 }
 
-/** What is kept of the selected objects, following every change in the cluster. */
+/** Rows of the selected objects, updated by every change in the cluster. */
 export class WatchCache<Row> {
   readonly #options: WatchCacheOptions<Row>;
   readonly #loop: WatchLoop;
@@ -75,13 +75,13 @@ export class WatchCache<Row> {
     this.#loop.start();
   }
 
-  /** It cannot be started again. */
+  /** Stops the watch, which cannot be started again. */
   stop(): Promise<void> {
     this.#forget();
     return this.#loop.stop();
   }
 
-  /** Whether the first list is complete. */
+  /** Reports whether the first list is complete. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -91,18 +91,21 @@ export class WatchCache<Row> {
     return this.#isSynced ? 'synced' : 'pending';
   }
 
-  /** Why the rows may not be what there is now; undefined if they are. Of a resource that is not installed there is nothing. */
+  /**
+   * Returns the reason why the rows may be outdated, undefined if they are current. A resource that is not installed has no objects, and
+   * counts as current.
+   */
   outdated(): string | undefined {
     if (this.state === 'notInstalled' || (this.#isSynced && !this.isStale())) return undefined;
     return this.missing() ?? 'nothing was heard for too long';
   }
 
-  /** @throws the signal's reason when it aborts before */
+  /** Waits until the first list is complete. @throws the reason of the signal if it aborts before */
   async whenSynced(signal?: AbortSignal): Promise<void> {
     await (signal === undefined ? this.#synced.promise : abortable(this.#synced.promise, signal));
   }
 
-  /** Resolves when the first list is complete, or when there is nothing to list: the resource is not installed. @throws the signal's reason */
+  /** Waits until the first list is complete, or the resource is known to be not installed. @throws the reason of the signal */
   async whenKnown(signal: AbortSignal): Promise<void> {
     while (this.state === 'pending') {
       await this.until(() => this.state !== 'pending', longMs, signal);
@@ -110,7 +113,7 @@ export class WatchCache<Row> {
     }
   }
 
-  /** `key` is the name; `namespace/name` where a resource with namespaces is watched in all of them. */
+  /** Returns a row. @param key name; `namespace/name` if a resource with namespaces is watched in all of them */
   get(key: string): Row | undefined {
     return this.#entries.get(key)?.row;
   }
@@ -127,21 +130,21 @@ export class WatchCache<Row> {
     return this.#entries.size;
   }
 
-  /** The newest seen, also by bookmarks; '' before the first list. */
+  /** Newest version that was seen, also by bookmarks; '' before the first list. */
   get resourceVersion(): string {
     return this.#resourceVersion;
   }
 
-  /** Grows with every change of a row, and only then: what was computed from the rows holds as long as it stands still. */
+  /** Number that grows with every change of a row, and only then. Values that were computed from the rows are valid until it changes. */
   get revision(): number {
     return this.#revision;
   }
 
   /**
-   * Tells of every row that comes, changes or goes, after the fact; also of the first list, before it counts as complete, and, after a
-   * gap, of the differences. A row of an object that has not changed stays the same object.
+   * Calls the listener after every addition, change or deletion of a row. Rows of the first list are included, before it counts as
+   * complete, and after a gap the differences. The row of an unchanged object stays the same object.
    *
-   * @returns a function that ends it
+   * @returns a function that removes the listener
    */
   onChange(listener: (change: Change<Row>) => void): () => void {
     this.#listeners.add(listener);
@@ -149,9 +152,10 @@ export class WatchCache<Row> {
   }
 
   /**
-   * Whether the cache has seen that version, or sees it in time: then it holds what a write with that version did, or something newer.
+   * Waits until the cache has seen that version, and so holds the result of a write with that version, or a newer state.
    *
-   * @throws the signal's reason when it aborts
+   * @returns false after the timeout
+   * @throws the reason of the signal if it aborts
    */
   async waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
@@ -161,45 +165,49 @@ export class WatchCache<Row> {
   }
 
   /**
-   * Whether something is true of the rows, or becomes so in time. Does not throw when the signal aborts: a write that its caller no longer
-   * waits for is done all the same.
+   * Waits until a condition on the rows is true. Does not throw when the signal aborts, because a write is done even if its caller no
+   * longer waits.
+   *
+   * @returns whether the condition is true
    */
   until(isTrue: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return until(isTrue, (look) => this.#onLook(look), timeoutMs, signal);
   }
 
-  /** Seconds since the API server was last heard of on this watch; before that, since the start. */
+  /** Seconds since the last data from the API server on this watch, or since the start. */
   ageSeconds(): number {
     return this.#loop.ageSeconds();
   }
 
-  /** How often the watch was begun again after a failure. */
+  /** Number of restarts after a failure. */
   get restarts(): number {
     return this.#loop.restarts;
   }
 
-  /** Whether the rows may be old: the last attempt failed, or nothing was heard for 35 s, or there is no list yet. */
+  /** Reports whether the rows may be outdated: the last attempt failed, or nothing was received for 35 s, or there is no list yet. */
   isStale(): boolean {
     return this.#loop.isStale();
   }
 
-  /** Why the last attempt failed, e.g. `404 NotFound` while a resource is not installed; undefined if it did not. */
+  /**
+   * Returns the reason why the last attempt failed, such as `404 NotFound` for a resource that is not installed; undefined if it succeeded.
+   */
   failure(): string | undefined {
     return this.#loop.failure();
   }
 
-  /** True if the cluster lacks rights or the definition, so that an administrator has to act. */
+  /** True if the cluster lacks permissions or the definition, so that an administrator has to act. */
   get isRefused(): boolean {
     return this.#loop.refusal !== undefined;
   }
 
-  /** For a caller who needs rows that are not known: what to apply, or to try again. */
+  /** Returns the error for a caller that needs rows that are not known: the manifest to apply, or a 503. */
   unavailable(): StatusError {
     const why = this.missing() ?? 'nothing was heard for too long';
     return this.#loop.refusal ?? serviceUnavailable('kubernetes', { cause: new Error(`${this.#options.name}: ${why}`) });
   }
 
-  /** The same before the first list too: why the rows are not all that there is. */
+  /** Returns the reason why rows may be missing, also before the first list. */
   missing(): string | undefined {
     return this.failure() ?? (this.#isSynced ? undefined : 'not listed yet');
   }
@@ -226,7 +234,7 @@ export class WatchCache<Row> {
     };
   }
 
-  /** In slices: told at once, a first list of 100,000 objects would keep the event loop for a quarter of a second. */
+  /** Adds rows in slices. At once, a first list of 100,000 objects would block the event loop for a quarter of a second. */
   async #fill(entries: Map<string, Entry<Row>>): Promise<void> {
     const slices = new Slices();
     for (const [key, entry] of entries) {
@@ -276,7 +284,7 @@ export class WatchCache<Row> {
     return namespace === undefined || this.#options.namespace !== undefined ? name : `${namespace}/${name}`;
   }
 
-  /** The one that is there already if the object has not changed since. */
+  /** Returns the existing entry if the object has not changed since. */
   #entryOf(key: string, object: KubernetesObject): Entry<Row> | undefined {
     const known = this.#entries.get(key);
     const { resourceVersion } = object.metadata;
@@ -291,7 +299,7 @@ export class WatchCache<Row> {
     for (const listener of this.#listeners) this.#guard(key, () => listener(change));
   }
 
-  /** One object that a listener cannot cope with must not keep all others from being followed. */
+  /** Logs an error of `keep` or of a listener, so that one object does not stop the watch of all others. */
   #guard<T>(key: string, act: () => T): T | undefined {
     try {
       return act();
@@ -301,7 +309,7 @@ export class WatchCache<Row> {
     }
   }
 
-  /** Calls after every list, change, bookmark and failure. */
+  /** Calls after every list, change, bookmark and failure. @returns a function that removes the callback */
   #onLook(look: () => void): () => void {
     this.#waiting.add(look);
     return () => this.#waiting.delete(look);

@@ -7,30 +7,30 @@ import { watchRefusal } from './missing-rights.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { isOutOfReach, UpstreamError } from './upstream-error.ts';
 
-/** Milliseconds, but for the seconds that go into a request. */
+/** Times of a watch, in milliseconds except for those in a request. */
 export interface WatchTimes {
-  /** A watch ends after a random time between these. */
+  /** Bounds of the random duration of a watch. */
   minWatchSeconds: number;
   maxWatchSeconds: number;
-  /** A watch that says nothing for so long, not even that it ends, is taken for dead. */
+  /** Time without data after which a watch counts as lost. */
   silenceMs: number;
-  /** The pause after a failure doubles from the first to the second of these. */
+  /** Bounds of the pause after a failure, which doubles each time. */
   minPauseMs: number;
   maxPauseMs: number;
 }
 
-/** A server that returns is heard of within 4 s, one that falls silent is noticed within 35 s. */
+/** Default times. A server that recovers is noticed within 4 s, a silent server within 35 s. */
 const defaultTimes: WatchTimes = { minWatchSeconds: 20, maxWatchSeconds: 25, silenceMs: 28_000, minPauseMs: 200, maxPauseMs: 4000 };
 
-/** However long a server asks us to stay away. */
+/** Bound of the Retry-After of a server. */
 const maxRetryAfterMs = 60_000;
 
 const staleAfterMs = 35_000;
 
-/** A watch that ended sooner is a failure: begun again at once, it would turn in circles. */
+/** Shortest duration of a watch that succeeded. A shorter one is a failure, because an immediate restart would loop. */
 const shortestWatchMs = 500;
 
-/** There are more objects than are followed. */
+/** Error for more objects than the bound. */
 export class TooManyObjects extends Error {
   override readonly name = 'TooManyObjects';
 
@@ -43,15 +43,15 @@ export interface WatchLoopParts {
   client: ServiceClient;
   log: Logger;
   times?: WatchTimes;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   random?: () => number;
-  /** Resolves after so many milliseconds, or when the signal aborts. */
+  /** Resolves after the time in milliseconds, or when the signal aborts. */
   pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Takes what the loop hears. A list counts as a whole, once `all` has been called. */
+/** Receives lists and events. A list counts as a whole, once `all` was called. */
 interface WatchSink {
   list(): { add(page: Page): void; all(resourceVersion: string): Promise<void> };
   event(event: WatchEvent): void;
@@ -60,7 +60,7 @@ interface WatchSink {
 }
 
 export interface WatchLoopOptions {
-  /** For the log. */
+  /** Name in the log. */
   name: string;
   selection: Selection;
   pageSize: number;
@@ -68,8 +68,8 @@ export interface WatchLoopOptions {
 }
 
 /**
- * Lists, then watches from there, and never stops for good: after any failure it goes on from the last version it has seen, or, where
- * the server no longer knows that one, lists again.
+ * Lists and then watches objects until it is stopped. After a failure it resumes from the last version, or lists again if the server no
+ * longer knows that version.
  */
 export class WatchLoop {
   readonly #client: ServiceClient;
@@ -81,12 +81,12 @@ export class WatchLoop {
   readonly #options: WatchLoopOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** Undefined: list first. */
+  /** Version to watch from. Undefined to list first. */
   #version: string | undefined;
   #heardAt: number;
-  /** In a row. */
+  /** Number of consecutive failures. */
   #failures = 0;
-  /** Whether it was listed again because the version was refused, and no watch has gone well since. */
+  /** True if objects were listed again because the version was refused, and no watch has succeeded since. */
   #isListedAnew = false;
   #failure: string | undefined;
   #isNotInstalled = false;
@@ -112,38 +112,38 @@ export class WatchLoop {
     this.#running ??= this.#run(this.#stopping.signal);
   }
 
-  /** Resolves when nothing is under way any more. It cannot be started again. */
+  /** Stops the loop, which cannot be started again. Resolves when no call is in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the watch is stopped'));
     await this.#running;
   }
 
-  /** Seconds since the API server was last heard of; before that, since the start. */
+  /** Seconds since the last data from the API server, or since the start. */
   ageSeconds(): number {
     return (this.#clock() - this.#heardAt) / 1000;
   }
 
-  /** How often it was begun again after a failure. */
+  /** Number of restarts after a failure. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Whether what is known may no longer be what is. */
+  /** Reports whether the known objects may be outdated. */
   isStale(): boolean {
     return this.#failure !== undefined || this.#version === undefined || this.#clock() - this.#heardAt > staleAfterMs;
   }
 
-  /** Why the last attempt failed; undefined if it did not. Names no host. */
+  /** Returns the reason why the last attempt failed, undefined if it succeeded. Names no host. */
   failure(): string | undefined {
     return this.#failure;
   }
 
-  /** Whether it failed because the API server does not know the resource. */
+  /** Reports whether the last attempt failed because the API server does not know the resource. */
   get isNotInstalled(): boolean {
     return this.#isNotInstalled;
   }
 
-  /** The missing right or definition, which no retry cures. Undefined if none is known to be missing. */
+  /** Error for a missing permission or definition, which no retry cures. Undefined if none is known to be missing. */
   get refusal(): StatusError | undefined {
     return this.#refusal;
   }
@@ -151,7 +151,7 @@ export class WatchLoop {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        // A watch tells what was missed only after it has begun, and what has ended would count again until then.
+        // A resumed watch counts as current before it has sent the missed events, so that deleted objects would be valid again until then.
         if (this.#clock() - this.#heardAt > staleAfterMs) this.#version = undefined;
         if (this.#version === undefined) await this.#list(signal);
         else await this.#watch(this.#version, signal);
@@ -167,12 +167,12 @@ export class WatchLoop {
     const list = sink.list();
     let version: string | undefined;
     for await (const page of listPages({ client: this.#client, signal, isBeforeWatch: true }, selection, pageSize)) {
-      // The first page says as of when; the others are as of then too.
+      // The first page has the version of the list, and the other pages are as of the same version.
       version ??= page.resourceVersion;
       list.add(page);
     }
     if (version === undefined) return;
-    // Not page by page: until all are there, what is known is as old as before.
+    // Not called for each page, because the known objects are outdated until the list is complete.
     this.#heard();
     await list.all(version);
     this.#version = version;
@@ -185,7 +185,7 @@ export class WatchLoop {
     const begunAt = this.#clock();
     const onHeard = () => {
       timer.refresh();
-      // Not before: the account may list what it may not watch.
+      // Cleared by a watch and not by a list, because the account may be allowed to list only.
       this.#refusal = undefined;
       this.#heard();
     };
@@ -204,7 +204,7 @@ export class WatchLoop {
   }
 
   #take(event: WatchEvent): void {
-    // Versions that run backwards: it is another store, or one restored from a backup.
+    // An older version shows that the store was replaced, or restored from a backup.
     if ((compareResourceVersions(event.resourceVersion, this.#version ?? '') ?? 0) < 0) {
       this.#version = undefined;
       throw new Error('the watch told of something older than what had been seen');
@@ -229,7 +229,7 @@ export class WatchLoop {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (isToBeListed(error)) {
       this.#version = undefined;
-      // A server that has come back and only has forgotten: it need not be spared like one that is down, unless a list does not help.
+      // A server that only lost its history need not be spared like one that is down, unless a list does not help.
       if (!this.#isListedAnew) this.#failures = 0;
       this.#isListedAnew = true;
     }
@@ -251,7 +251,7 @@ export class WatchLoop {
     await this.#pause(Math.max(pauseMs, askedForMs), signal);
   }
 
-  /** Once: an administrator has to act, and a stack tells nothing. */
+  /** Logs a refusal once and without a stack, because an administrator has to act. */
   #logRefusal(refusal: StatusError, said: UpstreamError | undefined): void {
     if (this.#refusal?.message === refusal.message) return;
     this.#log.warn({ watch: this.#options.name, answer: said?.status.message }, `a watch is refused: ${refusal.message}`);
@@ -259,7 +259,7 @@ export class WatchLoop {
 
   #logFailure(failure: string, error: unknown): void {
     const { name: watch } = this.#options;
-    // The transport says it once for all watches.
+    // The transport logs it once for all watches.
     if (isOutOfReach(error)) this.#log.debug({ watch, failure }, 'a watch failed and is begun again');
     else this.#log.warn({ watch, failure, err: error }, 'a watch failed and is begun again');
   }
@@ -268,8 +268,8 @@ export class WatchLoop {
 const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * The version is no longer known (410), or not yet (a restored API server, or one behind its siblings), or the whole resource is gone
- * (404), and what comes back under its name is something new. Or there were too many objects, and fewer are seen by a list alone.
+ * Reports whether a new list is needed: the version is no longer known (410), or not yet (a restored API server, or one behind the others),
+ * or the resource does not exist (404), and may return with new objects. After too many objects, only a list shows that there are fewer.
  */
 function isToBeListed(failure: unknown): boolean {
   if (failure instanceof TooManyObjects) return true;
@@ -277,15 +277,15 @@ function isToBeListed(failure: unknown): boolean {
   return error !== undefined && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
 }
 
-/** What the API server itself said, also where that became a 503 of ours. */
+/** Returns the failure of the API server, also if it is the cause of a 503 of the service. */
 function upstreamErrorOf(failure: unknown): UpstreamError | undefined {
   const error = failure instanceof StatusError && failure.cause instanceof UpstreamError ? failure.cause : failure;
   return error instanceof UpstreamError ? error : undefined;
 }
 
-/** In few words, for readers of `/readyz`: codes, not addresses. */
+/** Describes a failure for `/readyz` by its code, or by its message if it has none, without addresses. */
 function describe(failure: unknown): string {
-  // Of our own 503 and 504 the cause tells more.
+  // The cause of a 503 or 504 of the service is more specific.
   const error = failure instanceof StatusError && failure.cause instanceof Error ? failure.cause : failure;
   if (error instanceof StatusError) return `${error.status.code} ${error.status.reason ?? ''}`.trim();
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;

@@ -2,43 +2,43 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DueTimes } from './due-times.ts';
 import { Slices } from './slices.ts';
 
-/** A worker whose work has thrown rests so long: a server in trouble is not asked about thousands of keys as fast as it refuses. */
+/** Pause of a worker after an error, so that a failing server does not receive thousands of calls as fast as it refuses them. */
 const restMs = 100;
 
-/** `setTimeout` takes no more: a longer time would be over at once. */
+/** Bound of `setTimeout`, which fires at once for a longer time. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** A wall clock that is put, or that went on while the machine slept, is noticed so soon. */
+/** Bound of a wait for a wall clock time, so that a clock that was set, or that advanced while the machine slept, is noticed. */
 const maxWallTimerMs = 60_000;
 
 /**
- * What became of a key: nothing is left to do, or it is to be tried again with back-off, or looked at again after a time, or at one, in
- * milliseconds since 1970, by a wall clock that may be put; with `isRetried` it is tried again with back-off before.
+ * Result of a key: done, or to be retried with back-off, or requeued after a time or at a wall clock time, in milliseconds since 1970. With
+ * `isRetried`, it is also retried with back-off before that time. The wall clock may be set.
  */
 export type Outcome = 'done' | 'again' | { readonly requeueAfterMs: number } | { readonly requeueAt: number; readonly isRetried?: boolean };
 
 export interface WorkQueueOptions {
-  /** How many keys are worked on at one time. */
+  /** Bound of the keys that are reconciled concurrently. */
   workers: number;
-  /** A key that comes is looked at after so long, with all that changes of it meanwhile. Default: at once. */
+  /** Delay of an added key, which gathers further changes. Default: none. */
   delayMs?: number;
-  /** Milliseconds before a failure is tried again, doubled with each in a row up to `maxRetryMs`. */
+  /** Milliseconds before a retry, doubled with each consecutive failure up to `maxRetryMs`. */
   minRetryMs?: number;
   maxRetryMs?: number;
   now: () => Date;
-  /** Milliseconds that only ever grow. */
+  /** Monotonic clock, in milliseconds. */
   clock?: () => number;
 }
 
 interface Work {
   reconcile(key: string): Promise<Outcome>;
-  /** Told of what `reconcile` throws. */
+  /** Receives errors of `reconcile`. */
   onFailure(key: string, error: unknown): void;
 }
 
 /**
- * Keys of what has to be looked at, each once, in the order in which they came; one that comes while it is being looked at is looked at
- * once more afterwards. What is to be looked at later costs memory and nothing else: there is one timer, whatever is due first.
+ * Keys to reconcile, each once, in the order in which they were added. A key that is added while it is being reconciled is reconciled once
+ * more afterwards. Delayed keys cost only memory: one timer waits for the first of them.
  */
 export class WorkQueue {
   readonly #workers: number;
@@ -50,11 +50,11 @@ export class WorkQueue {
   readonly #slices: Slices;
   readonly #ready = new Set<string>();
   readonly #busy = new Set<string>();
-  /** How often in a row a key was to be tried again. */
+  /** Number of consecutive retries of a key. */
   readonly #failures = new Map<string, number>();
-  /** By the clock that only grows. */
+  /** Delayed keys, by the monotonic clock. */
   readonly #later = new DueTimes();
-  /** Keys that wait for a time of `now`. */
+  /** Delayed keys, by the wall clock `now`. */
   readonly #dated = new DueTimes();
   #resting: PromiseWithResolvers<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -70,7 +70,7 @@ export class WorkQueue {
     this.#slices = new Slices(clock);
   }
 
-  /** It has changed, or may have. */
+  /** Adds a key that has changed, or may have. */
   add(key: string): void {
     if (this.#ready.has(key)) return;
     const at = this.#clock() + this.#delayMs;
@@ -81,7 +81,7 @@ export class WorkQueue {
     if (this.#delayMs === 0 || this.#later.first?.key === key) this.#wake();
   }
 
-  /** To be looked at as soon as a worker is free; the event loop turns meanwhile. Ends early when the signal aborts. */
+  /** Adds keys without delay. The event loop turns meanwhile. Ends early when the signal aborts. */
   async addAll(keys: Iterable<string>, signal: AbortSignal): Promise<void> {
     for (const key of keys) {
       this.#addAtOnce(key);
@@ -91,7 +91,7 @@ export class WorkQueue {
     }
   }
 
-  /** Works until the signal aborts, and then forgets all keys. */
+  /** Reconciles keys until the signal aborts, and then drops all keys. */
   async run(work: Work, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', this.#wake);
     await Promise.all(Array.from({ length: this.#workers }, () => this.#worker(work, signal)));
@@ -129,7 +129,7 @@ export class WorkQueue {
   #settle(key: string, outcome: Outcome): void {
     const isRetried = outcome === 'again' || (typeof outcome === 'object' && 'requeueAt' in outcome && outcome.isRetried === true);
     if (!isRetried) this.#failures.delete(key);
-    // It has changed meanwhile, and is looked at again anyway.
+    // A key that was added meanwhile is reconciled again anyway.
     if (this.#ready.has(key) || this.#later.timeOf(key) !== undefined || outcome === 'done') return;
     if (isRetried) this.#later.set(key, this.#clock() + this.#retryMs(key));
     if (outcome === 'again') return;
@@ -166,7 +166,7 @@ export class WorkQueue {
     return dated !== undefined && dated.at <= this.#now().getTime() ? dated.key : undefined;
   }
 
-  /** Until there is something to take. All workers at rest have one timer. */
+  /** Waits for a key. All idle workers share one timer. */
   #rest(): Promise<void> {
     this.#resting ??= Promise.withResolvers();
     clearTimeout(this.#timer);
