@@ -8,7 +8,7 @@ import { isLocalGroupName } from '../users/record/local-groups.ts';
 import { recordName } from '../users/record/name.ts';
 import type { ClaimRules, VerifiedClaims } from './types.ts';
 
-/** `status.subjectName` of a User and the members of `status.groups` are no longer. */
+/** Maximum lengths of `status.subjectName` of a User and of the members of `status.groups`. */
 const maxNameLength = 512;
 const maxGroupLength = 253;
 
@@ -16,11 +16,11 @@ const alwaysUsed = ['sid', 'auth_time', 'acr', 'email', 'email_verified', 'name'
 const maxClaimLength = 2048;
 
 const scalar = z.union([z.string().max(maxClaimLength), z.number(), z.boolean()]);
-/** What a session and a cache keep of a claim: nothing deep, nothing large but the groups. */
+/** Claim values that sessions and caches keep: scalars of bounded length and lists of scalars, without nested values. */
 const plainClaim = z.union([scalar, z.array(scalar)]);
 const federatedClaims = z.object({ connector_id: scalar.optional(), user_id: scalar.optional() });
 
-/** The claims that have a use here. What has not the form of its use stays away, but for those whose form is checked where they are used. */
+/** Returns the claims that the service uses. Drops malformed values, except of claims whose form is checked where they are used. */
 export function usedClaims(claims: VerifiedClaims, { claims: { username, groups }, extClaims, acr: acrNames }: ClaimRules): VerifiedClaims {
   const { iss, sub, exp, iat, federated_claims } = claims;
   const acr = Object.entries(acrNames ?? {}).find(([, theirs]) => theirs === claims.acr)?.[0];
@@ -34,62 +34,63 @@ export function usedClaims(claims: VerifiedClaims, { claims: { username, groups 
   return { ...used, ...(acr !== undefined && { acr }), ...(federated.success && { federated_claims: federated.data }), iss, sub, exp, iat };
 }
 
-/** Claims that decide who a user is. */
+/** Claims that identify a user. */
 const decisive = ({ claims: { username, groups } }: ClaimRules) => [...new Set([username, groups, 'email'])];
 
-/** Whether claims that have a use are missing, which the userinfo endpoint may know. */
+/** Reports whether identifying claims are missing, so that the userinfo endpoint is asked. */
 export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
   decisive(rules).some((name) => claims[name] === undefined);
 
 /**
- * Returns whether the issuer says that it keeps groups back, as Entra ID does for members of more than 200 (distributed claims, OpenID Connect
- * Core 5.6.2; `hasgroups` in the id_token flow).
+ * Reports whether the issuer announces that the token omits groups, as Entra ID does for members of more than 200 (distributed claims,
+ * OpenID Connect Core 5.6.2; `hasgroups` in the id_token flow).
  */
 export function keepsGroupsBack(claims: VerifiedClaims, { claims: { groups } }: ClaimRules): boolean {
   const { _claim_names: names, hasgroups } = claims;
   return hasgroups === true || (typeof names === 'object' && names !== null && Object.hasOwn(names, groups));
 }
 
-/** Names of decisive claims that are known and that a token does not tell. @param token undefined for an opaque one */
+/** Returns the names of identifying claims that are known, but missing from a token. @param token undefined for an opaque token */
 export const untoldBy = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
   decisive(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);
 
-/** The claims, and what was missing among them from the userinfo endpoint's answer about the same subject. */
+/** Adds missing claims from the userinfo endpoint's answer about the same subject. */
 export const completed = (claims: VerifiedClaims, info: Readonly<Record<string, unknown>>, rules: ClaimRules): VerifiedClaims =>
   usedClaims({ ...info, ...claims }, rules);
 
 export const emailOf = ({ email }: VerifiedClaims): string | undefined => (typeof email === 'string' && email !== '' ? email : undefined);
 
-/** As the API server has it: no claim is no doubt, anything else but `true` is. */
+/** Like the API server, trusts a missing claim and rejects any value other than `true`. */
 const isEmailDoubtful = ({ email_verified: isVerified }: VerifiedClaims) => isVerified !== undefined && isVerified !== true;
 
-/** Why a token that verified names no user who can log in; for the user who logs in with it. */
+/** Claims of a verified token that name no user who can log in. The message is for the user of the token. */
 export class UnfitClaims extends Error {
   override readonly name = 'UnfitClaims';
 }
 
-/** 401 */
+/** Builds the 401 for unfit claims. */
 export function unfit(message: string): StatusError {
   const refused = unauthorized({ tokenGiven: true });
   refused.cause = new UnfitClaims(message);
   return refused;
 }
 
-/** Whether the email says whose record it is: the cluster knows the user by it anyway, or the issuer has verified it or read it there. */
+/** Reports whether the email identifies the record: it is the user name in the cluster, or the issuer is embedded or has verified it. */
 const isEmailTelling = (claims: VerifiedClaims, { claims: { username }, isEmbedded }: ClaimRules): boolean =>
   isEmbedded || (username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true);
 
 /**
- * Whether a login may link a record that belongs to no subject of this issuer yet (docs/contract/login.md). What is found by `sub` is linked by it.
+ * Reports whether a login may link a record that has no subject of this issuer yet (docs/contract/login.md). A record that is found by
+ * `sub` may be linked by it.
  */
 export const mayLink = (claims: VerifiedClaims, rules: ClaimRules, login: string): boolean =>
   isEmailTelling(claims, rules) || login === claims.sub;
 
 /**
- * The login string that names a user's record: the email claim; where that is not verified, the username claim, unless it could be
- * an address, else `sub`.
+ * Returns the login string that names a user's record: the email claim if it is verified, otherwise the username claim unless it could be
+ * an address, otherwise `sub`.
  *
- * @throws StatusError 401 for an unverified email that is to be the user name, and for what is no legal login string
+ * @throws StatusError 401 for an unverified email as user name, and for an invalid login string
  */
 export function loginOf(claims: VerifiedClaims, rules: ClaimRules): string {
   const { username } = rules.claims;
@@ -100,7 +101,7 @@ export function loginOf(claims: VerifiedClaims, rules: ClaimRules): string {
   return login;
 }
 
-/** An address in another claim is not verified. */
+/** Ignores addresses: `email_verified` is about the email claim only. */
 function nameOf(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string') throw unfit('names no legal login string');
@@ -108,7 +109,7 @@ function nameOf(value: unknown): string | undefined {
 }
 
 /**
- * The identity by the claims alone, by the rules of the API server's own OpenID Connect authenticator.
+ * Returns the identity in Kubernetes from the claims alone, by the rules of the API server's own OpenID Connect authenticator.
  *
  * @throws StatusError 401
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#configuring-the-api-server
@@ -127,17 +128,17 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
   return { name, uid: claims.sub, groups: groupsOf(claims[groups], rules), extra: {} };
 }
 
-/** The account at the issuer; undefined at the embedded one, whose `sub` names one record by itself. */
+/** Returns the account at the issuer; undefined for the embedded issuer, whose `sub` names a record. */
 export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRules): Subject | undefined =>
   isEmbedded ? undefined : { issuer: iss, sub };
 
-/** The issuer's groups by the claim alone, without prefix, as the record keeps them: those that are kept here are not among them. */
+/** Returns the groups of the claim without prefix and without local groups, as the record keeps them. */
 export const plainGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
   groupsOf(claims[rules.claims.groups], { ...rules, prefix: '', isEmbedded: false });
 
 /**
- * The groups that the issuer tells and that are dropped: those that the cluster keeps for itself, an empty one, one with a blank at its edge,
- * with control characters, or too long. A header would carry another name, and the API server would refuse each call of their member.
+ * Returns the groups of the claim that are dropped: groups that the cluster or another issuer reserves, and names that are empty, too long,
+ * or have a blank at an edge or control characters. A header would alter such a name, and the API server would refuse each call.
  */
 export const unusableGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
   [...new Set(givenGroups(claims[rules.claims.groups]))].filter((group) => !isUsable(group) || isForeign(group, rules));
@@ -154,8 +155,8 @@ function givenGroups(value: unknown): string[] {
 }
 
 /**
- * Groups that are kept here have no prefix, and no other can be called like one, not even by its prefix. What is left out is safe to
- * leave out: groups only ever add rights. The size of a token bounds how many there are.
+ * Returns the groups with the issuer's prefix. Local groups have no prefix, and only the embedded issuer may name them: other names of that
+ * form are dropped, with and without prefix. Dropping is safe, because groups only add rights. The size of a token bounds their number.
  */
 function groupsOf(value: unknown, rules: ClaimRules & { prefix?: string }): string[] {
   const { prefix = rules.claims.groupsPrefix, isEmbedded } = rules;

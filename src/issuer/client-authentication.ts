@@ -1,18 +1,18 @@
 import * as client from 'openid-client';
 
-/** How the client secret is sent (OpenID Connect Core 9): in an HTTP Basic header, or in the body. */
+/** Transport of the client secret (OpenID Connect Core 9): an HTTP Basic header, or the body. */
 type SecretTransport = 'basic' | 'post';
 
 interface ClientSecret {
   /** Undefined for a public client. */
   secret: string | undefined;
-  /** Basic gives way where the issuer offers nothing but the body. */
+  /** Preferred transport. The body is used instead of `basic` if the issuer offers only the body. */
   transport: SecretTransport;
   /** `token_endpoint_auth_methods_supported` of the issuer; HTTP Basic is the default (OpenID Connect Discovery 3). */
   offered: readonly string[] | undefined;
 }
 
-/** How this client proves itself at the issuer. */
+/** Returns the authentication of this client at the issuer. */
 export function clientAuthentication({ secret, transport, offered = ['client_secret_basic'] }: ClientSecret): client.ClientAuth {
   if (secret === undefined) return client.None();
   const isPostAlone = !offered.includes('client_secret_basic') && offered.includes('client_secret_post');
@@ -20,8 +20,8 @@ export function clientAuthentication({ secret, transport, offered = ['client_sec
 }
 
 /**
- * HTTP Basic. openid-client encodes `-`, `_`, `.` and `~` too, and not every issuer decodes the header: without a need for it, a secret
- * that is made of these and alphanumeric characters is sent as it is.
+ * Authenticates by HTTP Basic. openid-client also encodes `-`, `_`, `.` and `~`, and not every issuer decodes the header. A secret of these
+ * and alphanumeric characters needs no encoding, and is sent verbatim.
  */
 const secretInHeader =
   (secret: string): client.ClientAuth =>
@@ -30,7 +30,7 @@ const secretInHeader =
     headers.set('authorization', `Basic ${credentials}`);
   };
 
-/** For `application/x-www-form-urlencoded` (RFC 6749, 2.3.1), with the unreserved characters of RFC 3986 as they are. */
+/** Encodes for `application/x-www-form-urlencoded` (RFC 6749, 2.3.1), except the unreserved characters of RFC 3986. */
 const formEncode = (text: string): string =>
   encodeURIComponent(text)
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)

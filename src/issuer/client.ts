@@ -8,29 +8,29 @@ import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerU
 import { customFetch, IssuerFetch, isInsecure, type SeenAnswer } from './fetch.ts';
 import { FatalRefresh, type IssuerSettings } from './types.ts';
 
-/** What the issuer gave for a code or a refresh token, not yet verified. */
+/** Unverified tokens that the issuer returned for a code or a refresh token. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly idToken: string | undefined;
   readonly refreshToken: string | undefined;
-  /** Seconds; undefined if it does not say. */
+  /** Seconds; undefined if the issuer does not return it. */
   readonly expiresIn: number | undefined;
 }
 
 /** The answer of the userinfo endpoint, or its failure. */
 export type UserInfo =
   | { readonly claims: Readonly<Record<string, unknown>> }
-  /** @param isRefused whether another attempt would change nothing */
+  /** @param isRefused true if a retry would fail too */
   | { readonly fault: string; readonly isRefused: boolean };
 
-/** An optional source gets a part of the time that a login has for the issuer. */
+/** The userinfo endpoint is optional, and gets a part of the time that a login has for the issuer. */
 const userInfoTimeoutMs = 3_000;
-/** Statuses of a userinfo endpoint that does not take the access tokens of this client. */
+/** Statuses of a userinfo endpoint that does not accept the access tokens of this client. */
 const refusals = [401, 403, 404];
 
 /**
- * The OpenID provider that people log in at: its metadata and the calls to it. It is asked when a user
- * needs it, never at the start. What it says in words stays here.
+ * Client of the OpenID provider that users log in at: its metadata and the calls to it. The constructor makes no call. Texts of the issuer
+ * do not leave this class.
  */
 export class IssuerClient {
   readonly #settings: IssuerSettings;
@@ -47,7 +47,7 @@ export class IssuerClient {
     await this.#fetch.stop();
   }
 
-  /** Why the issuer cannot be used, in few words without names. */
+  /** Returns the reason for which the issuer cannot be used, in a few words without names. */
   failure(): string | undefined {
     return this.#discovery.failure();
   }
@@ -57,7 +57,7 @@ export class IssuerClient {
     return this.#discovery.metadata();
   }
 
-  /** The parameters are pushed to an issuer that demands it (RFC 9126); the address then holds a reference to them. @throws StatusError 503 */
+  /** Pushes the parameters to an issuer that requires it (RFC 9126); the address then has a reference to them. @throws StatusError 503 */
   async authorizationURL(parameters: Record<string, string>, signal: AbortSignal): Promise<string> {
     const configuration = await this.#configuration(signal);
     const isPushed = configuration.serverMetadata().require_pushed_authorization_requests === true;
@@ -69,14 +69,14 @@ export class IssuerClient {
     }
   }
 
-  /** Where the issuer ends its own session; `login.logoutURL` if it announces no such endpoint. @throws StatusError 503 */
+  /** Returns the address of the issuer's logout; `login.logoutURL` if it announces no such endpoint. @throws StatusError 503 */
   async endSessionURL(parameters: Record<string, string>): Promise<string | undefined> {
     const configuration = await this.#configuration();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return this.#settings.logoutURL;
     return attempt(() => client.buildEndSessionUrl(configuration, parameters).href);
   }
 
-  /** @throws StatusError 401 cause `code` for a code it does not know, 503 */
+  /** @throws StatusError 401 with a cause `code` for a code that the issuer refuses, 503 */
   async redeem({ code, verifier, redirectURL }: { code: string; verifier: string; redirectURL: string }, signal: AbortSignal) {
     try {
       return await this.#grant('authorization_code', { code, code_verifier: verifier, redirect_uri: redirectURL }, signal);
@@ -86,7 +86,7 @@ export class IssuerClient {
     }
   }
 
-  /** @throws FatalRefresh if the issuer says no; StatusError 503 for whatever passes */
+  /** @throws FatalRefresh if the issuer refuses the token; StatusError 503 for temporary failures */
   async refresh(refreshToken: string, signal: AbortSignal): Promise<IssuedTokens> {
     try {
       return await this.#grant('refresh_token', { refresh_token: refreshToken }, signal);
@@ -99,7 +99,7 @@ export class IssuerClient {
   async #grant(grantType: string, parameters: Record<string, string>, signal: AbortSignal): Promise<IssuedTokens> {
     let idToken: unknown;
     const configuration = await this.#configuration(signal, ({ members }) => {
-      // Verified by `TokenVerifier` alone: openid-client refuses several audiences without `azp`.
+      // `TokenVerifier` verifies the ID token, because openid-client refuses several audiences without `azp`.
       idToken = members?.id_token;
       delete members?.id_token;
     });
@@ -109,10 +109,10 @@ export class IssuerClient {
   }
 
   /**
-   * Ends a token at the issuer (RFC 7009). Without a revocation endpoint a refresh token is redeemed and the result thrown away, which
-   * ends it where refresh tokens rotate.
+   * Revokes a token at the issuer (RFC 7009). Without a revocation endpoint, redeems a refresh token and drops the result, which
+   * invalidates the token if refresh tokens rotate.
    *
-   * @throws FatalRefresh if the issuer does not know the token; StatusError 503 if it was not reached
+   * @throws FatalRefresh if the issuer does not know the token; StatusError 503 if it cannot be reached
    */
   async revoke(token: string, hint: 'refresh_token' | 'access_token', signal: AbortSignal): Promise<void> {
     const configuration = await this.#configuration(signal);
@@ -129,7 +129,7 @@ export class IssuerClient {
   }
 
   /**
-   * Asks the userinfo endpoint about the user of an access token (OpenID Connect Core 5.3). No claims without such an endpoint.
+   * Asks the userinfo endpoint about the user of an access token (OpenID Connect Core 5.3). Returns no claims without such an endpoint.
    *
    * @throws StatusError 401 if the answer is about another subject; the signal's reason when it aborts
    */
@@ -139,7 +139,7 @@ export class IssuerClient {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(userInfoTimeoutMs)]);
       const configuration = await this.#configuration(deadline, (answer) => {
         ({ status } = answer);
-        // A signed answer was not asked for, and openid-client would believe one whose signature was not checked.
+        // The request asks for no signed answer, and openid-client would accept one without verifying the signature.
         if (/^application\/jwt\b/i.test(answer.headers['content-type'] ?? '')) throw new IssuerFault('gave signed userinfo');
       });
       if (configuration.serverMetadata().userinfo_endpoint === undefined) return { claims: {} };
@@ -152,14 +152,14 @@ export class IssuerClient {
     }
   }
 
-  /** Returns the algorithms that the issuer announces for ID tokens; RS256 if none (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
+  /** Returns the issuer's algorithms for ID tokens; RS256 by default (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
   async idTokenAlgorithms(): Promise<readonly string[]> {
     const { idTokenAlgorithm } = this.#settings;
     if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];
     return (await this.metadata()).id_token_signing_alg_values_supported ?? ['RS256'];
   }
 
-  /** The published keys, as they came. @throws StatusError 503 */
+  /** Returns the published keys, without validation. @throws StatusError 503 */
   async fetchKeys(): Promise<unknown> {
     const { jwks_uri: url } = await this.metadata();
     try {
@@ -176,7 +176,7 @@ export class IssuerClient {
     }
   }
 
-  /** openid-client's view of issuer and client, for the calls of one request. The secret is read each time, so that it can be rotated. */
+  /** Returns the configuration of openid-client for the calls of one request. Reads the secret each time, so that it can be rotated. */
   async #configuration(signal = unending, onAnswer?: (answer: SeenAnswer) => void): Promise<client.Configuration> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport } = this.#settings;
     const metadata = await this.metadata();
@@ -193,7 +193,7 @@ export class IssuerClient {
   }
 }
 
-/** 503, unless it is a Status already. @param endpoint for the log */
+/** Converts an error to 503, except a StatusError. @param endpoint for the log */
 function unavailable(error: unknown, endpoint?: string): StatusError {
   if (error instanceof StatusError) return error;
   return issuerUnavailable(endpoint === undefined ? error : new IssuerFault(`${endpoint}: ${faultOf(error)}`));

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import type { Login } from '../users/logins/recorder.ts';
 import type { VerifiedClaims } from './types.ts';
 
-/** As Dex tells where a person came from: one of several sources behind one issuer. */
+/** Claim of Dex about the source of a user, one of several behind one issuer. */
 const federatedClaims = z.object({ connector_id: z.string().min(1), user_id: z.string().default('') });
 
-/** The embedded issuer's own users; no other issuer's, whatever it says of them: administrators are among these. */
+/** Source of the embedded issuer's own users. No other issuer's claim gives it, because administrators are among these users. */
 const local = { type: 'local', id: 'local', name: 'Local' };
 
 export interface ConnectorRules {
-  /** Whether the issuer is our own. */
+  /** True for the embedded issuer. */
   isEmbedded: boolean;
-  /** Those whose users log in at the embedded issuer too. */
+  /** Directories whose users log in at the embedded issuer. */
   directories: readonly { id: string; name: string }[];
 }
 
-/** The source of a person, and their identity there. */
+/** Returns the source of a user, and the user's identity there. */
 export function connectorOf(claims: VerifiedClaims, { isEmbedded, directories }: ConnectorRules): Pick<Login, 'connector' | 'linkedID'> {
   const federated = federatedClaims.safeParse(claims.federated_claims).data;
   if (isEmbedded) {

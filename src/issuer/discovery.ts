@@ -9,21 +9,21 @@ import { differsBySlash } from './refusal-log.ts';
 import type { IssuerSettings } from './types.ts';
 
 /**
- * A failure is told again for so long before the issuer is asked again: requests cannot make us hammer one that is down. The first one is
- * forgotten soon, and each in a row lasts twice as long: behind a load balancer the embedded issuer is there a moment after ourselves.
+ * Milliseconds for which a failure is remembered, so that requests do not hammer an issuer that is down. The first failure is forgotten
+ * soon, and each further one lasts twice as long: behind a load balancer the embedded issuer is available a moment after this service.
  */
 const minFailureMemoryMs = 1_000;
 const maxFailureMemoryMs = 10_000;
-/** Endpoints and algorithms change rarely; while they cannot be read again the old ones count. */
+/** Endpoints and algorithms change rarely. The old metadata remains in use while it cannot be read again. */
 const maxAgeMs = 3_600_000;
 
 export type IssuerMetadata = Readonly<client.ServerMetadata>;
 
-/** Whether it says in each answer whose it is (RFC 9207). */
+/** Reports whether the issuer names itself in each authorization response (RFC 9207). */
 export const announcesIss = ({ authorization_response_iss_parameter_supported: isAnnounced }: IssuerMetadata): boolean =>
   isAnnounced === true;
 
-/** Where the issuer's endpoints are and what it can (OpenID Connect Discovery 1.0). */
+/** Caches the issuer's endpoints and capabilities (OpenID Connect Discovery 1.0). */
 export class IssuerDiscovery {
   readonly #settings: Pick<IssuerSettings, 'issuer' | 'clientID'>;
   readonly #fetch: IssuerFetch;
@@ -32,23 +32,23 @@ export class IssuerDiscovery {
   #failed: { error: unknown; until: number; memoryMs: number } | undefined;
   #asking: Promise<IssuerMetadata> | undefined;
 
-  /** @param clock milliseconds that only ever grow */
+  /** @param clock monotonic, in milliseconds */
   constructor(settings: Pick<IssuerSettings, 'issuer' | 'clientID'>, fetch: IssuerFetch, clock: () => number) {
     this.#settings = settings;
     this.#fetch = fetch;
     this.#clock = clock;
   }
 
-  /** Why the last attempt failed, in few words without names. Asks again when that is due, but does not wait. */
+  /** Returns the reason of the last failure, in a few words without names. Starts an attempt that is due, and does not wait for it. */
   failure(): string | undefined {
     this.metadata().catch(() => undefined);
     return this.#failed && faultOf(this.#failed.error);
   }
 
   /**
-   * Kept, and read again after an hour.
+   * Returns the cached metadata, and reads it again after an hour.
    *
-   * @throws StatusError 503 if there was never an answer of that issuer; the failure is remembered for ten seconds at most
+   * @throws StatusError 503 if the issuer has never answered; the failure is remembered for ten seconds at most
    */
   async metadata(): Promise<IssuerMetadata> {
     const known = this.#known;
@@ -73,7 +73,7 @@ export class IssuerDiscovery {
         ...(isInsecure(issuer) && { execute: [client.allowInsecureRequests] }),
       });
       const metadata = found.serverMetadata();
-      // openid-client compares them as URLs, which takes a missing last slash for none.
+      // openid-client compares issuers as URLs, and ignores a missing slash after the host.
       if (metadata.issuer !== issuer) throw new IssuerFault(otherIssuer(metadata.issuer, issuer));
       this.#known = { metadata, at };
       this.#failed = undefined;
@@ -87,7 +87,7 @@ export class IssuerDiscovery {
   }
 }
 
-/** A sentence of its own for a mistake that is easily made. It names neither: addresses stay out of `/readyz`. */
+/** Explains a slash at the end, which is a common mistake. The text names neither issuer, because addresses stay out of `/readyz`. */
 const otherIssuer = (named: string, configured: string): string =>
   differsBySlash(named, configured)
     ? `calls itself the same ${named.endsWith('/') ? 'with' : 'without'} a slash at the end: write login.issuer as it does`
@@ -95,7 +95,7 @@ const otherIssuer = (named: string, configured: string): string =>
 
 const readMismatch = reader(z.object({ attribute: z.string(), body: z.object({ issuer: z.unknown() }) }));
 
-/** What openid-client has against the name in the metadata. */
+/** Returns a fault if openid-client refused the issuer in the metadata. */
 function namedOtherwise(refusal: unknown, configured: string): IssuerFault | undefined {
   let detail = refusal;
   while (detail instanceof Error) detail = detail.cause;

@@ -3,21 +3,21 @@ import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
 import { membersOf } from './members.ts';
 
-/** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for our own answer. */
+/** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
 const maxConnections = 64;
-/** After the end of the call, which says better what was wrong. */
+/** Longer than the call, whose timeout is the clearer error. */
 const connectTimeoutMs = issuerTimeoutMs + 1_000;
 
-/** What the issuer answered, whole. */
+/** Complete answer of the issuer. */
 export interface FetchedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** HTTP to the issuer, and nothing else: no redirect is followed, no answer is larger than 1 MiB, and all of it ends in time. */
+/** HTTP client for the issuer. Follows no redirect, accepts no answer above 1 MiB, and has a timeout for the whole call. */
 export class IssuerFetch {
   readonly #agent: TrustingAgent;
 
@@ -25,7 +25,7 @@ export class IssuerFetch {
     this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs });
   }
 
-  /** @throws Error if there was no answer, or none that fits */
+  /** @throws Error without an answer, or for one that is too large */
   async send(url: string, { signal, ...request }: OutgoingRequest): Promise<FetchedAnswer> {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
     const answer = await this.#agent.request(url, { ...request, signal: bounded });
@@ -47,12 +47,12 @@ export class IssuerFetch {
 const headersOf = (headers: Record<string, string | readonly string[] | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** An answer, and the members of the JSON object in it that openid-client gets to see. */
+/** An answer, with the members of its JSON object that openid-client receives. */
 export interface SeenAnswer extends FetchedAnswer {
   readonly members: Record<string, unknown> | undefined;
 }
 
-/** For openid-client. @param onAnswer sees the answer first, and may take members from it, or throw */
+/** Adapts `IssuerFetch` to openid-client. @param onAnswer receives the answer first, and may remove members or throw */
 export const customFetch =
   (issuer: IssuerFetch, signal: AbortSignal, onAnswer?: (answer: SeenAnswer) => void): CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -64,5 +64,5 @@ export const customFetch =
     return new Response(hasNoBody ? null : text, { status: answer.status, headers: answer.headers });
   };
 
-/** Only an issuer that is itself without TLS may have such places. */
+/** Reports whether a URL lacks TLS. Only an issuer without TLS may have such endpoints. */
 export const isInsecure = (url: string): boolean => url.startsWith('http:');

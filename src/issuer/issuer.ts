@@ -1,6 +1,6 @@
 /**
- * An identity provider, as the rest of the service knows it: `client` calls it, `verifier` verifies its tokens, `tokens` turns what it
- * gives into tokens that hold, and `settings` say how its claims become a user. Which of them a token belongs to, `Issuers` knows.
+ * An identity provider: `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers into verified tokens, and `settings`
+ * map its claims to a user. `Issuers` finds the issuer of a token.
  */
 
 import { type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
@@ -23,15 +23,15 @@ export interface Issuer {
   readonly verifier: TokenVerifier;
   readonly tokens: IssuerTokens;
   readonly bearers: SealedBearers;
-  /** Ends tokens that were not handed out, if the issuer can be reached. Never throws. */
+  /** Revokes tokens that no caller received, if the issuer can be reached. Never throws. */
   discard(refreshToken: string): Promise<void>;
   readonly checks: Check[];
-  /** Why it cannot be asked, in few words; undefined if it can. */
+  /** Returns the reason for which the issuer cannot be reached, in a few words; undefined if it can. */
   unreachable(): Promise<string | undefined>;
   stop(): Promise<void>;
 }
 
-/** @param all of the configuration */
+/** @param all issuers of the configuration */
 export function createIssuer(
   services: Pick<Services, 'config' | 'log' | 'metrics' | 'now' | 'clock' | 'keyRing'>,
   issuer: IssuerConfig,

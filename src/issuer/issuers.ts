@@ -10,7 +10,7 @@ import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
 import { VerifiedLogin } from './verified-login.ts';
 
-/** What a login says of where it is to go. */
+/** Parameters of a login that select the issuer. */
 interface IssuerChoice {
   issuer?: string | undefined;
   connector_id?: string | undefined;
@@ -20,21 +20,21 @@ interface IssuerChoice {
 /** A bearer token of one of the issuers. */
 export interface VerifiedBearer {
   readonly login: VerifiedLogin;
-  /** Whether it can be sent to the issuer; an ID token is for this service alone. */
+  /** True for a token that can be sent to the issuer. An ID token is for this service alone. */
   readonly isAccessToken: boolean;
 }
 
 /**
- * The identity providers that people log in at. Whose a token, a login or a flow is, is asked here by its issuer identifier (`iss`), and
- * nowhere taken for granted.
+ * The identity providers that users log in at. Every token, login and flow finds its issuer here by the issuer identifier (`iss`); no code
+ * assumes a single issuer.
  */
 export class Issuers {
-  /** Where a login goes that names none. */
+  /** Default issuer of a login. */
   readonly first: Issuer;
-  /** What a record may belong to. */
+  /** Issuers that a record may be linked to. */
   readonly inUse: IssuersInUse;
   readonly #all: ReadonlyMap<string, Issuer>;
-  /** Verifiers cache their tokens, and so the values that a token decides are derived once. */
+  /** Results by token. Verifiers cache their tokens, so the values of a token are derived once. */
   readonly #bearers = new WeakMap<VerifiedToken, VerifiedBearer>();
 
   constructor(first: Issuer, ...further: readonly Issuer[]) {
@@ -53,22 +53,22 @@ export class Issuers {
     return this.#all.has(iss);
   }
 
-  /** @throws StatusError 401 for one that people do not log in at, or no longer */
+  /** @throws StatusError 401 for an issuer that is not configured, or is no longer */
   of({ iss }: { readonly iss: string }): Issuer {
     const issuer = this.#all.get(iss);
     if (issuer === undefined) throw unfit('is of an issuer that is not configured');
     return issuer;
   }
 
-  /** By the id of the configuration. */
+  /** Finds an issuer by its id in the configuration. */
   named(id: string): Issuer | undefined {
     return [...this.all()].find(({ settings }) => settings.id === id);
   }
 
   /**
-   * Where a login goes (docs/contract/login.md).
+   * Selects the issuer of a login (docs/contract/login.md).
    *
-   * @param current the issuer of the login that the caller has
+   * @param current issuer of the caller's current login
    * @throws StatusError 400 for an id that no issuer has
    */
   chosen({ issuer: id, connector_id: connector, login_hint: hint }: IssuerChoice, current: string | undefined): Issuer {
@@ -108,18 +108,18 @@ export class Issuers {
     return bearer;
   }
 
-  /** Whether a token of that SHA-256 is known to be of none of them; false while that is not known. */
+  /** Reports whether the token of that SHA-256 is known to belong to no configured issuer; false while unknown. */
   areForeignTo(tokenHash: string): boolean {
     for (const { verifier } of this.#all.values()) if (!verifier.isForeign(tokenHash)) return false;
     return true;
   }
 
-  /** As `TokenVerifier.logoutToken`, by the one that the token names; what names none is refused by the first, which logs why. */
+  /** Verifies a logout token with the issuer that it names. The first issuer refuses a token of an unknown issuer, and logs why. */
   logoutToken(token: string): Promise<LogoutClaims> {
     return (this.#namedIn(token) ?? this.first).verifier.logoutToken(token);
   }
 
-  /** Ends a refresh token of that login, if it has one and its issuer can be reached. Never throws. */
+  /** Revokes the refresh token of a login, if it has one and its issuer can be reached. Never throws. */
   async discard({ iss }: { readonly iss: string }, refreshToken: string | undefined): Promise<void> {
     if (refreshToken !== undefined) await this.#all.get(iss)?.discard(refreshToken);
   }
@@ -147,7 +147,7 @@ export class Issuers {
     await Promise.all([...this.all()].map((issuer) => issuer.stop()));
   }
 
-  /** By a claim that nothing has proved yet: it only decides who verifies. */
+  /** Reads an unverified claim, which only selects the verifier. */
   #namedIn(token: string): Issuer | undefined {
     try {
       return this.#all.get(decodeJwt(token).iss ?? '');

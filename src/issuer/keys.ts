@@ -4,46 +4,46 @@ import { z } from 'zod';
 import type { IssuerClient } from './client.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 
-/** Between two readings that a bearer token of an unknown key has caused: any client can send one with a made-up name. */
+/** Minimum time between two reads for bearer tokens with an unknown key: any client can make up the name of a key. */
 const coolDownMs = 30_000;
-/** Between two readings that other tokens have caused, which wait for the next one: what cannot be told must not end anything. */
+/** Minimum time between two reads for other tokens, which wait for the next read: a refused token would end a login. */
 const pauseMs = 250;
-/** Keys that the issuer has withdrawn go on counting for so long; while it is down they all do. */
+/** Keys that the issuer has withdrawn remain valid for this time. All keys remain valid while the issuer is down. */
 const maxAgeMs = 600_000;
 const retryAfterMs = 10_000;
 
-/** RFC 7517 section 5. Keys of a kind or for a use that we do not know are passed over when a token is matched. */
+/** RFC 7517 section 5. Keys of an unknown type or use are ignored when a token is matched. */
 const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-/** The public keys of the issuer, from its `jwks_uri` and from nowhere else: never a key that a token brings or names. */
+/** The public keys of the issuer, from its `jwks_uri` only: never a key that a token contains or refers to. */
 export class IssuerKeys {
   readonly #client: IssuerClient;
   readonly #clock: () => number;
   #keys: KeySet | undefined;
   #rereadAt = Number.NEGATIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
-  /** When the last reading began. */
+  /** Start of the last read. */
   #beganAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<KeySet> | undefined;
-  /** The reading that is to begin when the pause is over, for all who wait for it. */
+  /** Read that begins after the pause, shared by all waiting callers. */
   #next: Promise<KeySet> | undefined;
 
-  /** @param clock milliseconds that only ever grow */
+  /** @param clock monotonic, in milliseconds */
   constructor(client: IssuerClient, clock: () => number) {
     this.#client = client;
     this.#clock = clock;
   }
 
   /**
-   * Verifies a token with the one key that fits, or with each of those that do. A key that is not known makes the set be read again:
-   * for bearer tokens at once the first time, and then every thirty seconds at most; for all others by a budget of their own.
+   * Verifies a token with the matching key, or with each of several. An unknown key triggers another read of the key set: for bearer tokens
+   * at once the first time and then every thirty seconds at most; for other tokens under a separate limit.
    *
-   * @param whenUnread what to do with a token whose key is not known while the keys cannot be read again: refuse it (bearer tokens), or
-   *   fail with 503 (tokens that something ends with if they are refused)
-   * @throws jose's errors if the token does not hold; StatusError 503 if it cannot be verified
+   * @param whenUnread policy for a token with an unknown key while the keys cannot be read: refuse it (bearer tokens), or fail with 503
+   *   (tokens whose refusal would end a login)
+   * @throws jose's errors if the token is not valid; StatusError 503 if it cannot be verified
    */
   async verify(token: string, { whenUnread, ...options }: JWTVerifyOptions & { whenUnread: 'refuse' | 'fail' }): Promise<JWTVerifyResult> {
-    // A reading that begins with this call is as young as the token.
+    // A read that begins with this call is as recent as the token.
     const isFresh = this.#keys === undefined && this.#reading === undefined;
     const keys = await this.#known();
     try {
@@ -58,8 +58,8 @@ export class IssuerKeys {
   }
 
   /**
-   * With the keys of a reading that is under way, and with those of one that has begun after this call: the first may be older than the
-   * token.
+   * Verifies with the keys of a read in progress, and then with the keys of a read that begins after this call: the first may be older than
+   * the token.
    *
    * @throws as `verify`
    */
@@ -76,19 +76,19 @@ export class IssuerKeys {
 
   async #readAfterPause(): Promise<KeySet> {
     await sleep(Math.max(0, this.#beganAt + pauseMs - this.#clock()));
-    // Who comes from here on has a token that may be younger than the keys.
+    // Later callers may have a token that is newer than the keys of this read.
     this.#next = undefined;
     return this.#read();
   }
 
-  /** Old keys go on while newer ones are read. */
+  /** Returns the known keys, and starts a read that is due in the background. */
   async #known(): Promise<KeySet> {
     if (this.#keys === undefined) return this.#read();
     if (this.#clock() > this.#rereadAt) this.#read().catch(() => undefined);
     return this.#keys;
   }
 
-  /** Another request may be reading just now: then its keys serve all. */
+  /** Allows a read after the cool-down. A read in progress serves all callers. */
   #mayReadAgain(): boolean {
     if (this.#reading !== undefined) return true;
     if (this.#clock() - this.#missedAt < coolDownMs) return false;
@@ -117,7 +117,7 @@ export class IssuerKeys {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** A token without `kid`, or a set with one `kid` twice, leaves several keys to try. */
+/** Tries several keys if the token has no `kid`, or the set has a `kid` twice. */
 async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult<JWTPayload>> {
   try {
     return await jwtVerify(token, keys, options);

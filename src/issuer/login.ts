@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Change } from '../kubernetes/watch-cache.ts';
 
 /**
- * How the issuer names a login: its own session (`sid`), its user (`sub`), and the user with the time of the authentication (`auth`). As
- * hashes, which can stand in labels and which a reader of objects cannot turn into a logout token.
+ * Names of a login at the issuer: its session (`sid`), its user (`sub`), and the user with the time of the authentication (`auth`). The
+ * values are hashes, which labels can hold and which a reader of objects cannot turn into a logout token.
  */
 export interface IssuerLogin {
   readonly sid?: string | undefined;
@@ -14,7 +14,7 @@ export interface IssuerLogin {
 
 const digits = z.string().regex(/^[0-9a-f]{40}$/);
 
-/** As it is sealed. */
+/** Sealed form. */
 export const issuerLoginSchema = z.object({ sid: digits.optional(), sub: digits.optional(), auth: digits.optional() });
 
 interface NamingClaims {
@@ -30,22 +30,22 @@ export const issuerLoginOf = ({ iss, sid, sub, auth_time: authTime }: NamingClai
   auth: sub !== undefined && Number.isSafeInteger(authTime) ? hashOf(iss, sub, String(authTime)) : undefined,
 });
 
-/** What ends the bearer tokens of one login at the issuer, and of no other; undefined if the issuer tells the logins of a user not apart. */
+/** Returns the name that covers the bearer tokens of this login only; undefined if the issuer does not distinguish a user's logins. */
 export const ownSession = ({ sid, auth }: IssuerLogin): string | undefined => sid ?? auth;
 
 const hashOf = (...parts: readonly string[]): string => hash('sha256', parts.join('\0')).slice(0, 40);
 
-/** What a record says of a login that has ended. Times are milliseconds since 1970. */
+/** Record of a login that has ended. Times are milliseconds since 1970. */
 interface EndOfLogin {
   readonly name: string;
-  /** One of the hashes of an `IssuerLogin`. */
+  /** Hash of an `IssuerLogin`. */
   readonly session: string | undefined;
   readonly notBefore: number | undefined;
 }
 
-/** The logins that have ended, from the records that say so. */
+/** Index of the logins that have ended, from their records. */
 export class EndedLogins {
-  /** By hash, then by record: one may be ended again before the first record goes. */
+  /** Times by hash and record: a login may be ended again before the first record is deleted. */
   readonly #ends = new Map<string, Map<string, number>>();
 
   record({ old, new: row }: Change<EndOfLogin>): void {
@@ -55,17 +55,17 @@ export class EndedLogins {
     this.#ends.set(row.session, ends.set(row.name, row.notBefore));
   }
 
-  /** Whether any has. */
+  /** Reports whether no login has ended. */
   get isEmpty(): boolean {
     return this.#ends.size === 0;
   }
 
-  /** Whether one has ended after that time. */
+  /** Reports whether the login has ended after `beganAt`. */
   has({ sid, sub, auth }: IssuerLogin, beganAt: number): boolean {
     return [sid, sub, auth].some((session) => session !== undefined && beganAt < this.#endOf(session));
   }
 
-  /** When it was ended last; what began before that is over. */
+  /** Returns the latest end. Logins from before that time have ended. */
   #endOf(session: string): number {
     const ends = this.#ends.get(session);
     return ends === undefined ? 0 : Math.max(...ends.values());

@@ -1,10 +1,10 @@
 type Members = Record<string, unknown>;
 
-/** Drops members that are null or empty: issuers send them for absent ones, and most clients read them as such. */
+/** Drops members that are null or empty: issuers send them for absent members, and most clients treat them as absent. */
 export const withoutEmpty = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''));
 
-/** The members of a JSON object, without empty ones; undefined for any other text. */
+/** Returns the members of a JSON object, without empty members; undefined for any other text. */
 export function membersOf(text: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text);

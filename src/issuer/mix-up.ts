@@ -1,6 +1,6 @@
 /**
- * Of several issuers, one could send a browser on to another and be given the other's code (RFC 9700 section 4.4). Each answer has to say
- * whose it is: by `iss`, or by an address that this issuer alone sends browsers back to.
+ * Prevents mix-up attacks: one of several issuers could redirect a browser to another issuer and receive that issuer's code (RFC 9700
+ * section 4.4). Each answer must identify its issuer, by `iss` or by a redirect URL that only this issuer uses.
  */
 import { ConfigError } from '../config/load.ts';
 import { abortable } from '../kubernetes/abortable.ts';
@@ -8,7 +8,7 @@ import { announcesIss } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import type { Issuer } from './issuer.ts';
 
-/** One that does not answer by then is looked at when people log in there. */
+/** An issuer that does not answer in this time is checked when users log in there. */
 const startMs = 5_000;
 
 type Asked = Pick<Issuer, 'settings' | 'client'>;
@@ -19,12 +19,12 @@ async function isMixable({ settings, client }: Asked): Promise<boolean> {
   return !announcesIss(await client.metadata());
 }
 
-/** @throws StatusError 503 for an issuer whose answers could be those of another */
+/** @throws StatusError 503 for an issuer whose answers do not identify it */
 export async function requireTellable(issuer: Asked): Promise<void> {
   if (await isMixable(issuer)) throw issuerUnavailable(new IssuerFault('announces no iss, and has no redirectURL of its own'));
 }
 
-/** @throws ConfigError for issuers that can be reached, and whose answers could be those of another */
+/** @throws ConfigError for issuers that can be reached, and whose answers do not identify them */
 export async function requireAllTellable(issuers: Iterable<Asked>): Promise<void> {
   const deadline = AbortSignal.timeout(startMs);
   const problems = await Promise.all(

@@ -5,24 +5,24 @@ import { ZodError } from 'zod';
 import { atMost } from '../http/bound.ts';
 import type { Services } from '../services.ts';
 
-/** Callers can send as many bad tokens as they like: of each kind and reason, one in this time is told of. */
+/** Interval between two log lines about refusals of the same kind and reason: callers can send any number of bad tokens. */
 const quietMs = 60_000;
 const maxKinds = 200;
 const maxLength = 256;
 const maxListed = 10;
 
-/** Where a token came from. */
+/** Kind of a refused token. */
 export type RefusedToken = 'bearer token' | 'ID token' | 'logout token';
 
-/** What a token should have said, and said. */
+/** Expected and actual value in a token. */
 interface Difference {
-  /** The claim or header parameter. */
+  /** Claim or header parameter. */
   readonly name: string;
   readonly expected?: unknown;
   readonly given?: unknown;
 }
 
-/** Why a token of the issuer is refused by a rule of ours. */
+/** Refusal of a token of the issuer by a rule of this service. */
 export class TokenRefusal extends Error {
   override readonly name = 'TokenRefusal';
   readonly code: string;
@@ -35,7 +35,7 @@ export class TokenRefusal extends Error {
   }
 }
 
-/** Tells operators why tokens are refused, and never what stands in them beside issuer, audience and algorithm. */
+/** Logs why tokens are refused. Logs no contents of a token, except issuer, audience, authorized party, type and algorithm. */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #issuer: string;
@@ -47,7 +47,7 @@ export class RefusalLog {
     this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: clock } });
   }
 
-  /** @param token it is only looked at for its algorithm */
+  /** @param token read for its algorithm only */
   tell(kind: RefusedToken, error: unknown, token?: string): void {
     const { code, difference } = reasonOf(error, token, this.#issuer);
     const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
@@ -55,7 +55,7 @@ export class RefusalLog {
     const message = isSlash
       ? 'a token was refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
       : 'a token was refused';
-    // That tokens expire is everyday.
+    // Expired tokens are common, and are logged at debug level.
     if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#log.debug(about, message);
     else this.#log.info(about, message);
   }
@@ -67,7 +67,7 @@ export class RefusalLog {
   }
 }
 
-/** Whether two issuers are the same but for a slash at the end: a mistake that is easily made and hard to see. */
+/** Reports whether two issuers differ by a slash at the end only, a common mistake that is hard to see. */
 export const differsBySlash = (one: string, other: string): boolean => one !== other && (one === `${other}/` || `${one}/` === other);
 
 interface Reason {

@@ -5,24 +5,24 @@ import type { Services } from '../services.ts';
 import { loginOf } from './claims.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './types.ts';
 
-/** Bearer tokens of this service say which issuer their claims are of. */
+/** Form of the bearer tokens of this service, with the id of the issuer. */
 const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
-/** Bearer tokens of the issuer are accepted that much longer than they say, too. */
+/** Clock skew after the expiry, equal to that of bearer tokens of the issuer. */
 const leewaySeconds = 60;
-/** Longest bearer token that fits the header limit beside 8 KiB of other headers. */
+/** Maximum length that fits the header limit beside 8 KiB of other headers. */
 const maxBearerLength = 56 * 1024;
 
 const claimsSchema = z.looseObject({ iss: z.string(), sub: z.string(), exp: z.number(), iat: z.number() });
 
-/** The id of the issuer and the seal in a bearer token of this service; undefined for any other token. */
+/** Returns the id of the issuer and the seal in a bearer token of this service; undefined for any other token. */
 export function readSealedBearer(token: string): { id: string; sealed: string } | undefined {
   const { id, sealed } = form.exec(token)?.groups ?? {};
   return id === undefined || sealed === undefined ? undefined : { id, sealed };
 }
 
 /**
- * Bearer tokens of logins whose claims the issuer's own tokens do not tell (OpenID Connect Core 5.4): the claims, sealed. Every replica
- * opens them, and the API server gets none of them, since calls are made in the user's name.
+ * Bearer tokens of this service for logins whose issuer puts claims into the userinfo response only (OpenID Connect Core 5.4): the sealed
+ * claims. Every replica can open them. The API server receives none of them, because calls impersonate the user.
  */
 export class SealedBearers {
   readonly #settings: IssuerSettings;
@@ -35,7 +35,7 @@ export class SealedBearers {
     this.#now = now;
   }
 
-  /** The tokens as a caller who keeps them gets them. @throws StatusError 401 if no request has room for them; 503 while there is no key */
+  /** Returns the tokens for a caller who stores them. @throws StatusError 401 if they are too long for a request; 503 without a key */
   handOut<T extends TokenSet | RenewedTokens>(tokens: T): T {
     const handedOut = this.#sealed(tokens);
     const length = handedOut.bearer?.length ?? 0;
@@ -53,7 +53,7 @@ export class SealedBearers {
     return { ...tokens, bearer: `atb.${id}.${sealed}` };
   }
 
-  /** @throws StatusError 401, 503 while there are no keys */
+  /** @throws StatusError 401; 503 without a key */
   async open(sealed: string): Promise<VerifiedToken> {
     const text = this.#settings.isForwarded ? undefined : await this.#seal.open(sealed);
     const claims = text === undefined ? undefined : claimsSchema.safeParse(JSON.parse(text)).data;

@@ -12,17 +12,17 @@ import { withoutEmpty } from './members.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
-/** What an ID token must agree with beside the rules for all tokens. */
+/** Values that an ID token must match, beside the rules for all tokens. */
 export interface IdTokenChecks {
-  /** Left out for a renewed one, which need not repeat it (OpenID Connect Core 12.2). */
+  /** Undefined for a renewed token, which need not repeat the nonce (OpenID Connect Core 12.2). */
   nonce?: string;
-  /** The code that came beside it through the browser; `c_hash` is then compulsory. */
+  /** Code that came with the token through the browser; `c_hash` is then mandatory. */
   code?: string;
-  /** The access token that came beside it from the token endpoint. */
+  /** Access token that came with the token from the token endpoint. */
   accessToken?: string;
 }
 
-/** Asymmetric ones only: a public key must never serve as a shared secret (RFC 8725 section 3.1). */
+/** Asymmetric algorithms only: a public key must never serve as a shared secret (RFC 8725 section 3.1). */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 const leewaySeconds = 60;
 const maxVerified = 10_000;
@@ -62,7 +62,7 @@ const logoutSchema = z
 
 type Claims = z.output<typeof claimsSchema>;
 
-/** What the issuer has ended: the session `sid`, or without one all of `sub`. */
+/** Logins that the issuer has ended: the session `sid`, or without a `sid` all logins of `sub`. */
 export type LogoutClaims = z.output<typeof logoutSchema>;
 
 /** Verifies tokens of one issuer (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
@@ -73,7 +73,7 @@ export class TokenVerifier {
   readonly #refusals: RefusalLog;
   readonly #now: () => Date;
   readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));
-  /** Tokens that do not name our issuer, and never will: to find that out, each has to be decoded. */
+  /** Tokens that do not name this issuer. The cache saves decoding them again. */
   readonly #foreign = new LRUCache<string, true>(atMost(maxVerified));
 
   constructor(
@@ -92,10 +92,10 @@ export class TokenVerifier {
   }
 
   /**
-   * A bearer token: whose it is, or 'not ours' for a token that names another issuer, which the API server verifies.
+   * Verifies a bearer token. Returns 'not ours' for a token that does not name this issuer.
    *
-   * @param isSent false for one that no caller has sent: then the log is not told why it is refused
-   * @throws StatusError 401 (cause TokenExpired for one that held until then), 503 while the issuer's keys are not to be had
+   * @param isSent false for a token that no caller has sent, whose refusal is not logged
+   * @throws StatusError 401 (cause TokenExpired for a token that has expired), 503 while the issuer's keys are not available
    */
   async bearer(token: string, { isSent = true } = {}): Promise<VerifiedToken | 'not ours'> {
     const key = hash('sha256', token);
@@ -107,7 +107,7 @@ export class TokenVerifier {
     return verified;
   }
 
-  /** Whether a token of that SHA-256 was found to name another issuer. */
+  /** Reports whether the token of that SHA-256 is known not to name this issuer. */
   isForeign(tokenHash: string): boolean {
     return this.#foreign.has(tokenHash);
   }
@@ -120,7 +120,7 @@ export class TokenVerifier {
     return { claims: used, login: loginOf(used, this.#settings), isAccessToken: isAccessToken(claims, header) };
   }
 
-  /** Whether a token is an ID token for us, and no other JWT of the issuer. */
+  /** Reports whether a token is an ID token for this client, and no other JWT of the issuer. */
   async isIdToken(token: string): Promise<boolean> {
     return this.idToken(token, {}).then(
       () => true,
@@ -129,7 +129,7 @@ export class TokenVerifier {
   }
 
   /**
-   * An ID token that came to us as the client.
+   * Verifies an ID token for this client.
    *
    * @throws StatusError 401, 503
    */
@@ -149,7 +149,7 @@ export class TokenVerifier {
   }
 
   /**
-   * A logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6), but for its `jti`, which counts once.
+   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6), except that its `jti` was not used before.
    *
    * @throws StatusError 401, 503
    */
@@ -165,13 +165,13 @@ export class TokenVerifier {
     });
   }
 
-  /** Tokens that the issuer makes for us as its client, logout tokens among them: signed with what it announces for ID tokens. */
+  /** Returns the rules for tokens to this client, also logout tokens: they use the algorithms that the issuer announces for ID tokens. */
   async #ofClient() {
     const announced = await this.#client.idTokenAlgorithms();
     return { algorithms: algorithms.filter((algorithm) => announced.includes(algorithm)), whenUnread: 'fail' } as const;
   }
 
-  /** Why a token is refused is for the log alone. */
+  /** Logs the reason of a refusal, which the caller does not learn. */
   async #told<T>(kind: RefusedToken, token: string, verify: () => Promise<T>): Promise<T> {
     try {
       return await verify();
@@ -185,7 +185,7 @@ export class TokenVerifier {
     return this.#now().getTime() / 1000;
   }
 
-  /** By a claim that nothing has proved yet: it only decides who verifies. */
+  /** Reads an unverified claim, which only selects the verifier. */
   #isOurs(token: string, key: string): boolean {
     const { issuer } = this.#settings;
     try {
@@ -198,7 +198,7 @@ export class TokenVerifier {
       else if (iss !== issuer) this.#foreign.set(key, true);
       return iss === issuer;
     } catch {
-      // What is no JWT stays none: to find that out again would take a tenth of a request.
+      // Tokens that are not JWTs are cached too: decoding one again would take a tenth of a request.
       this.#foreign.set(key, true);
       return false;
     }
@@ -224,7 +224,7 @@ export class TokenVerifier {
     return { claims: claims.data, header };
   }
 
-  /** A token for the client. */
+  /** Requires a token for this client. */
   #checkClient(claims: Pick<Claims, 'aud' | 'azp'>): void {
     const { clientID } = this.#settings;
     const given = [claims.aud].flat();
@@ -232,7 +232,7 @@ export class TokenVerifier {
     this.#checkAudience(claims);
   }
 
-  /** Another member of `aud` could pass the token on: then `azp` must say that it was made for us. */
+  /** Requires a trusted audience. Another member of `aud` could forward the token: then `azp` must name this client. */
   #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>): void {
     const { clientID, audiences } = this.#settings;
     const given = [aud].flat();
@@ -252,19 +252,19 @@ interface Expected<C> {
   schema: z.ZodType<C>;
 }
 
-/** An ID token is for us alone, and worth nothing at the issuer: it is not to be sent there as a credential. */
+/** Reports whether a token can be sent to the issuer as a credential. An ID token is for this service alone. */
 function isAccessToken(claims: Claims, { typ }: JWTHeaderParameters): boolean {
   if (String(typ).toLowerCase() === 'at+jwt') return true;
   if (['nonce', 'at_hash', 'c_hash'].some((name) => claims[name] !== undefined)) return false;
-  // Keycloak says `Bearer`; `scope` and `client_id` are of RFC 9068.
+  // Keycloak sets `typ` to `Bearer`; RFC 9068 defines `scope` and `client_id`.
   return claims.typ === 'Bearer' || ['scope', 'scp', 'client_id'].some((name) => claims[name] !== undefined);
 }
 
-/** By a rule of ours. */
+/** Refuses a token by a rule of this service. */
 const refusal = (why: string, difference?: TokenRefusal['difference']): StatusError =>
   refusalBecause(new TokenRefusal('RuleViolated', why, difference));
 
-/** 401 that tells the caller nothing but, for a token that held once, that it has expired. */
+/** Builds a 401 that tells the caller no reason, except that a token has expired. */
 function refusalBecause(cause: unknown): StatusError {
   const isExpired = cause instanceof errors.JWTExpired;
   const refused = unauthorized({
@@ -275,7 +275,7 @@ function refusalBecause(cause: unknown): StatusError {
   return refused;
 }
 
-/** The left half of the hash that belongs to the token's algorithm (OpenID Connect Core 3.1.3.6, 3.3.2.11). */
+/** Returns the left half of the hash that belongs to the token's algorithm (OpenID Connect Core 3.1.3.6, 3.3.2.11). */
 function halfHash(text: string, { alg }: JWTHeaderParameters): string {
   const bits = alg.startsWith('Ed') ? '512' : alg.slice(-3);
   const bytes = hash(`sha${bits}`, text, 'buffer');

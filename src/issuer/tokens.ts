@@ -7,20 +7,20 @@ import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
 
-/** A code that came back, and what it must agree with. */
+/** Code of a callback, and the values that its tokens must match. */
 export interface CodeRedemption {
   code: string;
   verifier: string;
   redirectURL: string;
   nonce: string;
-  /** The claims of an ID token that came through the browser beside the code. */
+  /** Claims of an ID token that came with the code through the browser. */
   frontChannel: VerifiedClaims | undefined;
 }
 
-/** Whose tokens are renewed. */
+/** Owner of the renewed tokens. */
 export type TokenOwner = Pick<VerifiedClaims, 'iss' | 'sub'>;
 
-/** Claims of a login that the userinfo endpoint told. */
+/** Claims of a login from the userinfo endpoint. */
 export type LearntClaims = Readonly<Record<string, unknown>>;
 
 interface IssuerParts {
@@ -29,17 +29,17 @@ interface IssuerParts {
   refusals: RefusalLog;
 }
 
-/** Why the userinfo endpoint told nothing. */
+/** Failure of the userinfo endpoint. */
 type Missing = Exclude<UserInfo, { claims: unknown }>;
 
-/** An ID token with the claims that it has itself, and with those that are known beside it. */
+/** An ID token with its own claims, and with all known claims. */
 interface IdentifiedTokens {
   idToken: string;
   own: VerifiedClaims;
   claims: VerifiedClaims;
 }
 
-/** From what the issuer gives to tokens that hold, with the one among them that is the credential. */
+/** Turns the issuer's answers into verified tokens, and selects the credential among them. */
 export class IssuerTokens {
   readonly #settings: IssuerSettings;
   readonly #client: IssuerClient;
@@ -80,7 +80,7 @@ export class IssuerTokens {
     return { ...tokens, ...this.#unknownGroups(claims, { known, missing }) };
   }
 
-  /** Of a login that brought an ID token and no code. */
+  /** Returns the tokens of a login with an ID token and no code. */
   fromIdToken(idToken: string, claims: VerifiedClaims): TokenSet {
     const used = usedClaims(claims, this.#settings);
     const tokens = { idToken, issuedAt: this.#seconds(), bearer: idToken, bearerExpiresAt: claims.exp, claims: used };
@@ -97,9 +97,9 @@ export class IssuerTokens {
   }
 
   /**
-   * Renews the tokens of a session. What the issuer does not renew stays.
+   * Renews the tokens of a session. Tokens that the issuer does not renew are kept.
    *
-   * @throws FatalRefresh if the issuer says no, another `sub` or `iss` comes back, or nothing that counts; StatusError 503 for whatever passes
+   * @throws FatalRefresh if the issuer refuses, or returns another `sub` or `iss` or no valid token; StatusError 503 for temporary failures
    */
   async refresh(previous: TokenSet, signal: AbortSignal): Promise<TokenSet> {
     const tokens = await this.#refreshed(previous, signal);
@@ -123,10 +123,10 @@ export class IssuerTokens {
   }
 
   /**
-   * Renews for a caller who keeps the tokens.
+   * Renews tokens for a caller who stores them.
    *
-   * @param learnt holds for as long as the userinfo endpoint tells no others
-   * @throws as `refresh`, but that nothing that counts need come
+   * @param learnt is kept until the userinfo endpoint returns other claims
+   * @throws as `refresh`, but accepts an answer without a valid token
    */
   async renew(
     refreshToken: string,
@@ -156,7 +156,7 @@ export class IssuerTokens {
     };
   }
 
-  /** A login at another issuer, before the setting was changed, is none of the present one's business. @throws FatalRefresh, StatusError 503 */
+  /** Refuses a login at another issuer, from before the setting was changed. @throws FatalRefresh, StatusError 503 */
   async #exchange(refreshToken: string, { iss }: TokenOwner, signal: AbortSignal): Promise<IssuedTokens> {
     if (iss !== this.#settings.issuer) throw new FatalRefresh('the login was at another issuer');
     return this.#client.refresh(refreshToken, signal);
@@ -167,8 +167,8 @@ export class IssuerTokens {
   }
 
   /**
-   * Undefined without a new ID token. The subject is compared before the userinfo endpoint is asked. Claims that it does not tell this time
-   * stay as they were: no answer is no change.
+   * Returns undefined without a new ID token. Compares the subject before the userinfo endpoint is asked. Earlier claims are kept if that
+   * endpoint fails.
    *
    * @throws FatalRefresh, StatusError 503
    */
@@ -187,9 +187,9 @@ export class IssuerTokens {
   }
 
   /**
-   * With claims of the userinfo endpoint, an optional source whose failure costs no more than its claims.
+   * Adds claims of the userinfo endpoint, an optional source whose failure costs only its claims.
    *
-   * @throws StatusError 401 if it tells of another subject
+   * @throws StatusError 401 if the answer is about another subject
    */
   async #completed(
     claims: VerifiedClaims,
@@ -216,7 +216,7 @@ export class IssuerTokens {
     throw unauthorized({ tokenGiven: false, causes: [{ reason: 'UserInfoRefused', message, field: 'id_token' }] });
   }
 
-  /** Where the API server reads the token itself, claims of the userinfo endpoint do not count there. @throws StatusError 401 */
+  /** Requires the user name in the token, because the API server ignores claims of the userinfo endpoint. @throws StatusError 401 */
   #requireTold({ untold = [] }: TokenSet): void {
     const { username, groups } = this.#settings.claims;
     if (untold.includes(username)) {
@@ -250,7 +250,7 @@ export class IssuerTokens {
     return { ...shared, bearer: accessToken, bearerExpiresAt: issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt)) };
   }
 
-  /** The claims of an access token that may be the credential: one that we accept, and that tells what the ID token tells of the user. */
+  /** Returns the claims of an access token that may be the credential: it is valid, and identifies the user as the ID token does. */
   async #acceptedAccessToken(accessToken: string, idClaims?: VerifiedClaims): Promise<VerifiedClaims | undefined> {
     const { bearer: credential } = this.#settings;
     if (credential === 'id_token') return undefined;
@@ -267,10 +267,10 @@ export class IssuerTokens {
   }
 }
 
-/** Sealed, and as base64, they have to fit into a Session (docs/contract/resources.md) beside what else it holds. */
+/** Maximum length of the tokens. Sealed and as base64, they must fit into a Session (docs/contract/resources.md) beside its other data. */
 const maxTokensLength = 95_000;
 
-/** Kept once, whichever of the tokens is the bearer. */
+/** Returns the stored length. A Session stores the bearer only once. */
 const lengthOf = ({ bearer: _bearer, ...tokens }: TokenSet): number => Buffer.byteLength(JSON.stringify(tokens));
 
 const otherPerson = ({ refreshToken }: IssuedTokens, cause?: unknown) =>

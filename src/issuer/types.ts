@@ -1,26 +1,26 @@
-/** What the parts of login hand to each other. */
+/** Types that the parts of login share. */
 import type { IssuerConfig } from '../config/issuers.ts';
 
-/** How claims become a user. */
+/** Rules that map claims to a user. */
 export interface ClaimRules extends Readonly<Pick<IssuerConfig, 'claims' | 'extClaims'>> {
   readonly issuer: string;
-  /** Whether it is the embedded one, which alone knows who is in the groups that are kept here. Default: it is not. */
+  /** True for the embedded issuer, which alone knows the members of local groups. Default: false. */
   readonly isEmbedded?: boolean;
-  /** What the issuer calls values of `acr`, by the name that they have here. */
+  /** Values of `acr` at the issuer, by the names that this service uses. */
   readonly acr?: Readonly<Record<string, string>>;
-  /** Prefixes of the other issuers: none of their names or groups is given here. */
+  /** Prefixes of the other issuers. User names that begin with one are refused here, and such groups are dropped. */
   readonly foreign?: { readonly usernames: readonly string[]; readonly groups: readonly string[] };
 }
 
-/** What is set for one issuer. */
+/** Settings of one issuer. */
 export interface IssuerSettings extends ClaimRules, Readonly<Omit<IssuerConfig, keyof ClaimRules | 'isEmbedded'>> {
-  /** Whether there are others beside it. */
+  /** True if further issuers are configured. */
   readonly isOneOfSeveral: boolean;
-  /** Whether the API server gets the tokens themselves (`kubernetes.credentials: passthrough`); else calls are made in the user's name. */
+  /** True if the API server receives the tokens (`kubernetes.credentials: passthrough`); otherwise calls impersonate the user. */
   readonly isForwarded: boolean;
 }
 
-/** Claims of a token whose signature, issuer, audience and times hold (OpenID Connect Core 2). Times are unix seconds. */
+/** Claims of a token with verified signature, issuer, audience and times (OpenID Connect Core 2). Times are unix seconds. */
 export interface VerifiedClaims {
   readonly iss: string;
   readonly sub: string;
@@ -34,40 +34,40 @@ export interface VerifiedToken {
   readonly claims: VerifiedClaims;
   /** The login string that names the user's record (`AccountLookup.find`). */
   readonly login: string;
-  /** Whether it can be sent to the issuer; an ID token is for us alone. */
+  /** True for a token that can be sent to the issuer. An ID token is for this service alone. */
   readonly isAccessToken: boolean;
 }
 
-/** The tokens of one login, as a session keeps them. */
+/** Tokens of one login in a session. */
 export interface TokenSet {
-  /** Missing if only an ID token was asked for. */
+  /** Missing if only an ID token was requested. */
   readonly accessToken?: string;
-  /** The last one that the issuer gave: a renewal need not bring another (OpenID Connect Core 12.2). */
+  /** Latest ID token of the issuer: a renewal need not return another (OpenID Connect Core 12.2). */
   readonly idToken: string;
-  /** Missing if the issuer gave none. */
+  /** Missing if the issuer returned none. */
   readonly refreshToken?: string;
-  /** When the service received them, unix seconds. */
+  /** Time of receipt, unix seconds. */
   readonly issuedAt: number;
-  /** The one of the two that is the credential (`login.bearer`). */
+  /** Credential: the access token or the ID token (`login.bearer`). */
   readonly bearer: string;
-  /** Its end, unix seconds. Need not move ahead at a renewal that brings no new credential. */
+  /** Expiry of the credential, unix seconds. A renewal without a new credential need not extend it. */
   readonly bearerExpiresAt: number;
-  /** Those of the ID token, and what was missing there from the userinfo endpoint. */
+  /** Claims of the ID token, with missing claims from the userinfo endpoint. */
   readonly claims: VerifiedClaims;
-  /** Names of claims that the userinfo endpoint told and the credential does not. */
+  /** Names of claims that are known from the userinfo endpoint, and missing from the credential. */
   readonly untold?: readonly string[];
-  /** Why the groups of the user are not known, which is not the same as none. */
+  /** Reason for which the groups of the user are unknown, in contrast to a user without groups. */
   readonly groupsUnknown?: 'kept back' | 'not told';
 }
 
-/** What a renewal brought to a caller who keeps the tokens. All but the access token may be missing from it. */
+/** Tokens of a renewal for a caller who stores them. Optional members are missing if the issuer returned no new value. */
 export interface RenewedTokens {
   readonly accessToken: string;
   readonly idToken?: string;
-  /** The new one, or the one that was sent if the issuer does not rotate. */
+  /** New refresh token, or the old one if the issuer does not rotate. */
   readonly refreshToken: string;
   readonly issuedAt: number;
-  /** Missing if the access token is none that is accepted here and no new ID token came: the old credential goes on until its end. */
+  /** Missing if the access token is not accepted here and no new ID token came: the old credential remains valid until it expires. */
   readonly bearer?: string;
   readonly bearerExpiresAt?: number;
   readonly claims?: VerifiedClaims | undefined;
@@ -76,8 +76,8 @@ export interface RenewedTokens {
 }
 
 /**
- * The issuer has said no, or another person came back: the session is over. `refreshToken` is the new one, to be revoked, if one came.
- * What passes by itself (5xx, 429, no answer) is a StatusError 503 instead.
+ * The issuer refuses the renewal, or returns tokens of another user: the login has ended. `refreshToken` is a new one to revoke, if any.
+ * Temporary failures (5xx, 429, timeout) are reported as StatusError 503.
  */
 export class FatalRefresh extends Error {
   override readonly name = 'FatalRefresh';

@@ -5,8 +5,8 @@ import type { Issuer } from './issuer.ts';
 import type { VerifiedClaims } from './types.ts';
 
 /**
- * Verified claims, the issuer that they are of, and the values that the two decide. Each value is derived once. A `VerifiedLogin` is made
- * where a token is verified or a session is opened, and travels from there.
+ * Verified claims with their issuer, and the values that the two decide. Each value is derived once. The verification of a token or the
+ * opening of a session creates a `VerifiedLogin`, and passes it on.
  */
 export class VerifiedLogin {
   readonly issuer: Issuer;
@@ -16,7 +16,7 @@ export class VerifiedLogin {
   #identity: Identity | undefined;
   #name: string | undefined;
 
-  /** @param name the login string, where the verification has derived it */
+  /** @param name login string, if the verification has derived it already */
   constructor(issuer: Issuer, claims: VerifiedClaims, name?: string) {
     this.issuer = issuer;
     this.claims = claims;
@@ -24,19 +24,19 @@ export class VerifiedLogin {
     this.subject = subjectOf(claims, issuer.settings);
   }
 
-  /** The caller in Kubernetes according to the claims. @throws StatusError 401 for claims that name no user */
+  /** Returns the caller in Kubernetes according to the claims. @throws StatusError 401 for claims that name no user */
   get identity(): Identity {
     this.#identity ??= identityOf(this.claims, this.issuer.settings);
     return this.#identity;
   }
 
-  /** The login string that names the user's record. @throws StatusError 401 for claims that name no record */
+  /** Returns the login string that names the user's record. @throws StatusError 401 for claims that name no record */
   get name(): string {
     this.#name ??= loginOf(this.claims, this.issuer.settings);
     return this.#name;
   }
 
-  /** The account at the issuer, and whether it may become that of a record. @throws StatusError 401 for claims that name no record */
+  /** Returns the account at the issuer, and whether it may be linked to a record. @throws StatusError 401 for claims that name no record */
   get linkingSubject(): LinkingSubject | undefined {
     return this.subject && { ...this.subject, mayLink: mayLink(this.claims, this.issuer.settings, this.name) };
   }
