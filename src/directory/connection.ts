@@ -13,9 +13,9 @@ const operationTimeoutMs = 30_000;
 const startTLS = '1.3.6.1.4.1.1466.20037';
 
 /**
- * A client on one connection, as secure as configured or none. The library would connect again, in plain and anonymously, when a connection
- * has broken off; this one must not. TLS is done before the library gets the socket: what it has to say goes to no server whose
- * certificate was not looked at, and nothing that was sent in plain before StartTLS is taken for an answer (RFC 4511 4.14).
+ * A client on one connection with the configured security. The library would reconnect in plain text and anonymously after a broken
+ * connection; this client fails instead. The TLS handshake completes before the library gets the socket: no request goes to a server whose
+ * certificate was not verified, and no plain text from before StartTLS is read as an answer (RFC 4511 4.14).
  */
 export class Connection {
   readonly client: Client;
@@ -30,7 +30,7 @@ export class Connection {
     signal.addEventListener('abort', this.#cut);
   }
 
-  /** @param signal cuts the connection when it aborts; @throws DirectoryError NotConfigured, Unreachable */
+  /** @param signal closes the connection when it aborts; @throws DirectoryError NotConfigured, Unreachable */
   static async open({ url, caFile, startTLS: startsTLS }: Connector, signal: AbortSignal): Promise<Connection> {
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '') || 'localhost';
@@ -75,19 +75,19 @@ async function authority(file: string): Promise<string> {
 }
 
 async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
-  // Until the library listens, and after: an error without a listener would end the process.
+  // Covers the time before and after the library listens: an `error` event without a listener ends the process.
   socket.on('error', () => undefined);
   await once(socket, event, { signal });
 }
 
-/** @throws whatever the library throws when the server will not; nothing may be said in plain then */
+/** @throws the error of the library if the server refuses; the connection must then not be used in plain text */
 async function askForTLS(socket: Socket): Promise<void> {
   await clientOn(socket).exop(startTLS);
-  // The library's ears are closed: what else came in plain is lost with them.
+  // Without the library's listener, further plain text is discarded.
   socket.removeAllListeners('data');
 }
 
-/** The address is the socket's; the library only tells from its scheme which of the two to take. */
+/** The library reads only the scheme of the URL, to select the socket factory; the socket is connected already. */
 const clientOn = (socket: Socket): Client =>
   socket instanceof TLSSocket
     ? new Client({ url: 'ldaps://directory', timeout: operationTimeoutMs, createSecureConnection: onlyOnce(socket) })

@@ -5,16 +5,16 @@ import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { ConnectorResult, SyncError } from './schema.ts';
 
-/** How an entry, a name or a whole directory failed; the message is for callers who may synchronise. */
+/** Failure of an entry, a name or a whole directory. The message is for callers who may synchronise. */
 type Failure = Pick<SyncError, 'reason' | 'message'>;
 
-/** What a directory lists, read to the end. */
+/** Entries of a directory, read to the end. */
 export interface Listing {
-  /** How many entries there were, those included that cannot be users. */
+  /** Number of entries, with entries that cannot be users. */
   fetched: number;
   members: readonly Membership[];
   errors: readonly SyncError[];
-  /** Whether the directory, asked for them by name, has any of these after all. */
+  /** Searches the directory for these addresses, and reports whether one of them exists. */
   hasAny(emails: readonly string[]): Promise<boolean>;
 }
 
@@ -27,7 +27,7 @@ export interface SyncRules {
 const atOnce = 8;
 const maxErrors = 20;
 const maxEntry = 256;
-/** Members looked at between two turns of the event loop. */
+/** Members for each turn of the event loop. */
 const slice = 100;
 
 const incomplete: Failure = { reason: 'Incomplete', message: 'the directory listed no users' };
@@ -37,9 +37,9 @@ const refusals = {
 };
 
 /**
- * Makes the records agree with what a directory lists. A directory that fails a guard changes nothing.
+ * Updates User records from the entries of a directory. A directory that fails a guard changes no record.
  *
- * @param signal stops it between two users when it aborts
+ * @param signal stops the synchronisation between two users when it aborts
  */
 export class ConnectorSync {
   readonly #users: DirectoryUsers;
@@ -56,7 +56,7 @@ export class ConnectorSync {
     this.#result = emptyResult(connector);
   }
 
-  /** @returns what became of it so far, also when it fails in the middle; @throws the signal's reason */
+  /** @returns the result, which is partial if a write failed; @throws the signal's reason */
   async run({ fetched, members, errors, hasAny }: Listing): Promise<ConnectorResult> {
     const { isDryRun, isForced, maxInvalidPercent } = this.#rules;
     const result = this.#result;
@@ -70,7 +70,7 @@ export class ConnectorSync {
         reason: 'TooManyInvalid',
         message: `${names.length} of ${counting} users would be invalidated, more than ${maxInvalidPercent} percent`,
       });
-    // Some servers end a list early without saying so: who is asked for by name shows it.
+    // Some servers truncate a list without an error. A search for the missing addresses detects that.
     if (names.length > 0 && (await hasAny(names.map((name) => this.#users.emailOf(name)))))
       return this.#end({ ...incomplete, message: 'the directory left out entries that it has' });
     if (isDryRun) return this.#preview(members, names);
@@ -116,7 +116,7 @@ export class ConnectorSync {
     return failed(this.#result, failure);
   }
 
-  /** A few at one time. The first that throws ends them all. */
+  /** Processes a few items at a time. The first error ends all of them. */
   async #forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     let done = 0;
     const failed = new AbortController();
@@ -146,7 +146,7 @@ export const emptyResult = ({ id }: Pick<Connector, 'id'>): ConnectorResult => (
   errors: [],
 });
 
-/** The failure of the whole comes first. */
+/** Puts the failure of the directory before the failures of its entries. */
 export const failed = (result: ConnectorResult, failure: Failure): ConnectorResult => ({
   ...result,
   status: 'Failed',

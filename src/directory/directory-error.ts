@@ -1,9 +1,9 @@
 import { ResultCodeError } from 'ldapts';
 
-/** Why a directory was of no use. */
+/** Reason for which a directory cannot be used. */
 export type DirectoryFailure = 'NotConfigured' | 'Unreachable' | 'BindRefused' | 'Incomplete';
 
-/** A directory was of no use. The message is for callers who may synchronise: it holds no secret, and no text that came from elsewhere. */
+/** A directory cannot be used. The message is for callers who may synchronise: it has no secret, and no text of server or system. */
 export class DirectoryError extends Error {
   override readonly name = 'DirectoryError';
   readonly reason: DirectoryFailure;
@@ -14,7 +14,7 @@ export class DirectoryError extends Error {
   }
 }
 
-/** What went wrong, in words of ours: those of the library and of the system hold addresses, those of the server hold anything. */
+/** Returns a reason without foreign text: messages of the library and the system have addresses, messages of the server have any text. */
 export function reasonOf(error: unknown): string {
   if (error instanceof ResultCodeError) return `LDAP result ${error.code}`;
   if (error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[A-Z_0-9]+$/.test(error.code)) return error.code;

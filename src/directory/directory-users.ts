@@ -20,18 +20,18 @@ import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 import { changeOf, isOf, type Outcome, type Refusal, type UserChange } from './user-change.ts';
 
-/** All User records, as this replica has seen them. */
+/** User records in the cache of this replica. */
 export type SeenRecords = Pick<StoredUsers, 'names' | 'get'>;
 
-/** A user, and the groups that the directory names. */
+/** A user and the user's groups in the directory. */
 export interface Membership {
   person: Person;
   groups: readonly string[];
 }
 
 /**
- * The User records of directories, written with the service's own account. `lastSyncTime` is written with what else changes and not by
- * itself: a run over thousands of users who stay as they are would otherwise write each of them, and wake every watch.
+ * Writes the User records of directories with the service account. `lastSyncTime` is written together with other changes only: a run over
+ * thousands of unchanged users would otherwise write every record, and wake every watch.
  */
 export class DirectoryUsers {
   readonly #services: Services;
@@ -49,17 +49,17 @@ export class DirectoryUsers {
     this.#status = new UserStatusWriter(services);
   }
 
-  /** What would become of a user, by what is seen. */
+  /** Returns the change that `apply` would make to the cached record. */
   preview(membership: Membership, connector: Connector): UserChange | Refusal {
     return changeOf(this.#seen.get(this.#nameOf(membership)), membership, connector);
   }
 
-  /** Makes or changes the record. @throws StatusError 503, 504 */
+  /** Creates or updates the record. @throws StatusError 503, 504 */
   async apply(membership: Membership, connector: Connector, signal: AbortSignal): Promise<Outcome | Refusal> {
     const name = this.#nameOf(membership);
     let seen = this.#seen.get(name);
     let isFresh = false;
-    /** What the first write was: what follows after a conflict only completes it. */
+    /** Outcome of the first write. Retries after a conflict only complete it. */
     let begun: Outcome | undefined;
     const applied = await untilUncontested(async () => {
       if (isFresh) seen = await this.#written.readInstalled(name, signal);
@@ -75,7 +75,7 @@ export class DirectoryUsers {
     return applied ?? contested();
   }
 
-  /** Names of the connector's users that count and are none of these. */
+  /** Returns the names of the connector's valid users that are not listed, and the number of all its valid users. */
   vanished(connector: Connector, emails: ReadonlySet<string>): { names: string[]; counting: number } {
     const names: string[] = [];
     let counting = 0;
@@ -92,7 +92,7 @@ export class DirectoryUsers {
     return this.#accounts.get(name)?.email ?? '';
   }
 
-  /** Makes the record invalid, if it still is one of the connector's. @returns false if there was nothing to do; @throws StatusError 503, 504 */
+  /** Invalidates the record if it still belongs to the connector. @returns false if no write was needed; @throws StatusError 503, 504 */
   async invalidate(name: string, connector: Connector, signal: AbortSignal): Promise<boolean> {
     const done = await untilUncontested(async () => {
       const object = await this.#written.readInstalled(name, signal);
@@ -100,14 +100,14 @@ export class DirectoryUsers {
       const account = accountOf(object);
       if (!isOf(connector, account) || !account.isValid) return false;
       const written = await this.#writeSpec(name, object, { valid: false }, signal);
-      // Nothing depends on the status, and the states of users are kept by others too.
+      // A lost write of the status is harmless: the controller of user states writes the status too.
       if (written !== undefined) await this.#writeStatus(written, undefined, signal);
       return written && true;
     }, signal);
     return done ?? contested();
   }
 
-  /** Resolves when this replica has seen what was written, or soon after. */
+  /** Waits until the watch of this replica has delivered the last write, for a bounded time. */
   async whenSeen(signal: AbortSignal): Promise<void> {
     if (this.#newest !== '') await this.#accounts.waitFor(this.#newest, seenWithinMs, signal);
   }
@@ -133,7 +133,7 @@ export class DirectoryUsers {
     const user = readUser(changed);
     const account = accountOfRead(changed, user);
     const phase = phaseOf(account, now(), idleDays);
-    // Whole, so that nothing is left to write for who keeps the states of users.
+    // All conditions are written, so that the controller of user states has no further write to make.
     const conditions = conditionsOf({ object: changed, user, account, phase }, now());
     return this.#note(await this.#status.patchVersion(object, { ...told, conditions }, signal));
   }

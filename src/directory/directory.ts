@@ -1,6 +1,6 @@
 /**
- * Directories that users come from (LDAP): synchronising the User records with them, and judging the passwords that are kept there. What
- * a user may, and what becomes of the record otherwise, others know.
+ * Synchronises User records with the LDAP directories that users come from, and verifies passwords there. Permissions and all other changes
+ * of records are left to other modules.
  */
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
@@ -14,10 +14,10 @@ import { directoryPasswords } from './passwords.ts';
 import { syncBody, syncQuery, syncResult } from './schema.ts';
 import { UserSync } from './user-sync.ts';
 
-/** The feature: its operations, the judge of passwords, and what it does by the clock. */
+/** The feature: operations, verification of passwords, and scheduled synchronisation. */
 interface Directory {
   operations: Operation[];
-  /** Left out if there is no directory. */
+  /** Undefined if no directory is configured. */
   passwords: DirectoryPasswords | undefined;
   start(): void;
   stop(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * One text for the same distinguished name however it is written: escapes, case, spaces around separators, order within an RDN. Separators
- * that are part of a value stay apart from those that separate.
+ * Normalizes a distinguished name: escapes, case, spaces around separators, order within an RDN. Escaped separators, which are part of a
+ * value, stay distinct from separators between parts.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4514
  */
@@ -16,7 +16,7 @@ export function dnKey(dn: string): string {
     .join(',');
 }
 
-/** An attribute's type and value, without the blanks around either. */
+/** Trims the type and the value of an attribute. */
 const trimmedPair = (pair: string): string =>
   pair
     .split('=')

@@ -6,9 +6,9 @@ import type { SyncError } from './schema.ts';
 import { DirectorySession } from './session.ts';
 
 /**
- * Reads a directory to the end, and hands over what it lists while it can still be asked.
+ * Reads a directory to the end, and calls `use` while the connection is still open for searches.
  *
- * @param use what is done with it; its result is the result
+ * @param use receives the listing; its result is returned
  * @throws DirectoryError
  */
 export async function withListing<T>(connector: Connector, use: (listing: Listing) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -13,7 +13,7 @@ export function directoryPasswords({ config, log }: Services, users: DirectoryUs
   const { ldap: connectors, autoProvision } = config.users;
   const find = (id: string) => connectors.find((connector) => connector.id === id);
 
-  /** A user of a directory, and their groups. */
+  /** Finds a user in a directory, with the user's groups. */
   const look = (connector: Connector, email: string, signal: AbortSignal) =>
     inSession(connector, signal, log, async (session) => {
       const person = await session.find(email);
@@ -35,7 +35,7 @@ export function directoryPasswords({ config, log }: Services, users: DirectoryUs
       return (await isPasswordOf(connector, found, password, signal)) ? { groups: namedGroups(found.groups) } : undefined;
     },
     async provision({ email, password }, signal) {
-      // A bind without a password succeeds as nobody (RFC 4513, 5.1.2).
+      // A bind without a password succeeds anonymously (RFC 4513, 5.1.2).
       if (!autoProvision || password === '' || recordName(email) === undefined) return false;
       for (const connector of connectors) {
         const membership = await look(connector, email, signal);
@@ -63,7 +63,7 @@ async function inSession<T>(
   }
 }
 
-/** @throws StatusError 503 for a directory that gives no answer */
+/** @throws StatusError 503 if the directory fails */
 async function answered<T>(connector: Connector, log: Logger, answer: Promise<T>): Promise<T> {
   try {
     return await answer;

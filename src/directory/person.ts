@@ -3,12 +3,12 @@ import { displayName } from '../users/record/bounds.ts';
 import { recordName } from '../users/record/name.ts';
 import type { Connector } from './connection.ts';
 
-/** What a directory says of a user. */
+/** Attributes of a user in a directory. */
 export interface Person {
   readonly dn: string;
-  /** Stays when the entry is renamed. */
+  /** Identifier that does not change when the entry is renamed. */
   readonly id: string;
-  /** As it is written there. */
+  /** Address in the spelling of the directory. */
   readonly email: string;
   readonly username: string;
   readonly account: string;
@@ -35,7 +35,7 @@ export function personOf(entry: Entry, { attributes }: Connector): Person | unde
   };
 }
 
-/** Of an attribute with several values, all of them. Names of attributes have no case. */
+/** Returns all values of an attribute. Names of attributes are case-insensitive. */
 export function valuesOf(entry: Entry, attribute: string): readonly (string | Buffer)[] {
   const wanted = attribute.toLowerCase();
   const found = Object.entries(entry).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? [];
@@ -46,7 +46,7 @@ const firstOf = (entry: Entry, attribute: string) => valuesOf(entry, attribute)[
 
 const text = (value: string | Buffer | undefined): string => (typeof value === 'string' ? value : '');
 
-/** As Active Directory's `objectGUID`, which is no text, is told in hexadecimal digits. */
+/** Converts a binary identifier, such as Active Directory's `objectGUID`, to hexadecimal digits. */
 function identifier(value: string | Buffer | undefined): string {
   if (!Buffer.isBuffer(value)) return value ?? '';
   const read = value.toString('latin1');

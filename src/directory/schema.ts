@@ -1,4 +1,4 @@
-/** What `PUT /auth/v1/users/sync` takes and answers. */
+/** Request and response of `PUT /auth/v1/users/sync`. */
 import { z } from 'zod';
 import { wholeNumber } from '../http/parameters.ts';
 import { userApiVersion } from '../users/record/resource.ts';

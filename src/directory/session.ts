@@ -7,19 +7,19 @@ import { type Person, personOf, valuesOf } from './person.ts';
 
 const pageSize = 500;
 const timeLimitSeconds = 30;
-/** Names in one search for several. */
+/** Addresses in one search. */
 const batch = 50;
 
-/** Result codes with which servers say no to a person: wrong or no password, locked, not allowed to (RFC 4511 appendix A). */
+/** Result codes of a refused bind: wrong or missing password, locked account, bind not permitted (RFC 4511 appendix A). */
 const refusals = new Set([19, 32, 34, 48, 49, 50, 53]);
 
-/** What a directory has listed: people, and the DNs of entries that cannot be users. */
+/** Entries of a directory: people, and the DNs of entries that cannot be users. */
 export interface Listed {
   people: Person[];
   unfit: string[];
 }
 
-/** A directory that we may search, until it is closed. Referrals are not followed: who they point to was not asked for. */
+/** A connection that may search a directory. Referrals are not followed, because they lead to servers that are not configured. */
 export class DirectorySession {
   readonly #connector: Connector;
   readonly #connection: Connection;
@@ -31,7 +31,7 @@ export class DirectorySession {
     this.#filters = filters;
   }
 
-  /** @param signal cuts the connection when it aborts; @throws DirectoryError NotConfigured, Unreachable, BindRefused */
+  /** @param signal closes the connection when it aborts; @throws DirectoryError NotConfigured, Unreachable, BindRefused */
   static async open(connector: Connector, signal: AbortSignal): Promise<DirectorySession> {
     const people = parsed(connector.filter, 'filter');
     const groups = connector.groups && parsed(connector.groups.filter, 'groups.filter');
@@ -51,7 +51,7 @@ export class DirectorySession {
     return this.#connection.close();
   }
 
-  /** All users. @throws DirectoryError Incomplete */
+  /** Returns all users. @throws DirectoryError Incomplete */
   async people(): Promise<Listed> {
     const listed: Listed = { people: [], unfit: [] };
     const { id } = this.#connector.attributes;
@@ -63,7 +63,7 @@ export class DirectorySession {
     return listed;
   }
 
-  /** The names of groups by the `dnKey` of each of their members. @throws DirectoryError Incomplete */
+  /** Returns the names of groups by the `dnKey` of their members. @throws DirectoryError Incomplete */
   async groups(): Promise<Map<string, string[]>> {
     const { groups } = this.#connector;
     const byMember = new Map<string, string[]>();
@@ -82,7 +82,7 @@ export class DirectorySession {
     return byMember;
   }
 
-  /** Whether there is an entry with any of these e-mail addresses. @throws DirectoryError Incomplete */
+  /** Reports whether an entry has one of these e-mail addresses. @throws DirectoryError Incomplete */
   async hasAny(emails: readonly string[]): Promise<boolean> {
     for (let start = 0; start < emails.length; start += batch) {
       const some = new OrFilter({ filters: emails.slice(start, start + batch).map((email) => this.#isEmail(email)) });
@@ -92,7 +92,7 @@ export class DirectorySession {
     return false;
   }
 
-  /** Who has that e-mail address; undefined if none has, or several. @throws DirectoryError Incomplete */
+  /** Returns the user with that e-mail address; undefined unless exactly one entry has it. @throws DirectoryError Incomplete */
   async find(email: string): Promise<Person | undefined> {
     const filter = new AndFilter({ filters: [this.#filters.people, this.#isEmail(email)] });
     const found: Entry[] = [];
@@ -100,11 +100,11 @@ export class DirectorySession {
     for await (const entry of this.#entries(this.#connector.baseDN, filter, this.#attributes, [id])) found.push(entry);
     const [entry, other] = found;
     const person = entry && other === undefined ? personOf(entry, this.#connector) : undefined;
-    // The server may compare by rules of its own, such as leaving out spaces.
+    // The server may match by looser rules, such as ignoring spaces.
     return person?.email.toLowerCase() === email.toLowerCase() ? person : undefined;
   }
 
-  /** The names of the groups of a user, compared by the server. @throws DirectoryError Incomplete */
+  /** Returns the names of the groups of a user. The server compares the DN. @throws DirectoryError Incomplete */
   async groupsOf({ dn }: Person): Promise<string[]> {
     const { groups } = this.#connector;
     if (groups === undefined || this.#filters.groups === undefined) return [];
@@ -137,12 +137,12 @@ export class DirectorySession {
 }
 
 /**
- * Whether that is the password of the entry, by a bind as it, on a connection of its own.
+ * Verifies the password of an entry by a bind on a separate connection.
  *
  * @throws DirectoryError NotConfigured, Unreachable
  */
 export async function bindsAs(connector: Connector, dn: string, password: string, signal: AbortSignal): Promise<boolean> {
-  // A bind without a name or a password succeeds anonymously (RFC 4513 5.1.2): it proves nothing.
+  // A bind without a name or a password succeeds anonymously (RFC 4513 5.1.2), and proves no password.
   if (!dn.includes('=') || password === '') return false;
   const connection = await Connection.open(connector, signal);
   try {
@@ -164,7 +164,7 @@ function parsed(filter: string, setting: string): Filter {
   }
 }
 
-/** Read each time, so that a Secret that was rotated counts. */
+/** Reads the password at each call, so that a rotated Secret takes effect. */
 async function secretOf({ bindDN, bindPasswordFile }: Connector): Promise<string> {
   if (bindDN === undefined) return '';
   try {

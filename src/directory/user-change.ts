@@ -7,17 +7,17 @@ import { readUser } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 
-/** What becomes of the record of a user whom a directory lists. */
+/** Effect on the record of a user in the directory. */
 export type Outcome = 'created' | 'updated' | 'unchanged' | 'linked' | 'restored';
 
-/** What has to be written, whole or merged into the record; without either nothing has. */
+/** Change to write: `spec` is merged into an existing record. The record is up to date if `spec` and `groups` are both missing. */
 export interface UserChange {
   outcome: Outcome;
   spec?: Record<string, unknown>;
   groups?: string[];
 }
 
-/** Why an entry makes or changes no user. */
+/** Reason for which an entry neither creates nor changes a user. */
 export interface Refusal {
   outcome: 'failed';
   reason: 'NameTaken' | 'Administrator';
@@ -25,13 +25,13 @@ export interface Refusal {
 
 const type = 'ldap';
 
-/** Whether a record is one of the connector's users. */
+/** Reports whether a record belongs to the connector. */
 export const isOf = ({ id }: Pick<Connector, 'id'>, user: { connectorType: string; connectorID: string }): boolean =>
   user.connectorType === type && user.connectorID === id;
 
 /**
- * What makes the record agree with what the directory says of the person. Validity, being disabled and rights stay; the record of
- * another source is linked only, and an administrator's never.
+ * Returns the change that brings the record in line with the directory. An invalid user of the connector becomes valid again; disablement
+ * and rights are kept. The record of another source is linked only, and an administrator's record is never changed.
  */
 export function changeOf(
   object: KubernetesObject | undefined,
@@ -59,7 +59,7 @@ export function changeOf(
   if (account.isAdmin) return { outcome: 'failed', reason: 'Administrator' };
   const { spec: old = {} } = partsOf(object);
   const ids = linkedIDs(readUser(object).spec?.ids, identity);
-  // A user who was registered ahead has no source yet: from now on it is this one.
+  // A user who was registered in advance has no source, and is claimed by this connector.
   const isUnclaimed = account.connectorType === '';
   if (!isOf(connector, account) && !isUnclaimed) {
     const isLinked = isDeepStrictEqual(ids, old.ids) || ids === undefined;
@@ -74,7 +74,7 @@ export function changeOf(
   return { outcome, ...(!isSame && { spec }), ...(!areGroupsSame && { groups: named }) };
 }
 
-/** In an order that does not depend on the directory's; names with control characters could not travel in headers. */
+/** Sorts the names, because a directory has no stable order. Drops names with control characters, which headers cannot carry. */
 export const namedGroups = (groups: readonly string[]): string[] => recordedGroups(groups.filter((name) => !/\p{Cc}/u.test(name)).sort());
 
 const withoutNulls = (members: Readonly<Record<string, string | null>>) =>

@@ -12,27 +12,27 @@ import type { DirectoryUsers } from './directory-users.ts';
 import { type ConnectorResult, type SyncResult, syncResult } from './schema.ts';
 
 export interface SyncRequest {
-  /** Left out: all of them. */
+  /** Default: all connectors. */
   connectorID?: string | undefined;
   isDryRun: boolean;
   isForced: boolean;
-  /** How long to wait for the end. */
+  /** Time to wait for the end. */
   timeoutMs: number;
-  /** Who asked, for the audit trail. */
+  /** Caller, for the audit trail. */
   origin: Partial<AuditEvent>;
 }
 
 const prefix = 'auth.platform.io';
 const resultAnnotation = `${prefix}/sync-result`;
-/** When all connectors were synchronised last. */
+/** Start of the last synchronisation of all connectors. */
 const syncedAtAnnotation = `${prefix}/synced-at`;
 const scheduled = { isDryRun: false, isForced: false, timeoutMs: 0, origin: { reason: 'Scheduled' } };
 const minPauseMs = 250;
 const maxPauseMs = 60_000;
-/** Why a directory fails before it is read. */
+/** Reason of a directory that cannot be connected to. */
 const outOfReach = 'Unreachable';
 
-/** Synchronises users with directories: one run at a time in the whole cluster, asked for or by the clock. */
+/** Synchronises users with directories, on request and on schedule. A lock allows one run at a time in the cluster. */
 export class UserSync {
   readonly #services: Services;
   readonly #users: DirectoryUsers;
@@ -58,14 +58,16 @@ export class UserSync {
         log.warn({ connector: id }, 'passwords go to this directory in plain: use ldaps or startTLS');
   }
 
-  /** Breaks off what runs here: the next run goes on. */
+  /** Interrupts the runs of this replica. The next run completes their work. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the service stops'));
     await Promise.allSettled(this.#runs);
   }
 
   /**
-   * @returns what became of it, or what it is about when the time is over; it then goes on
+   * Starts a synchronisation, and waits `timeoutMs` for its end.
+   *
+   * @returns the result, or the started run if it continues after the timeout
    * @throws StatusError 404 for an unknown connector, 409 while another runs, 503
    */
   async run(request: SyncRequest, signal: AbortSignal): Promise<SyncResult> {
@@ -76,7 +78,7 @@ export class UserSync {
     const held = await this.#lock.take(signal);
     if (!(held instanceof HeldLock)) throw conflict(userResource, 'sync', 'another synchronisation is running', held.retryAfterSeconds);
     const finished = this.#track(this.#runHeld(held, connectors, request));
-    // A caller who no longer waits must not make it an unhandled rejection.
+    // A failure after the timeout must not be an unhandled rejection.
     finished.catch(() => undefined);
     const timer = new AbortController();
     try {
@@ -86,7 +88,7 @@ export class UserSync {
     }
   }
 
-  /** The last run, or the one that is under way. @throws StatusError 404 before the first, 503 */
+  /** Returns the current or the last run. @throws StatusError 404 before the first, 503 */
   async last(signal: AbortSignal): Promise<SyncResult> {
     const { isHeld, notes } = await this.#lock.look(signal);
     const result = resultOf(notes[resultAnnotation]);
@@ -123,7 +125,7 @@ export class UserSync {
 
   async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
     const { config, log } = this.#services;
-    // Only here is the LDAP library needed.
+    // The LDAP library is loaded when it is first needed.
     const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./directory-error.ts')]);
     const rules = { isDryRun, isForced, maxInvalidPercent: config.users.sync.maxInvalidPercent };
     try {
@@ -143,7 +145,7 @@ export class UserSync {
     }
   }
 
-  /** One line per run; a dry one changes nothing. */
+  /** Records an audit event for each run. A dry run changes no record, and is not recorded. */
   #report({ state, connectors }: SyncResult, { isDryRun, origin }: SyncRequest): void {
     if (isDryRun) return;
     const failure = connectors.find(({ status }) => status === 'Failed')?.errors[0]?.reason ?? (state === 'Completed' ? undefined : state);
@@ -155,7 +157,7 @@ export class UserSync {
     });
   }
 
-  /** Every replica looks from time to time; the one that finds it due takes the lock. */
+  /** Checks from time to time whether a run is due, on every replica. The replica that finds a run due takes the lock. */
   async #keepSchedule(scheduleMs: number): Promise<void> {
     const { signal } = this.#stopping;
     const { log } = this.#services;
@@ -173,7 +175,7 @@ export class UserSync {
         if (isHeld || !isDue(notes) || !this.#accounts.isSynced) continue;
         const held = await lock.take(signal);
         if (!(held instanceof HeldLock)) continue;
-        // Another replica may have been faster, and done.
+        // Another replica may have completed the run meanwhile.
         if (isDue(held.notes)) await this.#runHeld(held, this.#services.config.users.ldap, scheduled);
         else await held.end();
       } catch (error) {
