@@ -1,13 +1,13 @@
 /**
- * Which roles a user has: the bindings of the cluster that name them or a group of theirs, from what the service watches anyway. What
- * the roles allow, the API server says to an access review.
+ * Lists the roles of a user: the bindings in the RBAC watch that name the user or one of the user's groups. Access reviews by the API
+ * server tell what a role allows.
  */
 import { type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { rolesQuery, userRoleList } from './schema.ts';
 import { listRoles, type RolesContext } from './service.ts';
 
-/** The feature: its one operation. */
+/** Creates the operation of the feature. */
 export function createRoles(context: RolesContext): { operations: Operation[] } {
   const listUsersRoles = operation({
     id: 'ListUsersRoles',

@@ -14,16 +14,16 @@ import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 
 type User = UserRoleList['user'];
 
-/** Whose roles are asked for, and each name by which Kubernetes sees them. */
+/** User whose roles are listed, with all names of this user in Kubernetes. */
 interface Found {
   readonly user: User;
   readonly names: ReadonlySet<string>;
 }
 
-/** All logged-in users are in it, so that it says nothing about one of them. */
+/** Group of all authenticated users, which says nothing about one of them. */
 const allUsers = 'system:authenticated';
 
-/** What the roles of users are read from. */
+/** Sources of the roles. */
 export interface RolesContext {
   readonly services: Services;
   readonly accounts: AccountLookup;
@@ -89,7 +89,7 @@ function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subjec
   };
 }
 
-/** The caller as this login acts: by one name, whatever other accounts the user has linked. */
+/** Returns the caller under the name of this login, without the names of linked accounts. */
 const actingUser = (account: Account | undefined, { identity }: Caller, localGroups: LocalGroupLookup): Found => ({
   user: {
     name: account?.name ?? '',
@@ -104,8 +104,8 @@ const actingUser = (account: Account | undefined, { identity }: Caller, localGro
 });
 
 /**
- * Of oneself the API server tells the groups; there need be no record. A token may not have all local ones, or one that was left since. What
- * a login with a linked account is given stands in the record alone.
+ * Returns the caller with the groups that the API server reports, also without a record. A token may lack a local group, or name one that
+ * the user has left. Groups of linked accounts are in the record only.
  */
 function ownUser(account: Account | undefined, { identity }: Caller, { services, localGroups }: Omit<RolesContext, 'accounts'>): Found {
   const told = identity.groups.filter((group) => group !== allUsers);
