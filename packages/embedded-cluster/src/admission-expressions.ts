@@ -1,5 +1,5 @@
 /**
- * What an expression of an admission policy sees: the objects as they are, and an authorizer that answers for the caller.
+ * Environment of an expression of an admission policy: the objects unchanged, and an authorizer that answers for the caller.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
@@ -11,7 +11,7 @@ type May = (user: UserInfo, access: AccessAttributes) => boolean;
 
 type Attributes = Omit<AccessAttributes, 'verb'>;
 
-/** `authorizer`, with what was said so far. */
+/** `authorizer`, with the attributes of the calls so far. */
 export class Authorizer {
   readonly user: UserInfo;
   readonly may: May;
@@ -46,7 +46,10 @@ const serviceAccount = (namespace: string, name: string): UserInfo => ({
 const added = (given: Authorizer, attributes: Partial<AccessAttributes>) =>
   new ResourceCheck(given.user, given.may, { ...given.attributes, ...attributes });
 
-/** Where the expressions of a policy are read: `request`, the objects and the policy's own variables are looked into as they come. */
+/**
+ * Environment in which the expressions of a policy are parsed. `request`, the objects and the variables of the policy are dynamically
+ * typed.
+ */
 export const policyEnvironment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
   .registerType('Authorizer', { ctor: Authorizer, fields: {} })
   .registerType('GroupCheck', { ctor: GroupCheck, fields: {} })

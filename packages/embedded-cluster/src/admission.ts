@@ -1,6 +1,6 @@
 /**
- * ValidatingAdmissionPolicies, as far as those of an installation go: expressions about the objects, the request and what the caller may
- * do. What would go unenforced is refused with 501 when it is written.
+ * ValidatingAdmissionPolicies with the features that an installation uses: expressions about the objects, the request and the caller's
+ * permissions. Features that are not enforced are refused with 501 when a policy is written.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
@@ -28,7 +28,7 @@ const rule = z.object({
 
 const nothing = z.object({}).strict().optional();
 
-/** What is enforced; the rest of what a policy may have is not in it. */
+/** Features that are enforced. The schema refuses the other features of a policy. */
 const policySchema = z.object({
   metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
   spec: z.strictObject({
@@ -58,7 +58,7 @@ const bindingSchema = z.object({
   spec: z.strictObject({ policyName: z.string(), validationActions: z.tuple([z.enum(['Deny', 'Warn'])]) }),
 });
 
-/** One write, when everything else about it is right. */
+/** Write that has passed all other checks. */
 export interface Admission {
   type: ResourceType;
   operation: 'CREATE' | 'UPDATE' | 'DELETE';
@@ -78,10 +78,10 @@ interface Compiled extends Policy {
   checks: { test: Program; message: Program | undefined; definition: Policy['spec']['validations'][number] }[];
 }
 
-/** Stored objects never change. */
+/** Cache of compiled policies. Stored objects never change. */
 const compiled = new WeakMap<StoredObject, Compiled>();
 
-/** @throws StatusError 501 for what is not enforced here */
+/** @throws StatusError 501 for features that are not enforced here */
 export function validatePolicy(object: KubernetesObject): FieldError[] {
   const parsed = policySchema.safeParse(object);
   if (!parsed.success) throw notImplemented(`a ValidatingAdmissionPolicy with ${pathsOf(parsed.error)}`);
@@ -91,7 +91,7 @@ export function validatePolicy(object: KubernetesObject): FieldError[] {
   });
 }
 
-/** @throws StatusError 501 for what is not enforced here */
+/** @throws StatusError 501 for features that are not enforced here */
 export function validatePolicyBinding(object: KubernetesObject): FieldError[] {
   const parsed = bindingSchema.safeParse(object);
   if (!parsed.success) throw notImplemented(`a ValidatingAdmissionPolicyBinding with ${pathsOf(parsed.error)}`);
@@ -130,7 +130,7 @@ function compile(object: StoredObject): Compiled {
   return made;
 }
 
-/** @throws StatusError as the API server answers what a policy refuses */
+/** @throws StatusError of the API server for a write that a policy refuses */
 export function admitByPolicies(backend: Backend, admission: Admission): void {
   const list = (resource: string) => backend.store.list(`${group}/${resource}`) ?? [];
   if (admission.type.group === group) return;
@@ -183,7 +183,7 @@ function contextOf(backend: Backend, policy: Compiled, admission: Admission): Re
   return context;
 }
 
-/** Computed when it is asked for. */
+/** Computes a value at first use. */
 function once(compute: () => unknown): () => unknown {
   let known: { value: unknown } | undefined;
   return () => {
@@ -194,7 +194,7 @@ function once(compute: () => unknown): () => unknown {
 
 type Refusal = { message: string; reason: keyof typeof codes };
 
-/** What cannot be evaluated is refused, unless the policy says otherwise. */
+/** Returns the refusal of a write. An expression that fails to evaluate refuses the write unless the failure policy is `Ignore`. */
 function refusalBy({ conditions, checks, spec }: Compiled, context: Record<string, unknown>): Refusal | undefined {
   let at = '';
   try {

@@ -1,5 +1,6 @@
 /**
- * Who is calling: by client certificate, by bearer token, or anonymous; then, if Impersonate-* headers ask for it and RBAC allows it, the user they name.
+ * Authentication of requests: by client certificate, by bearer token, or anonymous. If Impersonate-* headers are sent and RBAC allows it,
+ * the request acts as the user they name.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
@@ -25,7 +26,7 @@ export async function authenticate({ socket, headers: { authorization = '' } }: 
   return user;
 }
 
-/** A service account's token ends with the account. */
+/** Reports whether a token belongs to a deleted service account, with which it ends. */
 function isGone({ store }: Backend, { username, uid }: UserInfo): boolean {
   const account = serviceAccountOf(username);
   return account !== undefined && uid !== '' && store.get('/serviceaccounts', `${account.namespace}/${account.name}`)?.metadata.uid !== uid;
@@ -38,7 +39,7 @@ interface Impersonation {
   extra: Record<string, string[]>;
 }
 
-/** The user to act as. @throws StatusError 403 for a user, group, uid or extra that the caller may not impersonate. */
+/** Returns the user to act as. @throws StatusError 403 for a user, group, uid or extra that the caller may not impersonate. */
 export function impersonate(request: IncomingMessage, caller: UserInfo, rbac: Rbac): UserInfo {
   const wanted = wantedUser(request);
   if (!wanted) return caller;
@@ -65,10 +66,10 @@ function wantedUser({ headersDistinct }: IncomingMessage): Impersonation | undef
   return undefined;
 }
 
-/** Node reads the bytes of a header as one code unit each. */
+/** Decodes a header, whose bytes Node reads as one code unit each. */
 const utf8 = (value: string) => Buffer.from(value, 'latin1').toString();
 
-/** What does not decode is taken as it came. */
+/** Returns text that does not decode unchanged. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -103,6 +104,6 @@ function effectiveGroups({ username, groups }: Impersonation): string[] {
   return base.includes('system:authenticated') || base.includes('system:unauthenticated') ? base : [...base, implied];
 }
 
-/** 403 in the words of the API server. */
+/** 403 with the text of the API server. */
 export const forbiddenAccess = ({ username: user }: UserInfo, { verb, path, group = '', resource = '', ...rest }: AccessAttributes) =>
   path === undefined ? forbidden({ ...rest, user, verb, group, resource }) : forbiddenPath({ user, verb, path });

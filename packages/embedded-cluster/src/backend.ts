@@ -1,4 +1,4 @@
-/** What every verb works on. */
+/** State that every verb works on. */
 
 import { notFound } from '../../../src/api/status.ts';
 import type { FieldValidation } from './decode.ts';
@@ -18,14 +18,14 @@ export interface Backend {
   now: () => Date;
 }
 
-/** One object, or the place where one is to be. */
+/** Place of an existing or a new object. */
 export interface Target {
   type: ResourceType;
   namespace?: string | undefined;
   name: string;
 }
 
-/** What goes with every write. */
+/** Context of a write. */
 export interface WriteContext {
   backend: Backend;
   user: UserInfo;

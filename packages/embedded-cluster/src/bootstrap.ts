@@ -1,5 +1,5 @@
 /**
- * What every cluster has from its start: four namespaces, and the roles and bindings that clients rely on.
+ * Objects of every cluster at its start: four namespaces, and the roles and bindings that clients rely on.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings
  */

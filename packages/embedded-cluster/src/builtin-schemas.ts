@@ -1,4 +1,4 @@
-/** The shapes of the built-in kinds, as far as the embedded cluster looks into them; what is open is stored as it came. */
+/** Schemas of the built-in kinds, for the fields that the embedded cluster uses. Fields of `open` schemas are stored as they are sent. */
 
 import type { JsonObject } from './objects.ts';
 
@@ -9,7 +9,7 @@ const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const list = (items: JsonObject) => ({ type: 'array', items });
 const map = (values: JsonObject) => ({ type: 'object', additionalProperties: values });
 const shape = (properties: JsonObject) => ({ type: 'object', properties });
-/** Fields of one type, by their names. */
+/** Returns fields of one type by their names. */
 const each = (names: string, type: JsonObject = text): JsonObject => Object.fromEntries(names.split(' ').map((name) => [name, type]));
 const orNull = { ...text, nullable: true };
 
@@ -108,7 +108,7 @@ export const definitionSchema = kindSchema('Adds a resource to the API.', {
   status: shape({ acceptedNames: names, storedVersions: list(text), conditions: list(open) }),
 });
 
-/** What is looked into is checked by the code that enforces it. */
+/** The code that enforces policies also validates the fields that it uses. */
 export const admissionPolicySchema = kindSchema('Refuses writes that an expression does not let through.', {
   spec: open,
   status: shape({ observedGeneration: { type: 'integer', format: 'int64' }, conditions: list(open), typeChecking: open }),

@@ -12,12 +12,12 @@ import { childPath, childSchema, continuedItem, fieldOf, parseDateTime } from '.
 
 interface Check {
   definition: ValidationRule;
-  /** A transition rule compares with the old value, and is run only if there is one. */
+  /** True for a transition rule, which compares with the old value and runs only if there is one. */
   isTransition: boolean;
   evaluate(variables: Record<string, unknown>): unknown;
 }
 
-/** The rules of one place of the schema and of the places below; absent where there are none. */
+/** Rules of one place of the schema and of the places below; absent where there are none. */
 export interface Rules {
   schema: Schema;
   checks: Check[];
@@ -26,12 +26,12 @@ export interface Rules {
   items?: Rules;
 }
 
-/** Values are looked into as they come: that a rule fits its schema is for an API server to check, which has every definition of ours. */
+/** Values are dynamically typed. An API server, which has every definition of ours, checks that a rule fits its schema. */
 const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
   .registerVariable('self', 'dyn')
   .registerVariable('oldSelf', 'dyn');
 
-/** As the language has it, where whole numbers are no fractions, and what a schema calls a time is one. */
+/** Converts a value to CEL, in which integers are no doubles. A value that the schema calls a time becomes a timestamp. */
 export function celValue(value: unknown, schema?: Schema): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (typeof value === 'string') return schema?.format === 'date-time' ? (parseDateTime(value) ?? value) : value;
@@ -40,7 +40,7 @@ export function celValue(value: unknown, schema?: Schema): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, celValue(member, schema && childSchema(schema, key))]));
 }
 
-/** @throws StatusError 422 for a rule that does not parse, or stands where it has no meaning */
+/** @throws StatusError 422 for a rule that does not parse, or has no meaning in its place */
 export const compileRules = (root: Schema): Rules | undefined => compile(root, [], true);
 
 function compile(schema: Schema, path: readonly string[], isCorrelatable: boolean): Rules | undefined {
@@ -71,7 +71,11 @@ function compileCheck(definition: ValidationRule, path: readonly string[]): Chec
   return { definition, evaluate: environment.parse(rule), isTransition: /\boldSelf\b/.test(rule) };
 }
 
-/** Runs every rule from `rules` downwards. `isUnchanged`: the value, or what it lies in, is as before. */
+/**
+ * Runs every rule from `rules` downwards.
+ *
+ * @param isUnchanged whether the value, or the value that contains it, is the same as before
+ */
 export function runRules(rules: Rules, value: unknown, path: string, old?: unknown, isUnchanged = false): FieldError[] {
   // A rule about a null or absent value belongs to the place above it.
   if (value === null || value === undefined) return [];

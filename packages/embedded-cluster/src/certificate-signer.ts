@@ -1,5 +1,5 @@
 /**
- * Signs client certificates that were asked for and approved, as the signing controller of a cluster does behind its API.
+ * Signs client certificates that were requested and approved, like the signing controller of a cluster does behind its API.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
  */
@@ -43,7 +43,7 @@ export class CertificateSigner {
       .finally(() => this.#signing.delete(uid));
   }
 
-  /** What the status gets: a certificate, or why there is none. */
+  /** Returns the new fields of the status: a certificate, or the reason of a failure. */
   async #outcome({ spec }: StoredObject): Promise<Record<string, unknown> | { failure: string }> {
     const failure = usageProblem(valueAt(spec, ['usages']));
     if (failure !== undefined) return { failure };

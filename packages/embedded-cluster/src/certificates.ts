@@ -1,4 +1,4 @@
-/** The certificate authority of the embedded cluster and the certificates that it signs. */
+/** Certificate authority of the embedded cluster and the certificates that it signs. */
 
 import 'reflect-metadata';
 import { X509Certificate as NodeCertificate, webcrypto } from 'node:crypto';
@@ -34,7 +34,7 @@ export async function createAuthority(now: Date, name = 'CN=atrium embedded clus
   return { certificate: certificate.toString('pem'), key: await keyText(keys.privateKey) };
 }
 
-/** A certificate for the loopback addresses, the in-cluster names and `host`. */
+/** Creates a certificate for the loopback addresses, the in-cluster names and `host`. */
 export async function createServerCertificate(authority: Authority, host: string, now: Date): Promise<Authority> {
   const names = [...new Set(['localhost', 'kubernetes', 'kubernetes.default.svc', '127.0.0.1', '::1', host])].filter(
     (name) => name !== '0.0.0.0',
@@ -50,7 +50,7 @@ interface ServerNames {
   now: Date;
 }
 
-/** A certificate of a server, with a key of its own. */
+/** Creates a certificate of a server, with a key of its own. */
 export async function createCertificate(authority: Authority, { subject, names, days, now }: ServerNames): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await signed(authority, {
@@ -73,7 +73,7 @@ interface ClientCertificate {
   now: Date;
 }
 
-/** PEM. Begins a little earlier, for clocks that are behind. */
+/** Creates a certificate (PEM). Its validity begins a little earlier, for clocks that are behind. */
 export const createClientCertificate = (authority: Authority, { subject, publicKey, seconds, now }: ClientCertificate): Promise<string> =>
   signed(authority, {
     subject,
@@ -102,5 +102,5 @@ async function keyText(key: webcrypto.CryptoKey): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 }
 
-/** Whether a kept authority can still be used. */
+/** Reports whether a stored authority is still valid. */
 export const isValidAuthority = ({ certificate }: Authority, now: Date) => new Date(new NodeCertificate(certificate).validTo) > now;

@@ -1,4 +1,4 @@
-/** What must outlive a restart so that kubeconfigs and tokens stay good: the certificate authority and the token key. */
+/** Keys that must survive a restart so that kubeconfigs and tokens stay valid: those of the certificate authority and of tokens. */
 
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const kept = z.object({
   token: z.looseObject({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() }),
 });
 
-/** New keys, or those of the directory, which gets them if it has none. */
+/** Returns the keys of the directory, or new ones, which are written to it. */
 export async function clusterKeys(directory: string | undefined, now: () => Date): Promise<ClusterKeys> {
   const path = directory && join(directory, 'keys.json');
   const old = path ? await readKeys(path) : undefined;

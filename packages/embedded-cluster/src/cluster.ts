@@ -1,6 +1,6 @@
 /**
- * The embedded cluster: enough of the Kubernetes API for a first run and for tests, in this process, on an HTTPS port of its own. It is
- * no cluster: nothing runs in it, and what it does not do it refuses with 501.
+ * Embedded cluster: enough of the Kubernetes API for a first run and for tests, in this process, on an HTTPS port of its own. No workload
+ * runs in it, and it refuses unsupported requests with 501.
  */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
@@ -30,13 +30,13 @@ import { createObject, updateObject } from './write.ts';
 export interface ClusterOptions {
   /** Default 127.0.0.1. */
   host?: string;
-  /** Default 0: any that is free. */
+  /** Default 0: any free port. */
   port?: number;
-  /** Without it everything is gone at the stop. */
+  /** Without a directory, all objects are lost when the cluster stops. */
   dataDirectory?: string;
-  /** OpenID providers whose tokens count beside those of the cluster. They may start later. */
+  /** OpenID providers whose tokens are accepted beside those of the cluster. They may start later. */
   issuers?: readonly IssuerOptions[];
-  /** Serves workloads (pods, deployments, …) with controllers that seem to run them. */
+  /** Serves workloads (pods, deployments, …) with controllers that simulate running them. */
   hasWorkloads?: boolean;
   log?: (message: string) => void;
   now?: () => Date;
@@ -92,7 +92,7 @@ export class Cluster {
     const workloads = room?.Workloads.start(backend, log);
     const lifecycle = new Lifecycle(backend);
     const signer = new CertificateSigner(backend, authority);
-    // No watch was open while this was made; version 1 is then as old as in any other cluster.
+    // No watch was open while these objects were created, so version 1 is as old as in any other cluster.
     store.compact();
     const server = await ApiServer.start(backend, { host, port, certificate, clientAuthority: authority.certificate, log });
     const url = `https://${host.includes(':') ? `[${host}]` : host.replace(/^0\.0\.0\.0$/, '127.0.0.1')}:${server.port}`;
@@ -103,7 +103,7 @@ export class Cluster {
     return this.#parts.url;
   }
 
-  /** Whether it started without objects of an earlier run. */
+  /** True if it started without objects of an earlier run. */
   get isNew(): boolean {
     return this.#parts.isNew;
   }
@@ -113,35 +113,35 @@ export class Cluster {
     return this.#parts.certificateAuthority;
   }
 
-  /** A bearer token for any identity, whether or not the cluster knows it. */
+  /** Issues a bearer token for any identity, even if the cluster does not know it. */
   async issueToken(user: { username: string; uid?: string; groups?: string[] }, expiresInSeconds = defaultTokenSeconds): Promise<string> {
     const { username, uid = '', groups = [] } = user;
     const { token } = await this.#parts.backend.tokens.issue({ user: { username, uid, groups }, expiresInSeconds });
     return token;
   }
 
-  /** From now on tokens of this OpenID provider count, too. */
+  /** Accepts tokens of this OpenID provider, too. */
   trustIssuer(issuer: IssuerOptions): void {
     this.#parts.backend.authenticator.trust(issuer);
   }
 
-  /** From now on this webhook is asked about tokens that nothing else verifies; its answers are kept for 10 s. */
+  /** Reviews tokens that nothing else verifies by this webhook. Its answers are cached for 10 s. */
   askTokenWebhook(webhook: TokenWebhookOptions): void {
     this.#parts.backend.authenticator.ask(webhook);
   }
 
-  /** Creates or replaces as an administrator, status included. @throws StatusError as the API would answer */
+  /** Creates or replaces objects as an administrator, including the status. @throws StatusError like the API */
   apply(...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
     return this.applyAs(administrator.username, ...objects);
   }
 
-  /** Applies objects with all rights in the name of a user whom the admission policies know. @throws StatusError */
+  /** Applies objects with all rights in the name of a user that admission policies know. @throws StatusError */
   async applyAs(username: string, ...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
     const user = { ...administrator, username };
     return objects.map((object) => applyObject(this.#parts.backend, object, { user, replaces: true }));
   }
 
-  /** The object of that kind and name, if there is one. */
+  /** Returns the object of that kind and name, if it exists. */
   get({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject | undefined {
     const { backend } = this.#parts;
     const type = backend.registry.find(apiVersion, kind);
@@ -153,18 +153,18 @@ export class Cluster {
     });
   }
 
-  /** YAML. */
+  /** Returns a kubeconfig (YAML). */
   kubeconfig(token: string): string {
     return kubeconfigText({ server: this.url, certificateAuthority: this.certificateAuthority, token });
   }
 
-  /** Readable by the owner only. */
+  /** Writes a kubeconfig that only its owner can read. */
   async writeKubeconfig(path: string, token: string): Promise<void> {
     await writeFile(`${path}.new`, this.kubeconfig(token), { mode: 0o600 });
     await rename(`${path}.new`, path);
   }
 
-  /** Forgets the past, as etcd does from time to time: older resource versions get 410. */
+  /** Forgets past versions, as etcd does from time to time: older resource versions get 410. */
   compact(): void {
     this.#parts.backend.store.compact();
   }

@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of an object: the columns of the built-in kinds and those that a definition names by JSONPath. */
+/** Columns of `kubectl get`: those of the built-in kinds, and those that a definition names by JSONPath. */
 
 import { type JSONPath, parseJSONPath } from '../../../src/api/json-path.ts';
 import { printedValue } from '../../../src/api/printed-value.ts';
@@ -6,7 +6,7 @@ import { certificateRequestState } from './certificate-requests.ts';
 import { isJsonObject, valueAt } from './objects.ts';
 import type { Column } from './resources.ts';
 
-/** How long ago, as kubectl words it: `45s`, `5m`, `2d3h`. */
+/** Formats an age like kubectl: `45s`, `5m`, `2d3h`. */
 function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return '<invalid>';
@@ -46,7 +46,7 @@ export const ageColumn = column('Age', ({ metadata }, now) => since(metadata.cre
 
 const size = (value: unknown) => (isJsonObject(value) ? Object.keys(value).length : Array.isArray(value) ? value.length : 0);
 
-/** As `Reason=.reason Data#=.data`: names with the path of a text, or, marked, of something that is counted. */
+/** Parses columns such as `Reason=.reason Data#=.data`: names with the path of a text or, marked by `#`, of something that is counted. */
 const columns = (text: string): Column[] =>
   text.split(' ').map((part) => {
     const [name = '', path = ''] = part.split('=.');
@@ -56,7 +56,7 @@ const columns = (text: string): Column[] =>
 
 const bindingColumns = columns('Role=.roleRef.name');
 
-/** Between the name and the age; those that a user of `kubectl get` looks for, not all that an API server shows. */
+/** Columns between the name and the age: those that users of `kubectl get` look for, not all that an API server shows. */
 const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
   namespaces: columns('Status=.status.phase'),
   configmaps: columns('Data#=.data'),
@@ -75,7 +75,7 @@ const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
 
 export const columnsOf = (resource: string) => [nameColumn, ...(builtinColumns[resource] ?? []), ageColumn];
 
-/** An entry of `additionalPrinterColumns`. */
+/** Entry of `additionalPrinterColumns`. */
 export interface PrinterColumn {
   name: string;
   type: string;
@@ -85,12 +85,12 @@ export interface PrinterColumn {
   jsonPath: string;
 }
 
-/** The dotted path of a JSONPath of keys alone, undefined for any other. */
+/** Returns the dotted path of a JSONPath of keys alone, undefined for any other. */
 export function dottedPath(jsonPath: string): string | undefined {
   return /^(\.[A-Za-z_]\w*)+$/.test(jsonPath) ? jsonPath.slice(1) : undefined;
 }
 
-/** The columns of a definition. Like the API server, leaves out those from the first whose path cannot be read. */
+/** Returns the columns of a definition. Like the API server, omits all columns from the first whose path cannot be parsed. */
 export function definedColumns(columns?: readonly PrinterColumn[]): Column[] {
   if (columns === undefined) return [ageColumn];
   const found = columns.map((each) => ({ each, path: parseJSONPath(each.jsonPath) }));
@@ -98,7 +98,7 @@ export function definedColumns(columns?: readonly PrinterColumn[]): Column[] {
   return found.slice(0, end < 0 ? found.length : end).flatMap(({ each, path }) => (path ? [definedColumn(each, path)] : []));
 }
 
-/** The column with the first value of its path. */
+/** Returns the column with the first value of its path. */
 function definedColumn({ name, type, format, description, priority = 0, jsonPath }: PrinterColumn, path: JSONPath): Column {
   return {
     name,

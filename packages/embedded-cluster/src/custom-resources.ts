@@ -1,6 +1,6 @@
 /**
- * CustomResourceDefinitions: which are accepted, their conditions, and the resource that each one makes. One version only: more,
- * conversion webhooks and the scale subresource are refused, as accepting them would store what cannot be read back.
+ * CustomResourceDefinitions: the accepted ones, their conditions, and the resource that each one creates. Several versions, conversion
+ * webhooks and the scale subresource are refused, because objects would be stored that cannot be read back.
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
@@ -56,7 +56,7 @@ const definition = z.object({
 });
 type Spec = z.infer<typeof definition>['spec'];
 
-/** Defaults, conditions and checks of a definition on its way into the store. */
+/** Returns the defaults, conditions and checks of a definition on its way into the store. */
 export function definitionRules(registry: () => ResourceRegistry, now: () => Date): Required<Pick<ResourceType, 'prepare' | 'validate'>> {
   return {
     prepare(object, old) {
@@ -76,7 +76,7 @@ export function definitionRules(registry: () => ResourceRegistry, now: () => Dat
           storedVersions: [accepted.spec.versions[0].name],
         };
     },
-    /** The schema must compile: what it asks for and is not enforced is a 422 here. */
+    /** The schema must compile: keywords that are not enforced are a 422 here. */
     validate(object, old) {
       const parsed = definition.safeParse(object);
       if (!parsed.success) return shapeErrors(parsed.error);
@@ -121,7 +121,7 @@ function immutableErrors(spec: Spec, old?: StoredObject): FieldError[] {
   );
 }
 
-/** Upstream stores such a definition and never establishes it; refusing says the same at once. */
+/** Refuses a definition whose kind is taken. Upstream stores it and never establishes it; the refusal reports the same at once. */
 function takenErrors({ group, names }: Spec, registry: ResourceRegistry, { metadata }: KubernetesObject): FieldError[] {
   const others = registry.all().filter((type) => type.group === group && `${type.resource}.${type.group}` !== metadata.name);
   return others.some(({ kind }) => kind === names.kind)
@@ -129,7 +129,7 @@ function takenErrors({ group, names }: Spec, registry: ResourceRegistry, { metad
     : [];
 }
 
-/** The resource that a stored definition serves. */
+/** Returns the resource that a stored definition serves. */
 export function customResourceType(object: StoredObject): ResourceType {
   const { spec } = definition.parse(object);
   const {

@@ -1,6 +1,6 @@
 /**
- * From a request body to an object: kind and version as the path says, metadata of known fields, the rest pruned to the schema.
- * What was unknown is an error, a warning or nothing, as `fieldValidation` asks.
+ * Decoding of a request body to an object: kind and version of the path, metadata of known fields, the rest pruned to the schema. Unknown
+ * fields are an error, a warning or ignored, as `fieldValidation` requests.
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
  */
@@ -12,14 +12,14 @@ import { apiVersionOf, type ResourceType } from './resources.ts';
 
 export interface Decoded {
   object: KubernetesObject;
-  /** Dotted paths of what was dropped. */
+  /** Dotted paths of dropped fields. */
   unknownFields: string[];
 }
 
-/** Known upstream and not kept here. */
+/** Fields that upstream knows, and that are not stored here. */
 const ignoredMetadata = new Set(['managedFields', 'selfLink']);
 
-/** The text of a JSON body. @throws StatusError 400 */
+/** Parses the text of a JSON body. @throws StatusError 400 */
 export function parseJson(text: string, kind: string): JsonObject {
   let value: unknown;
   try {
@@ -37,7 +37,7 @@ export function parseJson(text: string, kind: string): JsonObject {
   return value;
 }
 
-/** Changes `body`. @throws StatusError 400 if it is not an object of this kind, version and shape. */
+/** Decodes an object, and changes `body`. @throws StatusError 400 if it is not an object of this kind, version and shape. */
 export function decodeObject(type: ResourceType, body: JsonObject): Decoded {
   checkKind(type, body);
   if (!type.isCustom) dropNulls(body);
@@ -87,7 +87,7 @@ function decodeMetadata(type: ResourceType, value: unknown): { metadata: ObjectM
   return { metadata: withoutEmpty(parsed.data), unknownFields: unknown.map((key) => `metadata.${key}`) };
 }
 
-/** As Go's `omitempty`: what is empty is as if it had not been sent. */
+/** Removes empty members, like Go's `omitempty`. */
 function withoutEmpty<T extends object>(value: T): T {
   for (const [key, part] of Object.entries(value)) {
     const isEmpty = part === '' || part === 0 || (typeof part === 'object' && Object.keys(part).length === 0);
@@ -108,7 +108,7 @@ function dropNullFields(value: JsonObject): void {
   }
 }
 
-/** A built-in kind with a field of the wrong type does not even decode. */
+/** Refuses a field of the wrong type in a built-in kind, which upstream fails to decode. */
 function refuseWrongTypes(type: ResourceType, object: KubernetesObject): void {
   const wrong = type.schema.validate(object).find(({ reason }) => reason === 'FieldValueTypeInvalid');
   if (wrong) throw notHandled(type, `json: cannot unmarshal ${wrong.field}: ${wrong.message}`);
@@ -119,7 +119,7 @@ const notHandled = ({ kind, version }: ResourceType, why: string) =>
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
-/** The text of a refusal for unknown fields. */
+/** Formats the refusal of unknown fields. */
 export const strictDecodingError = (fields: readonly string[]) => `strict decoding error: ${fields.map(unknownField).join(', ')}`;
 export const unknownField = (field: string) => `unknown field ${JSON.stringify(field)}`;
 export const strictRefusal = (type: ResourceType, fields: readonly string[]) => notHandled(type, strictDecodingError(fields));

@@ -1,5 +1,5 @@
 /**
- * Delete: at once, or, while finalizers hold the object, by a mark that the last of them to go completes.
+ * Deletion: at once, or, while finalizers hold the object, by a mark that the removal of the last finalizer completes.
  *
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/
  */
@@ -29,11 +29,11 @@ export interface DeleteOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   isDryRun: boolean;
-  /** Unset: what the object asks for. */
+  /** Default: the grace period of the object. */
   graceSeconds?: number | undefined;
 }
 
-/** Options from the body; from the query only if there is none. @throws StatusError 400 or 422 */
+/** Reads the options from the body; from the query only if there is no body. @throws StatusError 400 or 422 */
 export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOptions {
   const query = body === undefined ? given : new URLSearchParams();
   const parsed = bodySchema.safeParse(body ?? {});
@@ -56,9 +56,9 @@ export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOpti
 }
 
 /**
- * What is left of the object, with its mark.
+ * Deletes an object, or marks it for deletion if finalizers or a grace period hold it.
  *
- * @param by who asks for it; left out by the cluster itself, which no policy keeps from it
+ * @param by caller; undefined for the cluster itself, which no policy refuses
  * @throws StatusError 403, 404 or 409
  */
 export function deleteObject(
@@ -87,7 +87,7 @@ export function deleteObject(
 }
 
 function checkPreconditions(type: ResourceType, { metadata }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
-  // Here, other than elsewhere, upstream names the kind.
+  // Unlike in other answers, upstream names the kind here.
   const subject = { group: type.group, resource: type.kind };
   if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(
@@ -105,7 +105,7 @@ function checkPreconditions(type: ResourceType, { metadata }: StoredObject, { ui
   }
 }
 
-/** Undefined if nothing holds the object; the object itself if it was marked before. */
+/** Returns undefined if nothing holds the object, and the object itself if it was marked before. */
 function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObject, options: DeleteOptions): StoredObject | undefined {
   const { policy } = options;
   const grace = type.isGraceful ? graceOf(old, options) : 0;
@@ -132,13 +132,13 @@ function markedForDeletion(backend: Backend, type: ResourceType, old: StoredObje
   return marked;
 }
 
-/** A pod without a node has no process to wait for. */
+/** Returns the grace period. A pod without a node has no process to wait for. */
 function graceOf({ spec }: StoredObject, { graceSeconds }: DeleteOptions): number {
   const wanted = graceSeconds ?? valueAt(spec, ['terminationGracePeriodSeconds']);
   return valueAt(spec, ['nodeName']) === undefined || typeof wanted !== 'number' ? 0 : wanted;
 }
 
-/** The answer to a deletion. */
+/** Returns the answer to a deletion. */
 export function deletionAnswer(
   type: ResourceType,
   { object, isGone }: { object: StoredObject; isGone: boolean },

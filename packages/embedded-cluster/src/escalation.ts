@@ -1,6 +1,6 @@
 /**
- * Callers cannot hand out rights that they do not have: the writer of a role must hold what is in it (or may `escalate`), who writes a
- * binding must hold what the role grants (or may `bind` it).
+ * Prevention of privilege escalation: the author of a role must hold its rules (or may `escalate`), the author of a binding must hold the
+ * rules of the role (or may `bind` it).
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
@@ -29,7 +29,7 @@ export function refuseEscalation(context: WriteContext, type: ResourceType, obje
   if (type.kind === 'Role' || type.kind === 'ClusterRole') {
     if (old && isDeepStrictEqual(old.rules, object.rules) && isDeepStrictEqual(old.aggregationRule, object.aggregationRule)) return;
     if (may(context, { verb: 'escalate', resource: type.resource, name, namespace })) return;
-    // What an aggregated role will hold is not known yet: only a caller who holds everything may make one.
+    // The rules of an aggregated role are not known yet, so only a caller who holds everything may create one.
     const rules = object.aggregationRule ? [everything] : rulesOf(object);
     refuseUncovered(context, type, object, rules);
     return;
@@ -62,7 +62,7 @@ function rulesOf({ rules }: KubernetesObject): Rule[] {
   }));
 }
 
-/** An API server says of a role that is missing that the binding is, by the name of the role. */
+/** Returns the rules of a role. If the role is missing, the API server reports a missing binding, with the name of the role. */
 function grantedRules(
   { backend }: WriteContext,
   { resource }: ResourceType,
@@ -95,7 +95,7 @@ function refuseUncovered(context: WriteContext, type: ResourceType, { metadata }
   );
 }
 
-/** A rule, taken apart into single questions; a `*` is asked as such, which only a `*` answers. */
+/** Splits a rule into single questions. A `*` is a question of its own, which only a `*` answers. */
 function questionsOf(rule: Rule): AccessAttributes[] {
   return rule.verbs.flatMap((verb) => [
     ...rule.nonResourceURLs.map((path) => ({ verb, path })),

@@ -1,4 +1,4 @@
-/** One request and its answer: the body that came, and the JSON that goes. */
+/** Request and answer: the body that was received, and the JSON that is sent. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
@@ -24,7 +24,7 @@ export interface Exchange {
   user: UserInfo;
 }
 
-/** The body, whole. @throws StatusError 413 */
+/** Reads the whole body. @throws StatusError 413 */
 export async function bodyBytes({ request }: Exchange): Promise<Buffer> {
   try {
     return await getRawBody(request, { limit: maximumBodyBytes });
@@ -35,7 +35,7 @@ export async function bodyBytes({ request }: Exchange): Promise<Buffer> {
   }
 }
 
-/** The object in the body, undefined without a body. `kind` is what is expected. @throws StatusError 400, 413 or 415 */
+/** Reads the object in the body, undefined without a body. `kind` is the expected kind. @throws StatusError 400, 413 or 415 */
 export async function bodyObject(exchange: Exchange, kind: string): Promise<JsonObject | undefined> {
   const [mediaType = ''] = (exchange.request.headers['content-type'] || jsonType).split(';');
   const bytes = await bodyBytes(exchange);
@@ -47,7 +47,7 @@ export async function bodyObject(exchange: Exchange, kind: string): Promise<Json
   return decoded;
 }
 
-/** The same where a body is a must. */
+/** Reads an object whose body is required. */
 export async function requiredObject(exchange: Exchange, kind: string): Promise<JsonObject> {
   return (await bodyObject(exchange, kind)) ?? parseJson('', kind);
 }
@@ -68,7 +68,7 @@ export function sendText({ request, response }: Pick<Exchange, 'request' | 'resp
   response.end(request.method === 'HEAD' ? undefined : text);
 }
 
-/** A warning header; kubectl shows its text. */
+/** Adds a warning header, whose text kubectl shows. */
 export function addWarning({ response }: Pick<Exchange, 'response'>, text: string): void {
   response.appendHeader('Warning', warningHeaders([text]));
 }

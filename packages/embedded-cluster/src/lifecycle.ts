@@ -1,6 +1,6 @@
 /**
- * What controllers do in a cluster: dependents go with their last owner, a namespace and a definition go once what they hold is
- * gone. Runs behind the writes, as there: a client sees the object go before its dependents.
+ * Lifecycle of objects, as controllers of a cluster enforce it: dependents are deleted with their last owner, a namespace and a definition
+ * once their contents are gone. Like there, it runs after the write: a client sees the deletion of an object before that of its dependents.
  *
  * @see https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
@@ -27,7 +27,7 @@ interface Place {
 export class Lifecycle {
   readonly #backend: Backend;
   readonly #unsubscribe: () => void;
-  /** Where each uid lives, and who names it as an owner. */
+  /** Place of each uid, and the objects that name it as an owner. */
   readonly #places = new Map<string, Place>();
   readonly #dependents = new Map<string, Map<string, Place>>();
   readonly #work: (() => void)[] = [];
@@ -48,7 +48,7 @@ export class Lifecycle {
     clearImmediate(this.#scheduled);
   }
 
-  /** After a restart: what was marked and not finished, what lost its owner and did not follow it. */
+  /** Resumes after a restart: finishes marked objects, and deletes objects that have lost their owners. */
   #resume(): void {
     for (const collection of this.#backend.store.collections) {
       for (const object of this.#backend.store.list(collection) ?? []) {
@@ -97,7 +97,7 @@ export class Lifecycle {
     this.#scheduled ??= setImmediate(() => this.#runWork());
   }
 
-  /** In slices, so that the end of ten thousand objects does not hold up every request. */
+  /** Works in slices, so that the deletion of ten thousand objects does not delay every request. */
   #runWork(): void {
     this.#scheduled = undefined;
     for (const task of this.#work.splice(0, 500)) task();
@@ -108,7 +108,7 @@ export class Lifecycle {
     for (const place of [...(this.#dependents.get(uid)?.values() ?? [])]) this.#collectIfOrphaned(place);
   }
 
-  /** Deletes an object none of whose owners is left. */
+  /** Deletes an object whose owners are all gone. */
   #collectIfOrphaned({ collection, key }: Place): void {
     const object = this.#backend.store.get(collection, key);
     const owners = object?.metadata.ownerReferences ?? [];
@@ -116,7 +116,7 @@ export class Lifecycle {
     if (!owners.some(({ uid }) => this.#isReachable(uid, object))) this.#delete({ collection, key });
   }
 
-  /** An owner is of the same namespace or of none. */
+  /** Reports whether an owner exists, either cluster-scoped or in the namespace of the dependent. */
   #isReachable(uid: string, dependent: StoredObject): boolean {
     const place = this.#places.get(uid);
     const owner = place && this.#backend.store.get(place.collection, place.key);
@@ -135,7 +135,7 @@ export class Lifecycle {
     return this.#backend.registry.get({ group, resource });
   }
 
-  /** Goes on with an object that is marked for deletion. */
+  /** Continues with an object that is marked for deletion. */
   #finish(place: Place): void {
     const object = this.#backend.store.get(place.collection, place.key);
     if (!object?.metadata.deletionTimestamp) return;
@@ -169,7 +169,7 @@ export class Lifecycle {
     this.#backend.store.put(collection, { ...object, metadata: { ...metadata, ...(rest.length > 0 && { ownerReferences: rest }) } });
   }
 
-  /** Takes a finalizer off; without one left the object goes. */
+  /** Removes a finalizer; without any left, the object is deleted. */
   #release({ collection, key }: Place, finalizer: string): void {
     const object = this.#backend.store.get(collection, key);
     if (!object) return;
@@ -201,7 +201,7 @@ export class Lifecycle {
     if (left === 0 && namespace && !namespace.metadata.finalizers?.length) this.#backend.store.remove(namespaces, name);
   }
 
-  /** Something went: a namespace, a definition or an owner that waits for it may be done now. */
+  /** Checks after a deletion whether a namespace, a definition or an owner was waiting for it. */
   #containerSmaller(collection: string, { metadata }: StoredObject): void {
     if (metadata.namespace) this.#finish({ collection: namespaces, key: metadata.namespace });
     const [group = '', resource = ''] = collection.split('/');

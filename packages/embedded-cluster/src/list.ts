@@ -17,7 +17,7 @@ export interface ListResult {
   metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
 }
 
-/** How long a list waits for a version that is not there yet, as upstream does. */
+/** Time for which a list waits for a version that does not exist yet, as in upstream. */
 const futureVersionWaitMs = 3000;
 
 /** Resolves once the store has reached `revision`. @throws StatusError 504 if it does not in time. */
@@ -38,7 +38,7 @@ export async function reached(store: Store, revision: number): Promise<void> {
   }
 }
 
-/** Where a list goes on: behind which key, and at which revision its first page was. */
+/** Position in a list: the key after which it continues, and the revision of its first page. */
 interface ContinueToken {
   /** -1: at the current revision, consistent with nothing before. */
   rv: number;
@@ -78,7 +78,7 @@ function page({ keys, get }: View, { matcher, limit, at }: PageOptions): ListRes
     const last = items.at(-1);
     if (limit > 0 && items.length === limit && last) {
       const next = encodeToken({ rv: at, start: keyOf(last) });
-      // Counting what a selector would leave over means looking at it all, which upstream does not do.
+      // Counting the remaining objects of a selector requires looking at all of them, which upstream does not do.
       const remaining = matcher.isSelective ? {} : { remainingItemCount: keys.length - index };
       return { items, metadata: { resourceVersion: String(at), continue: next, ...remaining } };
     }
@@ -98,7 +98,7 @@ function continueToken(query: URLSearchParams): ContinueToken | undefined {
     const start = valueAt(value, ['start']);
     if (typeof rv === 'number' && typeof start === 'string') return { rv, start };
   } catch {
-    // Answered below, as a token of the wrong shape is.
+    // Refused below, like a token of the wrong shape.
   }
   throw badRequest('invalid continue token: continue key is not valid');
 }

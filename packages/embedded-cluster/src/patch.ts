@@ -27,7 +27,7 @@ const mergePatchType = 'application/merge-patch+json';
 const strategicPatchType = 'application/strategic-merge-patch+json';
 const applyPatchType = 'application/apply-patch+yaml';
 
-/** The object that the patch makes of `current`, which stays as it is. @throws StatusError 400, 413, 415, 422 or 501 */
+/** Returns `current` as patched, without changing it. @throws StatusError 400, 413, 415, 422 or 501 */
 export function patchedObject(
   type: ResourceType,
   current: JsonObject,
@@ -73,7 +73,7 @@ function jsonPatched(current: JsonObject, patch: unknown): JsonObject {
 function isApplied(document: JsonObject, operation: z.infer<typeof operations>[number]): boolean {
   const [failure] = applyPatch(document, ['value' in operation ? { ...operation, value: operation.value } : operation]);
   if (failure === null) return true;
-  // Other than RFC 6902 4.3 has it, upstream lets `replace` make a member that is not there.
+  // Unlike RFC 6902, 4.3, upstream lets `replace` create a missing member.
   const mayAdd = failure?.name === 'MissingError' && operation.op === 'replace' && isJsonObject(parentOf(document, operation.path));
   return mayAdd && applyPatch(document, [{ ...operation, op: 'add', value: operation.value }])[0] === null;
 }
@@ -85,7 +85,7 @@ function merged(target: unknown, patch: unknown): unknown {
   const result = isJsonObject(target) ? target : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
-    // As a data property, so that a key `__proto__` is a key like any other.
+    // The member is a data property, so that a key `__proto__` is a key like any other.
     else
       Object.defineProperty(result, key, {
         value: merged(Object.hasOwn(result, key) ? result[key] : undefined, value),

@@ -1,4 +1,4 @@
-/** What is asked of paths that are no resource: health, version, discovery, schemas. */
+/** Answers for paths that are no resource: health, version, discovery, schemas. */
 
 import { notImplemented } from '../../../src/api/status.ts';
 import type { Backend } from './backend.ts';

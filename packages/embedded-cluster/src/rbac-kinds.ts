@@ -1,4 +1,4 @@
-/** Bindings of roles: what makes one acceptable. What they grant is decided in rbac.ts, where a rule that says nothing grants nothing. */
+/** Validation of role bindings. rbac.ts decides what they grant; a rule without contents grants nothing there. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, notSupported, required } from '../../../src/api/field-error.ts';
@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject
 
 const rbacGroup = 'rbac.authorization.k8s.io';
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
-/** Fills in the API groups that people leave out. */
+/** Adds API groups that the client omits. */
 export function prepareBinding(object: KubernetesObject): void {
   if (isJsonObject(object.roleRef)) object.roleRef.apiGroup ||= rbacGroup;
   for (const subject of objects(object.subjects)) {

@@ -1,13 +1,13 @@
 /**
- * Role based access control, decided from the Role, ClusterRole and binding objects of the embedded cluster as the API server
- * does. Grants only: what no rule allows is refused. An object that cannot be read grants nothing.
+ * Role based access control, decided from the Role, ClusterRole and binding objects of the embedded cluster like in the API server. Rules
+ * only grant: a request that no rule allows is refused. An object that cannot be parsed grants nothing.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import { z } from 'zod';
 import type { UserInfo } from './tokens.ts';
 
-/** One question. With `path` it is about a path that is no resource, without it about a resource. */
+/** Attributes of a request. With `path` they are those of a path that is no resource, otherwise those of a resource. */
 export interface AccessAttributes {
   verb: string;
   group?: string;
@@ -19,7 +19,7 @@ export interface AccessAttributes {
   path?: string;
 }
 
-/** Where the four kinds of objects are kept; `revision` grows with every change of any of them. */
+/** Access to the four kinds of objects; `revision` grows with every change of any of them. */
 export interface RbacObjects {
   list(resource: 'roles' | 'clusterroles' | 'rolebindings' | 'clusterrolebindings'): readonly unknown[];
   revision(): number;
@@ -67,11 +67,11 @@ const binding = z.object({
 type Binding = z.infer<typeof binding>;
 type Subject = NonNullable<Binding['subjects']>[number];
 
-/** What one binding gives to one of its subjects. */
+/** Rules that a binding grants to one of its subjects. */
 interface Grant {
-  /** Place of the binding in its list and of the subject in the binding: the first that applies is the one named as reason. */
+  /** Position of the binding in its list and of the subject in the binding. The first grant that applies is named as the reason. */
   order: readonly [binding: number, subject: number];
-  /** Made when it is asked for: there are as many as there are subjects. */
+  /** Computed on demand: there are as many as there are subjects. */
   source: () => string;
   rules: readonly PolicyRule[];
   error?: string;
@@ -79,11 +79,11 @@ interface Grant {
 
 interface Index {
   revision: number;
-  /** By namespace (empty: cluster-wide), then by subject. */
+  /** Grants by namespace (empty: cluster-wide), then by subject. */
   grants: Map<string, Map<string | undefined, Grant[]>>;
 }
 
-/** Decides about requests; holds an index by subject that is rebuilt when the objects have changed. */
+/** Authorizes requests. Its index by subject is rebuilt when the objects have changed. */
 export class Rbac {
   readonly #objects: RbacObjects;
   #index: Index | undefined;
@@ -92,7 +92,10 @@ export class Rbac {
     this.#objects = objects;
   }
 
-  /** `reason` is the API server's text: which binding allowed it, or why a binding could not be followed; else empty. */
+  /**
+   * Authorizes a request. `reason` is the API server's text: the binding that allowed it, or the failure to resolve a binding; otherwise
+   * empty.
+   */
   authorize(user: UserInfo, attributes: AccessAttributes): { allowed: boolean; reason: string } {
     if (user.groups.includes('system:masters')) return { allowed: true, reason: '' };
     const grants = this.#grantsOf(user, attributes.namespace);
@@ -103,7 +106,7 @@ export class Rbac {
     return { allowed: false, reason: errors ? `RBAC: ${errors}` : '' };
   }
 
-  /** Every rule that applies to the user in the namespace, cluster-wide ones included. */
+  /** Returns every rule that applies to the user in the namespace, including cluster-wide rules. */
   rulesFor(user: UserInfo, namespace: string): Rules {
     const grants = this.#grantsOf(user, namespace);
     const rules = grants.flatMap((grant) => grant.rules);
@@ -162,7 +165,7 @@ function indexGrants(objects: RbacObjects): Index['grants'] {
   return new Map([...byNamespace].map(([namespace, grants]) => [namespace, Map.groupBy(grants, ({ holder }) => holder)]));
 }
 
-/** Rules of a role by reference; those of an aggregated ClusterRole are written into it (aggregation.ts). */
+/** Resolves references to rules of roles. The rules of an aggregated ClusterRole are written into it (aggregation.ts). */
 function roleResolver(roles: readonly Role[], clusterRoles: readonly Role[]) {
   const rolesByName = new Map(roles.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]));
   const clusterRolesByName = new Map(clusterRoles.map((one) => [one.metadata.name, one]));
@@ -188,7 +191,7 @@ const includesOrAll = (list: readonly string[], value: string) => list.includes(
 
 const pathMatches = (url: string, path: string) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*{1,8}$/, '')));
 
-/** A service account is the user of its name; one without a namespace is of the binding's. */
+/** Returns the subject in the index. A service account is the user of its name; without a namespace it is in that of the binding. */
 function userOrGroup({ kind, name, namespace }: Subject, bindingNamespace: string): string | undefined {
   if (kind === 'User' || kind === 'Group') return `${kind} ${name}`;
   const accountNamespace = namespace || bindingNamespace;
@@ -208,7 +211,7 @@ function errorsOf(grants: readonly Grant[]): string {
   return errors.length > 1 ? `[${errors.join(', ')}]` : (errors[0] ?? '');
 }
 
-/** Stored objects never change; most are the same ones when the index is rebuilt. */
+/** Cache of parsed objects. Stored objects never change, and most are the same when the index is rebuilt. */
 const read = new WeakMap<object, { object: unknown }>();
 
 function readable<T>(schema: z.ZodType<T>, objects: readonly unknown[]): T[] {

@@ -1,4 +1,4 @@
-/** Refusals worded as the API server words them, where the service's own are worded otherwise. */
+/** Refusals with the text of the API server, where the service's own texts differ. */
 
 import { type GroupResource, StatusError } from '../../../src/api/status.ts';
 
@@ -7,13 +7,13 @@ export const pathUnknown = () => new StatusError(404, 'NotFound', 'the server co
 export const methodRefused = () =>
   new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', { details: {} });
 
-/** Of a custom resource, which names itself. */
+/** 405 for a custom resource, which is named by its resource. */
 export const verbRefused = (verb: string, { group, resource }: GroupResource) =>
   new StatusError(405, 'MethodNotAllowed', `${verb} is not supported on resources of kind "${resource}.${group}"`, {
     details: { group, kind: resource },
   });
 
-/** 500 without a reason: what upstream has no better answer for, though it is the client's fault. */
+/** Returns a 500 without a reason, as upstream answers for some mistakes of the client. */
 export function unclassified(message: string): StatusError {
   const error = new StatusError(500, 'InternalError', message);
   delete error.status.reason;

@@ -1,5 +1,5 @@
 /**
- * What a request is about, read from its path and query: the attributes that authorization decides on and that pick the verb.
+ * Subject of a request, read from its path and query: the attributes that authorization decides on and that select the verb.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
  */
@@ -9,11 +9,11 @@ import { badRequest } from '../../../src/api/status.ts';
 import { pathSegmentProblems } from './metadata.ts';
 import type { AccessAttributes } from './rbac.ts';
 
-/** A request that is not about a resource has a verb and a path only. */
+/** Request. Without a resource, it has a verb and a path only. */
 export interface RequestInfo extends AccessAttributes {
   path: string;
   isResource: boolean;
-  /** Segments behind group and version that make no sense to us. */
+  /** True if unknown segments follow the resource. */
   hasMore: boolean;
   query: URLSearchParams;
 }
@@ -57,7 +57,10 @@ export function requestInfo(method: string, url: string): RequestInfo {
   return name ? info : collectionRequest(info);
 }
 
-/** Without a name, reading is a list or a watch; a selector for one name counts as that name, so that resourceNames apply. */
+/**
+ * Sets the verb of a request without a name, which is a list or a watch. A selector for one name counts as that name, so that resourceNames
+ * apply.
+ */
 function collectionRequest(info: RequestInfo): RequestInfo {
   if (info.verb === 'get') info.verb = isTrue(info.query.get('watch')) ? 'watch' : 'list';
   if (info.verb === 'delete') info.verb = 'deletecollection';
@@ -72,7 +75,7 @@ function selectedName(fieldSelector: string): string | undefined {
     const requirement = parseFieldSelector(fieldSelector).find(({ field, operator }) => field === 'metadata.name' && operator === '=');
     return requirement && pathSegmentProblems(requirement.value).length === 0 ? requirement.value : undefined;
   } catch {
-    // The list itself will say what is wrong with it.
+    // The list itself reports the invalid selector.
     return undefined;
   }
 }
@@ -85,10 +88,10 @@ function decoded(path: string): string {
   }
 }
 
-/** Boolean parameters as Go reads them. */
+/** Parses boolean parameters like Go. */
 export const isTrue = (text: string | null) => text !== null && ['1', 't', 'true', 'T', 'TRUE', 'True', ''].includes(text);
 
-/** What authorization is asked; a path that is no resource is asked for as such. */
+/** Returns the attributes for authorization; a path that is no resource is authorized by its path. */
 export function attributesOf(info: RequestInfo): AccessAttributes {
   const { isResource, path, query: _query, hasMore: _more, ...attributes } = info;
   return isResource ? attributes : { verb: info.verb, path };

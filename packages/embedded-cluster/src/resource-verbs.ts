@@ -1,4 +1,4 @@
-/** What happens for each verb on a resource. */
+/** Verbs on resources. */
 
 import { notSupported } from '../../../src/api/field-error.ts';
 import { badRequest, invalid, notFound, notImplemented } from '../../../src/api/status.ts';
@@ -18,10 +18,10 @@ import { virtualResources } from './virtual-resources.ts';
 import { watchObjects } from './watch.ts';
 import { createObject, updateObject } from './write.ts';
 
-/** Upstream has these, we do not: said plainly instead of 404. */
+/** Resources of upstream that are not served here: 501 instead of 404. */
 const notHere = new Set(['events.k8s.io/events']);
 
-/** Answers a request about a resource, which the caller is allowed to make. */
+/** Answers a request about a resource, which the caller is authorized to send. */
 export async function answerResource(exchange: Exchange): Promise<void> {
   const { backend, info } = exchange;
   const { group = '', version = '', resource = '', namespace, name, subresource } = info;
@@ -69,7 +69,7 @@ function checkSegment(what: string, name: string): void {
   if (problems.length > 0) throw badRequest(`${what} parameter invalid: ${JSON.stringify(name)}: ${problems.join(';')}`);
 }
 
-/** Upgrades to a WebSocket where the subresource streams. @throws StatusError */
+/** Upgrades to a WebSocket for a subresource that streams. @throws StatusError */
 export async function streamResource(upgrade: Upgrade): Promise<void> {
   const { backend, info } = upgrade;
   const { group = '', version = '', resource = '', namespace, name, subresource = '' } = info;

@@ -1,4 +1,4 @@
-/** Which resources the API serves: the built-in ones, and those that CustomResourceDefinitions add while it runs. */
+/** Served resources: the built-in ones, and those that CustomResourceDefinitions add at run time. */
 
 import type { WebSocket } from 'ws';
 import type { FieldError } from '../../../src/api/field-error.ts';
@@ -10,7 +10,7 @@ import type { AccessAttributes } from './rbac.ts';
 import type { CompiledSchema } from './schema.ts';
 import type { UserInfo } from './tokens.ts';
 
-/** A column of `kubectl get`; `priority` above 0 shows with `-o wide` only. */
+/** Column of `kubectl get`. A `priority` above 0 limits it to `-o wide`. */
 export interface Column {
   name: string;
   type: string;
@@ -20,7 +20,7 @@ export interface Column {
   cell(object: KubernetesObject, now: Date): unknown;
 }
 
-/** A write as the rules of a kind see it. */
+/** Write request, for the rules of a kind. */
 export interface WriteRequest {
   user: UserInfo;
   subresource: string | undefined;
@@ -28,15 +28,15 @@ export interface WriteRequest {
   may(access: AccessAttributes): boolean;
 }
 
-/** A request that asks for a WebSocket. */
+/** Request for a WebSocket. */
 export interface Upgrade extends Pick<Exchange, 'backend' | 'info' | 'user'> {
-  /** Chooses the first of these protocols that the client offers. @throws StatusError 400 if it offers others only */
+  /** Accepts the first of these protocols that the client offers. @throws StatusError 400 if it offers others only */
   accept(protocols: readonly string[]): Promise<WebSocket>;
 }
 
-/** A subresource with an answer of its own. */
+/** Subresource with an answer of its own. */
 export interface SubresourceAnswer {
-  /** The kind that discovery names, with its group and version. */
+  /** Kind in discovery, with its group and version. */
   kind: string;
   group: string;
   version: string;
@@ -57,32 +57,32 @@ export interface ResourceType extends GroupResource {
   /** Defined by a CustomResourceDefinition. */
   isCustom: boolean;
   hasStatus: boolean;
-  /** Beside `status`: parts of the object that are changed apart from the rest, `prepare` knows how. */
+  /** Subresources beside `status`: parts of the object that are written separately, by rules of `prepare`. */
   subresources: readonly string[];
-  /** Subresources that change one member of the spec and no other, with the name of the member. */
+  /** Subresources that change a single member of the spec, with the name of the member. */
   specParts?: Readonly<Record<string, string>>;
   answers?: Readonly<Record<string, SubresourceAnswer>>;
   /** Returns the objects of a resource that is not stored, of one namespace or all. Such objects are read and never written. */
   computed?(backend: Backend, namespace?: string): StoredObject[];
-  /** A deletion waits for its grace period, and for the one that ends the object. */
+  /** True if a deletion waits for its grace period, and for a second deletion that ends the object. */
   isGraceful?: boolean;
-  /** Counts changes of what is neither metadata nor status in `metadata.generation`. */
+  /** True if changes outside of metadata and status increment `metadata.generation`. */
   hasGeneration: boolean;
-  /** An update may leave the resource version out, and so overwrite whatever is there. */
+  /** True if an update may omit the resource version, and so overwrite any version. */
   allowsUnconditionalUpdate: boolean;
-  /** PUT makes the object if it is not there. */
+  /** True if PUT creates a missing object. */
   allowsCreateOnUpdate: boolean;
   schema: CompiledSchema;
   openAPISchema: JsonObject;
   columns: readonly Column[];
-  /** Dotted paths, beside metadata.name and metadata.namespace. */
+  /** Dotted paths, in addition to metadata.name and metadata.namespace. */
   selectableFields: readonly string[];
   verbs: readonly string[];
   nameProblems(name: string): string[];
-  /** Fills in what upstream fills in before validation; may change `object`, never `old`. */
+  /** Adds the fields that upstream adds before validation; may change `object`, never `old`. */
   prepare?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): void;
   validate?(object: KubernetesObject, old: StoredObject | undefined, request: WriteRequest): FieldError[];
-  /** What upstream's admission refuses. @throws StatusError 403 */
+  /** Refuses writes like upstream's admission. @throws StatusError 403 */
   admit?(object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void;
 }
 
@@ -92,7 +92,7 @@ export const collectionOf = ({ group, resource }: GroupResource) => `${group}/${
 export const apiVersionOf = ({ group, version }: { group: string; version: string }) => (group ? `${group}/${version}` : version);
 export const listKindOf = ({ kind }: { kind: string }) => `${kind}List`;
 
-/** The served resources by group and plural; one version each. */
+/** Served resources by group and plural, with one version each. */
 export class ResourceRegistry {
   readonly #types = new Map<string, ResourceType>();
 

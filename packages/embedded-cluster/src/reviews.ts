@@ -1,6 +1,5 @@
 /**
- * Access, rules and token reviews: a body in, the answer out. What a review is refused for, and in which words, follows the API
- * server (1.36); nothing is stored.
+ * Access, rules and token reviews, which are answered and not stored. Refusals and their texts follow the API server (1.36).
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
@@ -22,10 +21,10 @@ const AUTHENTICATION = 'authentication.k8s.io';
 
 const text = z.string().nullish();
 const texts = z.array(z.string()).nullish();
-/** RBAC does not look at selectors: they are repeated, and not checked. */
+/** RBAC ignores selectors: they are returned, and not checked. */
 const selector = z.record(z.string(), z.unknown()).nullish();
 
-/** What a review may not carry. */
+/** Metadata that a review may not have. */
 const metadataSchema = z
   .object({ name: text, generateName: text, uid: text, labels: selector, annotations: selector, finalizers: texts })
   .nullish();
@@ -48,7 +47,7 @@ const subjectSpec = accessSpec.extend({
 type AccessSpec = z.infer<typeof accessSpec>;
 
 /**
- * One of the reviews of `authorization.k8s.io/v1`.
+ * Answers a review of `authorization.k8s.io/v1`.
  *
  * @throws StatusError 400 for a body that cannot be read, 422 for one that asks nothing or too much
  */
@@ -90,7 +89,7 @@ export function createReview(
   }
 }
 
-/** Who the caller is: a SelfSubjectReview of `authentication.k8s.io/v1`. @throws StatusError 400 */
+/** Answers a SelfSubjectReview of `authentication.k8s.io/v1` with the caller. @throws StatusError 400 */
 export function createSelfSubjectReview(user: UserInfo, body: unknown): object {
   const kind = 'SelfSubjectReview';
   read(AUTHENTICATION, kind, z.unknown(), body);
@@ -100,7 +99,7 @@ export function createSelfSubjectReview(user: UserInfo, body: unknown): object {
   });
 }
 
-/** Whose a token is: a TokenReview of `authentication.k8s.io/v1`. @throws StatusError 400 */
+/** Answers a TokenReview of `authentication.k8s.io/v1` with the owner of the token. @throws StatusError 400 */
 export async function createTokenReview(
   authenticator: { identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> },
   body: unknown,
@@ -127,7 +126,7 @@ function attributesOf({ resourceAttributes, nonResourceAttributes: path }: Acces
 
 function accessErrors({ resourceAttributes, nonResourceAttributes }: AccessSpec): FieldError[] {
   if (resourceAttributes && nonResourceAttributes) {
-    // The API server shows the names of its own struct here.
+    // The API server shows the field names of its own struct here.
     const shown = { Path: nonResourceAttributes.path ?? '', Verb: nonResourceAttributes.verb ?? '' };
     return [invalidValue('spec.nonResourceAttributes', shown, 'cannot be specified in combination with resourceAttributes')];
   }
@@ -136,11 +135,11 @@ function accessErrors({ resourceAttributes, nonResourceAttributes }: AccessSpec)
 }
 
 function refuse(errors: FieldError[]) {
-  // The API server's own answer has lost the kind on the way: its text begins with the bare group.
+  // The API server loses the kind in this answer: its text begins with the bare group.
   if (errors.length) throw invalid({ group: AUTHORIZATION, kind: '', name: '' }, errors);
 }
 
-/** `spec` of a review of this kind; apiVersion and kind may be left out, unknown members are dropped. */
+/** Reads `spec` of a review of this kind. apiVersion and kind may be omitted, and unknown members are dropped. */
 function read<T>(group: string, kind: string, spec: z.ZodType<T>, body: unknown): T {
   const type = z.object({ apiVersion: text, kind: text }).safeParse(body);
   if (!type.success) throw badRequest(`the object provided is unrecognized (must be of type ${kind})`);
@@ -160,7 +159,7 @@ function read<T>(group: string, kind: string, spec: z.ZodType<T>, body: unknown)
 
 const answer = (group: string, kind: string, rest: object) => ({ kind, apiVersion: `${group}/v1`, metadata: {}, ...rest });
 
-/** As the API server writes it: members without content are left out, at every depth; an empty object says something and stays. */
+/** Omits members without content at every depth, like the API server. Empty objects have a meaning and stay. */
 function withoutEmpty(value: object): object {
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, member]: [string, unknown]) => {

@@ -1,6 +1,6 @@
 /**
- * What the embedded cluster understands of a CustomResourceDefinition's `openAPIV3Schema`: what our definitions use. Any other keyword is
- * refused when the schema arrives; nothing is passed over in silence.
+ * Subset of a CustomResourceDefinition's `openAPIV3Schema` that the embedded cluster enforces: the keywords that our definitions use. Any
+ * other keyword is refused when the schema arrives; no keyword is ignored.
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { invalidValue } from '../../../src/api/field-error.ts';
 import { invalid } from '../../../src/api/status.ts';
 
-/** A structural schema as read: what it says by the names of OpenAPI, regular expressions compiled. */
+/** Parsed structural schema: the names of OpenAPI, and compiled regular expressions. */
 export interface Schema extends z.infer<typeof plainSchema> {
-  /** A map, so that a field may be called `constructor`. */
+  /** A map allows a field that is called `constructor`. */
   properties?: Map<string, Schema> | undefined;
   additionalProperties?: Schema | undefined;
   items?: Schema | undefined;
@@ -20,11 +20,11 @@ export type ValidationRule = z.infer<typeof rule>;
 
 const count = z.int().nonnegative().optional();
 
-/** One of `x-kubernetes-validations`. */
+/** Entry of `x-kubernetes-validations`. */
 const rule = z.strictObject({
   rule: z.string().min(1),
   message: z.string().optional(),
-  /** From the rule's place, e.g. `.constraint`. */
+  /** Path from the rule's place, e.g. `.constraint`. */
   fieldPath: z.string().startsWith('.').optional(),
 });
 
@@ -71,14 +71,14 @@ export function parseSchema(definition: unknown): Schema {
   throw unenforceable(result.error.issues.map(({ path, message }) => ({ path: path.map(String), problem: message })));
 }
 
-/** 422 about a definition; `path` leads from its `openAPIV3Schema` to the place. */
+/** Returns a 422 about a definition; `path` leads from its `openAPIV3Schema` to the place. */
 export const unenforceable = (problems: readonly { path: readonly string[]; problem: string }[]) =>
   invalid(
     { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition', name: '' },
     problems.map(({ path, problem }) => invalidValue(['openAPIV3Schema', ...path].join('.'), path.at(-1) ?? '', problem)),
   );
 
-/** Patterns are written for RE2, which knows less: that ours are in it is for an API server to check. */
+/** Compiles a pattern. Patterns are written for RE2, which supports less; an API server checks that ours are valid there. */
 function compilePattern(text: string, context: z.RefinementCtx) {
   try {
     return { text, expression: new RegExp(text, 'u') };

@@ -1,11 +1,11 @@
-/** Which objects of a collection are meant: by namespace, by labels, by fields. */
+/** Selection of objects in a collection: by namespace, by labels, by fields. */
 
 import { parseFieldSelector, parseLabelSelector } from '../../../src/api/selectors.ts';
 import { badRequest } from '../../../src/api/status.ts';
 import { type KubernetesObject, valueAt } from './objects.ts';
 import type { ResourceType } from './resources.ts';
 
-/** What of a collection is asked for. */
+/** Selected part of a collection. */
 export interface Selection {
   type: ResourceType;
   namespace?: string | undefined;
@@ -13,12 +13,12 @@ export interface Selection {
 }
 
 export interface Matcher {
-  /** False for every object: nothing was selected by. */
+  /** False if there is no selector, and all objects match. */
   isSelective: boolean;
   matches(object: KubernetesObject): boolean;
 }
 
-/** The label and field selector of a query. @throws StatusError 400 */
+/** Returns the label and field selector of a query. @throws StatusError 400 */
 export function matcherOf({ type, query }: Selection): Matcher {
   const labelSelector = query.get('labelSelector') ?? '';
   const fieldSelector = query.get('fieldSelector') ?? '';

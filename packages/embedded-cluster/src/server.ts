@@ -1,4 +1,4 @@
-/** The HTTPS listener: each request is authenticated, authorized and then answered, in the order of the API server. */
+/** HTTPS listener: each request is authenticated, authorized and then answered, in the order of the API server. */
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -14,29 +14,29 @@ import { answerPath } from './path-answers.ts';
 import { attributesOf, requestInfo } from './request-info.ts';
 import { answerResource, streamResource } from './resource-verbs.ts';
 
-/** Impersonation sends each group as a header of its own, and kube-apiserver accepts any number of headers. */
+/** Impersonation sends each group in a header of its own, and kube-apiserver accepts any number of headers. */
 const maximumHeaderBytes = 1024 * 1024;
 const requestTimeoutMs = 60_000;
-/** As kube-apiserver: a client gives up an idle connection long before, and not in the moment in which it is closed here. */
+/** Idle timeout of kube-apiserver. Clients close idle connections much earlier, so that none sends a request at the moment of closing. */
 const keepAliveMs = 90_000;
-/** As Go's server, too: what is left of a body of this size is read and dropped, so that the next request comes over the same connection. */
+/** Remaining bytes of a body that are read and dropped, as in Go's server, so that the next request uses the same connection. */
 const maxDroppedBytes = 256 * 1024;
 
-/** The longest message of a client over a WebSocket. */
+/** Longest message of a client over a WebSocket. */
 const maxFrameBytes = 1024 * 1024;
 
 export interface ServerOptions {
   host: string;
   port: number;
   certificate: Authority;
-  /** PEM; whose client certificates count. */
+  /** Authority of accepted client certificates (PEM). */
   clientAuthority: string;
   log: (message: string) => void;
 }
 
 export class ApiServer {
   readonly #server: Server;
-  /** Those in the middle of their handshake, too, which the HTTP server does not know yet. */
+  /** All connections, including those in the TLS handshake, which the HTTP server does not know yet. */
   readonly #sockets = new Set<Socket>();
   readonly #backend: Backend;
   readonly #log: (message: string) => void;
@@ -48,7 +48,7 @@ export class ApiServer {
       {
         cert: certificate.certificate,
         key: certificate.key,
-        // Asked for, not required: most come with a token.
+        // Client certificates are optional: most callers have a token.
         ca: clientAuthority,
         requestCert: true,
         rejectUnauthorized: false,
@@ -81,7 +81,7 @@ export class ApiServer {
     return typeof address === 'object' && address ? address.port : 0;
   }
 
-  /** Ends watches, too. */
+  /** Stops the server, and ends watches, too. */
   async stop(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());

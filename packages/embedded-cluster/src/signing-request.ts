@@ -1,4 +1,4 @@
-/** PKCS #10 certificate requests (RFC 2986), as far as the embedded cluster reads them. */
+/** PKCS #10 certificate requests (RFC 2986), with the parts that the embedded cluster reads. */
 
 import 'reflect-metadata';
 import { createPublicKey, verify } from 'node:crypto';
@@ -7,7 +7,7 @@ import * as x509 from '@peculiar/x509';
 const begin = '-----BEGIN CERTIFICATE REQUEST-----';
 const end = '-----END CERTIFICATE REQUEST-----';
 
-/** @param request base64 of PEM, as `spec.request` has it. @throws Error saying what is wrong with it */
+/** @param request base64 of PEM, as in `spec.request`. @throws Error with the reason why it is invalid */
 export function parseSigningRequest(request: unknown): x509.Pkcs10CertificateRequest {
   const text = Buffer.from(typeof request === 'string' ? request : '', 'base64').toString('latin1');
   const [, afterBegin] = text.split(begin, 2);
@@ -37,7 +37,7 @@ function isSignedByItself(request: x509.Pkcs10CertificateRequest): boolean {
   }
 }
 
-/** What is signed: the first element of the outermost sequence, with its header (X.690 8.1). */
+/** Returns the signed part: the first element of the outermost sequence, with its header (X.690 8.1). */
 function firstElement(der: Buffer): Buffer {
   const { contentAt } = elementAt(der, 0);
   return der.subarray(contentAt, elementAt(der, contentAt).endsAt);
@@ -50,7 +50,7 @@ function elementAt(der: Buffer, at: number): { contentAt: number; endsAt: number
   return { contentAt, endsAt: contentAt + (lengthBytes === 0 ? short : der.readUIntBE(at + 2, lengthBytes)) };
 }
 
-/** The subject as Kubernetes reads it. */
+/** Returns the subject as Kubernetes interprets it. */
 export const subjectNames = (name: x509.Name): { commonName: string; organizations: string[] } => ({
   commonName: name.getField('CN').at(-1) ?? '',
   organizations: name.getField('O'),

@@ -1,6 +1,6 @@
 /**
- * All objects of the cluster, one counter of revisions, and the latest changes: enough to resume a watch and to serve the
- * further pages of a list from the state its first page had. Every write is synchronous, so nothing needs a lock.
+ * Store of all objects of the cluster, with one counter of revisions and the latest changes, which are enough to resume a watch and to
+ * serve the further pages of a list from the state of its first page. Every write is synchronous, so no lock is needed.
  */
 
 import { deepFreeze, keyOf, type StoredObject } from './objects.ts';
@@ -11,7 +11,7 @@ export interface Change {
   /** `group/resource`. */
   collection: string;
   key: string;
-  /** After the change; for DELETED the last state with the revision of the deletion. */
+  /** State after the change; for DELETED the last state with the revision of the deletion. */
   object: StoredObject;
   previous?: StoredObject;
   /** `object` serialized once, for the journal and for all watchers. */
@@ -22,15 +22,15 @@ type Listener = (change: Change) => void;
 
 interface Collection {
   objects: Map<string, StoredObject>;
-  /** Rebuilt when a key came or went. */
+  /** Rebuilt after a key was added or removed. */
   sortedKeys: string[] | undefined;
 }
 
-/** Which part of a collection, and as of when. */
+/** Part of a collection, and its revision. */
 interface Range {
   namespace?: string | undefined;
   revision?: number | undefined;
-  /** Only what comes behind this key. */
+  /** Selects only keys after this one. */
   after?: string | undefined;
 }
 
@@ -53,12 +53,12 @@ export class Store {
   #revision = 1;
   #compacted = 1;
 
-  /** The number of the latest change; the resourceVersion of lists. */
+  /** Revision of the latest change, which is the resourceVersion of lists. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Changes up to this revision are forgotten. */
+  /** Revision up to which changes are forgotten. */
   get compacted(): number {
     return this.#compacted;
   }
@@ -71,7 +71,7 @@ export class Store {
     return this.#collections.get(collection)?.objects.get(key);
   }
 
-  /** Creates or replaces. The object gets the next revision as its resourceVersion and must not be changed afterwards. */
+  /** Creates or replaces an object. Its resourceVersion becomes the next revision, and it must not be changed afterwards. */
   put(collection: string, object: StoredObject): StoredObject {
     const key = keyOf(object);
     const previous = this.get(collection, key);
@@ -81,7 +81,7 @@ export class Store {
     return stored;
   }
 
-  /** Returns the last state, undefined if there was none. */
+  /** Removes an object. Returns its last state, undefined if it did not exist. */
   remove(collection: string, key: string): StoredObject | undefined {
     const previous = this.get(collection, key);
     if (!previous) return undefined;
@@ -91,46 +91,46 @@ export class Store {
     return previous;
   }
 
-  /** All objects in the order of their keys, of one namespace if one is named. Undefined if `revision` is compacted. */
+  /** Returns all objects in the order of their keys, of one namespace if one is named. Undefined if `revision` is compacted. */
   list(collection: string, range: Range = {}): StoredObject[] | undefined {
     const view = this.view(collection, range);
     return view?.keys.flatMap((key) => view.get(key) ?? []);
   }
 
-  /** The same, looked up key by key: a page of a long list needs few of them. */
+  /** Returns the same objects, looked up by key: a page of a long list needs few of them. */
   view(collection: string, { namespace, revision, after }: Range): View | undefined {
     const past = revision === undefined || revision === this.#revision ? noChanges : this.#undone(collection, revision);
     if (!past) return undefined;
     const current = this.#collection(collection);
     current.sortedKeys ??= [...current.objects.keys()].sort();
     const keys = past.size === 0 ? current.sortedKeys : keysAsOf(current, past);
-    // '0' is what follows '/'.
+    // '0' follows '/' in ASCII.
     const start = namespace === undefined ? 0 : firstFrom(keys, `${namespace}/`);
     const end = namespace === undefined ? keys.length : firstFrom(keys, `${namespace}0`);
     const first = after === undefined ? start : Math.max(start, firstFrom(keys, `${after}\0`));
     return { keys: keys.slice(first, end), get: (key) => (past.has(key) ? past.get(key) : current.objects.get(key)) };
   }
 
-  /** What happened in a collection after `revision`, oldest first; undefined if that is compacted. */
+  /** Returns the changes of a collection after `revision`, oldest first; undefined if it is compacted. */
   changesSince(collection: string, revision: number): Change[] | undefined {
     if (revision < this.#compacted) return undefined;
     return this.#history.filter((change) => change.revision > revision && change.collection === collection);
   }
 
-  /** Listeners run within the write, in the order of the changes. */
+  /** Adds a listener. Listeners run within the write, in the order of the changes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes over what a journal kept, without telling the watches. */
+  /** Loads the contents of a journal without notifying watches. */
   load(revision: number, objects: Iterable<[collection: string, object: StoredObject]>): void {
     for (const [collection, object] of objects) this.#collection(collection).objects.set(keyOf(object), deepFreeze(object));
     this.#revision = revision;
     this.compact();
   }
 
-  /** Forgets the past: older resource versions are answered with 410 from now on. */
+  /** Forgets past versions: older resource versions get 410. */
   compact(): void {
     this.#history = [];
     this.#historyBytes = 0;
@@ -161,7 +161,7 @@ export class Store {
     this.#history.push(change);
     this.#historyBytes += change.json.length;
     if (this.#history.length <= maximumChanges && this.#historyBytes <= maximumChangeBytes) return;
-    // A quarter at a time, so that not every write past the bound moves the whole list.
+    // A quarter is dropped at once, so that few of the writes past the limit move the whole list.
     let dropped = 0;
     while (this.#history.length - dropped > maximumChanges * 0.75 || this.#historyBytes > maximumChangeBytes * 0.75) {
       const oldest = this.#history[dropped];
@@ -173,7 +173,7 @@ export class Store {
     this.#history.splice(0, dropped);
   }
 
-  /** The keys that changed after `revision`, with what they held then. */
+  /** Returns the keys that changed after `revision`, with their objects at that time. */
   #undone(collection: string, revision: number): Past | undefined {
     if (revision < this.#compacted) return undefined;
     const past = new Map<string, StoredObject | undefined>();
@@ -186,14 +186,14 @@ export class Store {
   }
 }
 
-/** Those that are there now and were then, and those that went since. */
+/** Returns the keys at that time: current keys that existed then, and keys that were removed since. */
 function keysAsOf({ objects }: Collection, past: Past): string[] {
   const kept = [...objects.keys()].filter((key) => !past.has(key) || past.get(key));
   const gone = [...past].filter(([key, object]) => object && !objects.has(key)).map(([key]) => key);
   return [...kept, ...gone].sort();
 }
 
-/** Index of the first key that is not before `bound`. */
+/** Returns the index of the first key that is not before `bound`. */
 function firstFrom(keys: readonly string[], bound: string): number {
   let low = 0;
   let high = keys.length;

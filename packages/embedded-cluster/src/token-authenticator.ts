@@ -1,4 +1,4 @@
-/** Whose a bearer token is: one of the cluster itself or of an issuer that it trusts. */
+/** Verification of bearer tokens: those of the cluster itself, and those of issuers that it trusts. */
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -6,7 +6,7 @@ import { TokenWebhook, type TokenWebhookOptions } from './token-webhook.ts';
 import { ISSUER, type TokenIdentity, type TokenIssuer, type UserInfo } from './tokens.ts';
 import { type IssuerOptions, TrustedIssuer } from './trusted-issuer.ts';
 
-/** The API server, too, does not look at a token again for so long, unless it expires sooner. */
+/** The API server caches a verified token for the same time, unless it expires sooner. */
 const maxAgeMs = 10_000;
 const maxEntries = 10_000;
 
@@ -28,7 +28,7 @@ export class TokenAuthenticator {
     this.#now = now;
   }
 
-  /** From now on its tokens count. @throws TypeError for the name of the cluster itself */
+  /** Accepts tokens of an issuer. @throws TypeError for the name of the cluster itself */
   trust(options: IssuerOptions): void {
     if (options.url === ISSUER) throw new TypeError('the cluster issues its own tokens');
     void this.#issuers.get(options.url)?.close();
@@ -36,14 +36,14 @@ export class TokenAuthenticator {
     this.#verified.clear();
   }
 
-  /** From now on it is asked about tokens that nothing else verifies. */
+  /** Reviews tokens that nothing else verifies by this webhook. */
   ask(webhook: TokenWebhookOptions): void {
     void this.#webhook?.close();
     this.#webhook = new TokenWebhook(webhook);
     this.#verified.clear();
   }
 
-  /** Whom a token for the API server names; undefined for one that does not count. */
+  /** Returns the user of a token for the API server; undefined if the token is not valid. */
   async verify(token: string): Promise<UserInfo | undefined> {
     const now = this.#now().getTime();
     const key = hash('sha256', token);
@@ -56,16 +56,16 @@ export class TokenAuthenticator {
     return user;
   }
 
-  /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server), and never from the cache. */
+  /** Verifies a token for any of `audiences` (empty: the API server) like `verify`, and never from the cache. */
   async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const issuer = this.#issuers.get(issuerOf(token));
     if (!issuer) return (await this.#own.identify(token, audiences)) ?? this.#askWebhook(token, audiences);
-    // The audiences of an issuer's token have been judged when it counts: it is then for the API server.
+    // The audiences of an issuer's token are checked when it is verified: a valid token is one for the API server.
     if (audiences.length > 0 && !audiences.includes(ISSUER)) return undefined;
     try {
       return { ...(await issuer.identify(token)), audiences: [ISSUER] };
     } catch {
-      // Whatever is wrong with it, the answer is one and the same 401.
+      // Every failure has the same answer, 401.
       return undefined;
     }
   }
@@ -77,7 +77,7 @@ export class TokenAuthenticator {
 
   async #askWebhook(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const wanted = audiences.length > 0 ? audiences : [ISSUER];
-    // A webhook that does not answer knows no token.
+    // A webhook that does not answer accepts no token.
     const identity = await this.#webhook?.identify(token, wanted, ISSUER).catch(() => undefined);
     return identity && { ...identity, expiresAt: Number.POSITIVE_INFINITY };
   }

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of the embedded cluster: JSON Web Tokens shaped as the API server's TokenRequest makes them. The user a token
- * names is in the token, so that the demo's people have one without being objects of the cluster.
+ * Bearer tokens of the embedded cluster: JSON Web Tokens in the form of the API server's TokenRequest. The token contains its user, so that
+ * users of the demo have tokens without being objects of the cluster.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#schema-for-service-account-private-claims
  */
@@ -18,13 +18,13 @@ import {
 } from 'jose';
 import { z } from 'zod';
 
-/** The name of the cluster as an issuer of tokens, and the audience that means its API server. */
+/** Name of the cluster as an issuer of tokens, and audience of its API server. */
 export const ISSUER = 'https://kubernetes.default.svc';
 const ALGORITHM = 'ES256';
 const PRIVATE_CLAIM = 'kubernetes.io';
 export const AUTHENTICATED = 'system:authenticated';
 
-/** Who is calling, as `status.userInfo` of a SelfSubjectReview tells it. */
+/** Caller, in the form of `status.userInfo` of a SelfSubjectReview. */
 export interface UserInfo {
   username: string;
   uid: string;
@@ -32,10 +32,10 @@ export interface UserInfo {
   extra?: Record<string, string[]>;
 }
 
-/** Whose a token is. */
+/** Identity that a token proves. */
 export interface TokenIdentity {
   user: UserInfo;
-  /** Those of the token that were asked for; never empty. */
+  /** Requested audiences that the token has; never empty. */
   audiences: string[];
   /** Seconds since 1970; Infinity if unset. */
   expiresAt: number;
@@ -55,7 +55,7 @@ interface Key {
   id: string;
 }
 
-/** Makes and checks the tokens of one cluster; holds its signing key. */
+/** Issues and verifies the tokens of one cluster, and holds its signing key. */
 export class TokenIssuer {
   readonly #key: Key;
   readonly #now: () => Date;
@@ -65,7 +65,11 @@ export class TokenIssuer {
     this.#now = now;
   }
 
-  /** `privateJwk` is what `exportKey` of an earlier run gave; without it a new P-256 key is made. */
+  /**
+   * Creates an issuer.
+   *
+   * @param privateJwk result of `exportKey` of an earlier run; without it a new P-256 key is generated
+   */
   static async create({ privateJwk, now = () => new Date() }: { privateJwk?: JWK; now?: () => Date } = {}): Promise<TokenIssuer> {
     const jwk = privateJwk ?? (await exportJWK((await generateKeyPair(ALGORITHM, { extractable: true })).privateKey));
     const { d: _private, key_ops: _uses, ...publicJwk } = jwk;
@@ -77,7 +81,7 @@ export class TokenIssuer {
     return new TokenIssuer({ privateKey, publicKey, id }, now);
   }
 
-  /** Audiences default to the API server itself; `expirationTimestamp` is RFC 3339 in whole seconds. */
+  /** Issues a token. Audiences default to the API server itself; `expirationTimestamp` is RFC 3339 in whole seconds. */
   async issue({ user, audiences, expiresInSeconds }: { user: UserInfo; audiences?: string[]; expiresInSeconds: number }) {
     const issuedAt = Math.floor(this.#now().getTime() / 1000);
     const expiresAt = issuedAt + expiresInSeconds;
@@ -94,12 +98,14 @@ export class TokenIssuer {
     return { token, expirationTimestamp: new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z') };
   }
 
-  /** Whom the token names, `system:authenticated` added; undefined for a token that is not ours, not for us, or not valid now. */
+  /**
+   * Returns the user of a token with `system:authenticated` added; undefined for a token that is not ours, not for us, or not valid now.
+   */
   async verify(token: string): Promise<UserInfo | undefined> {
     return (await this.identify(token, [ISSUER]))?.user;
   }
 
-  /** As `verify`, for a token that may be meant for any of `audiences` (empty: the API server). */
+  /** Verifies a token for any of `audiences` (empty: the API server) like `verify`. */
   async identify(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     const wanted = audiences.length ? audiences : [ISSUER];
     try {
@@ -113,12 +119,12 @@ export class TokenIssuer {
       const named = wanted.filter((audience) => [payload.aud].flat().includes(audience));
       return { user: userOf(payload), audiences: named, expiresAt: z.number().parse(payload.exp) };
     } catch {
-      // Whatever is wrong with it, the answer is one and the same 401.
+      // Every failure has the same answer, 401.
       return undefined;
     }
   }
 
-  /** The private key, to be kept where a later run finds it. */
+  /** Returns the private key, to be stored for a later run. */
   async exportKey(): Promise<JWK> {
     return exportJWK(this.#key.privateKey);
   }
@@ -130,7 +136,10 @@ async function importEcKey(jwk: JWK): Promise<CryptoKey> {
   return key;
 }
 
-/** A service account's is the API server's, and says more: groups and the like are not looked up when the token comes back. */
+/**
+ * Returns the private claim. For a service account the claim is the API server's with additional members: groups and extra are not looked
+ * up when the token is verified.
+ */
 function privateClaimOf({ username, uid, groups, extra }: UserInfo): PrivateClaim & Record<string, unknown> {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
   return {

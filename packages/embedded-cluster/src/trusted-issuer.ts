@@ -1,7 +1,7 @@
 /**
- * An OpenID provider whose tokens the embedded cluster accepts, by the rules of the API server's structured authentication: claims are
- * mapped as `claimMappings` does, `sub` becomes the uid (`claimMappings.uid.claim: sub`), and names and groups of Kubernetes itself are
- * refused, as the `userValidationRules` of its documentation ask for.
+ * OpenID provider whose tokens the embedded cluster accepts, by the rules of the API server's structured authentication: claims are mapped
+ * like by `claimMappings`, `sub` becomes the uid (`claimMappings.uid.claim: sub`), and names and groups of Kubernetes itself are refused,
+ * as the `userValidationRules` of its documentation do.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
@@ -11,25 +11,25 @@ import { z } from 'zod';
 import { AUTHENTICATED, type TokenIdentity, type UserInfo } from './tokens.ts';
 
 export interface IssuerOptions {
-  /** As in the claim `iss`, to the letter; http or https. */
+  /** Exact value of the claim `iss`; http or https. */
   url: string;
-  /** A token is for us if it names one of these. */
+  /** A token is accepted if it names one of these. */
   audiences: readonly [string, ...string[]];
-  /** PEM; default: those of the system. */
+  /** PEM; default: the authorities of the system. */
   certificateAuthority?: string;
   /** Default `email`. */
   usernameClaim?: string;
-  /** `-` is none. Default: none for `email`, else the issuer and `#`. */
+  /** `-` for no prefix. Default: none for `email`, otherwise the issuer and `#`. */
   usernamePrefix?: string;
   /** Default `groups`. */
   groupsClaim?: string;
   groupsPrefix?: string;
 }
 
-/** What the API server takes of an issuer. */
+/** Algorithms that the API server accepts from an issuer. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** An unknown key id makes us read the keys again at most this often. */
+/** Minimum time between two reads of the keys because of an unknown key id. */
 const rereadAfterMs = 10_000;
 const timeoutMs = 5_000;
 
@@ -74,7 +74,7 @@ export class TrustedIssuer {
       return (await jwtVerify(token, keys, checks)).payload;
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // A token that names no key may be of any of them, as for kube-apiserver.
+      // A token without a key id may be signed by any of the keys, as in kube-apiserver.
       for await (const key of error) {
         const verified = await jwtVerify(token, key, checks).catch(refusedSignature);
         if (verified) return verified.payload;
@@ -83,7 +83,7 @@ export class TrustedIssuer {
     }
   }
 
-  /** Discovery is tried again until it has worked: the issuer may start after the cluster. */
+  /** Returns the keys. Discovery is repeated until it succeeds: the issuer may start after the cluster. */
   #currentKeys(): Promise<RemoteJWKSet> {
     this.#keys ??= this.#discover().catch((error: unknown) => {
       this.#keys = undefined;
@@ -115,7 +115,7 @@ export class TrustedIssuer {
 function userOf(claims: JWTPayload, options: IssuerOptions): UserInfo {
   const { url, usernameClaim = 'email', usernamePrefix = usernameClaim === 'email' ? '-' : `${url}#`, groupsPrefix = '' } = options;
   const name = z.string().min(1).parse(claims[usernameClaim]);
-  // An issuer that does not speak of it vouches for it.
+  // An address without the claim is trusted.
   if (usernameClaim === 'email' && 'email_verified' in claims && claims.email_verified !== true) throw new Error('email not verified');
   const username = `${usernamePrefix === '-' ? '' : usernamePrefix}${name}`;
   const groups = groupsClaim.parse(claims[options.groupsClaim ?? 'groups'] ?? null).map((group) => `${groupsPrefix}${group}`);

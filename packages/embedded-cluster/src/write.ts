@@ -1,5 +1,5 @@
 /**
- * Create and update: what a client sent becomes what is stored, with the fields that only the server sets, defaults, validation and
+ * Creation and update: the object of a client becomes the stored one, with the fields that only the server sets, defaults, validation and
  * optimistic concurrency.
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/
@@ -56,7 +56,7 @@ const writeRequest = ({ backend, user }: WriteContext, subresource?: string): Wr
   may: (access) => backend.rbac.authorize(user, access).allowed,
 });
 
-/** What was never written has no version. */
+/** Removes the version of an object that was not written. */
 function withoutVersion(object: StoredObject): StoredObject {
   Reflect.deleteProperty(object.metadata, 'resourceVersion');
   return object;
@@ -64,11 +64,11 @@ function withoutVersion(object: StoredObject): StoredObject {
 
 export interface UpdateOptions {
   subresource?: string | undefined;
-  /** The body was made by a patch of the stored object; errors name the patch then. */
+  /** True if the body is the result of a patch of the stored object, which errors then name. */
   isPatch?: boolean;
 }
 
-/** The object after the update, and whether it was made by it. @throws StatusError 400, 404, 409 or 422 */
+/** Returns the object after the update, and whether the update created it. @throws StatusError 400, 404, 409 or 422 */
 export function updateObject(
   context: WriteContext,
   target: Target,
@@ -110,7 +110,7 @@ function store({ backend, isDryRun }: WriteContext, type: ResourceType, updated:
   return stored;
 }
 
-/** Something still has to happen before the object may go. */
+/** Reports whether the deletion of the object must wait. */
 function hasFinalizers(object: StoredObject): boolean {
   const { finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   return finalizers.length > 0 || deletionGracePeriodSeconds > 0 || object.kind === 'Namespace';
@@ -125,7 +125,7 @@ function reportUnknown(context: WriteContext, fields: readonly string[], refusal
 const patchRefusal = (body: JsonObject, why: string) =>
   invalid({ group: '', kind: '', name: '' }, [invalidValue('patch', JSON.stringify(body), why)]);
 
-/** What a patch makes of an object is not what the client sent: that it cannot be decoded is the patch's fault. */
+/** Reports a decoding failure as one of the patch: the client did not send the decoded object itself. */
 function orPatchRefusal<T>(body: JsonObject, work: () => T): T {
   try {
     return work();
@@ -166,7 +166,7 @@ function withServerFields({ backend }: WriteContext, type: ResourceType, object:
   };
 }
 
-/** Empty without a prefix, which validation then refuses. */
+/** Returns an empty name without a prefix, which validation then refuses. */
 function generatedName(backend: Backend, type: ResourceType, { generateName, namespace }: KubernetesObject['metadata']): string {
   if (!generateName) return '';
   let name = '';
@@ -212,14 +212,14 @@ function updatedPart({ specParts = {} }: ResourceType, subresource: string | und
   return subresource ? withStatusOf : withSpecOf;
 }
 
-/** Takes one member of the spec, and leaves the rest of the old object. */
+/** Replaces one member of the spec, and keeps the rest of the old object. */
 function withPartOf(member: string, { spec }: KubernetesObject, old: StoredObject): StoredObject {
   const { [member]: _old, ...rest } = isJsonObject(old.spec) ? old.spec : {};
   const part = isJsonObject(spec) ? spec[member] : undefined;
   return structuredClone({ ...old, spec: { ...rest, ...(part !== undefined && { [member]: part }) } });
 }
 
-/** The status endpoint, and others like it, take the status and nothing else. */
+/** Replaces the status only, for the status endpoint and similar ones. */
 function withStatusOf(type: ResourceType, { status, metadata }: KubernetesObject, old: StoredObject): StoredObject {
   const { status: _old, ...rest } = structuredClone(old);
   const { labels, annotations } = metadata;
@@ -227,7 +227,7 @@ function withStatusOf(type: ResourceType, { status, metadata }: KubernetesObject
   return { ...rest, apiVersion: old.apiVersion, kind: old.kind, metadata: kept, ...(status !== undefined && { status }) };
 }
 
-/** The main endpoint takes everything but the status, if that has an endpoint of its own. */
+/** Replaces everything but the status, if the status has an endpoint of its own. */
 function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObject): StoredObject {
   const { uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation, generateName } = old.metadata;
   const updated: StoredObject = {
@@ -249,12 +249,12 @@ function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObj
     delete updated.status;
     if (old.status !== undefined) updated.status = structuredClone(old.status);
   }
-  // A namespace's finalizers have an endpoint of their own.
+  // The finalizers of a namespace have an endpoint of their own.
   if (type.kind === 'Namespace') updated.spec = structuredClone(old.spec);
   return updated;
 }
 
-/** Defaults, then every check, then the generation. Changes `object`. */
+/** Applies defaults, then runs every check, then sets the generation. Changes `object`. */
 function finish(type: ResourceType, object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void {
   type.schema.applyDefaults(object);
   type.prepare?.(object, old, request);

@@ -1,6 +1,6 @@
 /**
- * Usage of nodes and pods, as metrics-server answers it. Nothing measures: figures follow from names, requests and the time, so that each
- * reader gets the same ones.
+ * Usage of nodes and pods, in the form of metrics-server. No usage is measured: values are computed from names, requests and the time, so
+ * that each reader gets the same ones.
  *
  * @see https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/
  */
@@ -31,17 +31,17 @@ const sumOf = (usages: readonly Usage[]): Usage => ({
   memory: usages.reduce((sum, { memory }) => sum + memory, 0),
 });
 
-/** A number from 0 to 1, always the same for a text. */
+/** Returns a number from 0 to 1, always the same for a text. */
 const fraction = (text: string) => Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 0xffffffff;
 
-/** A wave between 0 and 1 with a period of 6 to 16 minutes, and its own phase for each name. */
+/** Returns a wave between 0 and 1 with a period of 6 to 16 minutes, and a phase of its own for each name. */
 function wave(name: string, now: number): number {
   const periodMs = (6 + 10 * fraction(name)) * 60_000;
   const turn = now / periodMs + fraction(`${name}/phase`);
   return 0.5 + 0.4 * Math.sin(2 * Math.PI * turn) + 0.1 * Math.sin(2 * Math.PI * turn * 5.3);
 }
 
-/** Requests and limits that a container leaves out. */
+/** Defaults for requests and limits that a container omits. */
 const defaults: Readonly<Record<string, Usage>> = {
   requests: { cpu: 0.02, memory: 48 * 1024 ** 2 },
   limits: { cpu: 1, memory: 1024 ** 3 },
@@ -49,7 +49,7 @@ const defaults: Readonly<Record<string, Usage>> = {
 export const amountOf = (container: ContainerSpec, member: string, resource: 'cpu' | 'memory'): number =>
   quantityOf(String(valueAt(container.resources, [member, resource]))) ?? (defaults[member] as Usage)[resource];
 
-/** Replicas whose requests the load of a workload fills at its height: more of them have less to do each. */
+/** Number of replicas whose requests the load of a workload fills at its peak: with more replicas, each has less to do. */
 const replicasAtHeight = 2;
 
 interface Moment {
@@ -75,7 +75,7 @@ function usageOf(pod: Pod, container: ContainerSpec, { now, clock, replicas }: M
   };
 }
 
-/** The memory of a container that runs out of memory grows from its start on, up to its limit. */
+/** Returns the memory of a container. If it runs out of memory, its usage grows from its start up to its limit. */
 function memoryOf({ image }: ContainerSpec, { kept, most, runsMs }: { kept: number; most: number; runsMs: number }): number {
   const { reason, endsAfterMs = windowMs } = runOf(image) ?? {};
   if (reason !== 'OOMKilled') return Math.min(kept, most * 0.9);
@@ -105,10 +105,10 @@ export function measure(pods: readonly Pod[], now: Date): { pod: Pod; containers
 
 const measuredAt = (now: Date) => new Date(now.getTime() - (now.getTime() % windowMs));
 
-/** Metrics-server counts CPU in nanocores and memory in KiB. */
+/** Formats amounts: metrics-server counts CPU in nanocores and memory in KiB. */
 const quantities = ({ cpu, memory }: Usage) => ({ cpu: `${Math.round(cpu * 1e9)}n`, memory: `${Math.round(memory / 1024)}Ki` });
 
-/** Metrics are measured and not written: they have no identity and no version. */
+/** Returns metrics of an object. Metrics are not written, so they have no uid and no version. */
 const metricsOf = (kind: string, { metadata }: StoredObject, now: Date, rest: object) => {
   const { name, namespace, labels } = metadata;
   return {
@@ -128,7 +128,7 @@ function podMetrics({ store, now }: Backend, namespace?: string): StoredObject[]
     );
 }
 
-/** Usage of the system, beside the pods. */
+/** Returns the usage of the system, in addition to the pods. */
 const systemUsage = (node: string, now: number): Usage => ({
   cpu: 0.12 + 0.1 * wave(node, now),
   memory: (700 + 300 * fraction(node) + 60 * wave(node, now)) * 1024 ** 2,
