@@ -3,15 +3,15 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, 
 import { freePort } from '../../support/free-port.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 
-/** An OpenID provider as far as an API server sees one: discovery, keys and tokens. */
+/** An OpenID provider with the parts that an API server uses: discovery, keys and tokens. */
 export class AnIssuer {
   readonly requests: string[] = [];
   readonly #server: Server;
   #port = 0;
   #signing: { key: CryptoKey; kid: string; alg: string } | undefined;
-  /** What the key address answers. */
+  /** Keys that the JWKS endpoint publishes. */
   keys: JWK[] = [];
-  /** What discovery claims as its issuer; default the truth. */
+  /** Issuer in the discovery document. Default: the real one. */
   claimedIssuer: string | undefined;
 
   constructor() {
@@ -22,7 +22,7 @@ export class AnIssuer {
     return `http://127.0.0.1:${this.#port}/realm`;
   }
 
-  /** A port that stays the same over a stop. */
+  /** Starts the provider. The port stays the same after a stop. */
   async start(): Promise<this> {
     this.#port = await listen(this.#server, this.#port || (await freePort()));
     if (this.#signing === undefined) await this.rotate();
@@ -33,7 +33,7 @@ export class AnIssuer {
     return stopListening(this.#server);
   }
 
-  /** Signs with a new key from now on, which is published beside the old ones. */
+  /** Signs with a new key from now on; old keys stay published. */
   async rotate(alg = 'RS256'): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const kid = `key-${this.keys.length + 1}`;
@@ -41,7 +41,7 @@ export class AnIssuer {
     this.keys = [...this.keys, { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }];
   }
 
-  /** An ID token for `atrium` of one hour; `undefined` leaves a claim out. */
+  /** Returns an ID token for `atrium` that is valid for an hour; `undefined` removes a claim. */
   async token(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}): Promise<string> {
     if (this.#signing === undefined) throw new Error('not started');
     const { key, kid, alg } = this.#signing;

@@ -6,18 +6,18 @@ import { Trusting } from '../../support/trusting.ts';
 interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** The JSON of the body, or its text. */
+  /** Decoded JSON of the body, or its text. */
   body: unknown;
 }
 
 export interface Api {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** Resolves once the watch has begun. @returns all that it tells, once it has ended */
+  /** Starts a watch. @returns its lines, which resolve when the watch has ended */
   watch(path: string): Promise<{ told: Promise<string> }>;
   close(): Promise<void>;
 }
 
-/** Speaks to an embedded cluster with one bearer token; bytes and text go as they are, all else as JSON. */
+/** Returns a client of an embedded cluster with one bearer token. Bytes and text are sent unchanged, all other bodies as JSON. */
 export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, token: string): Api {
   const dispatcher = new Trusting(cluster.certificateAuthority);
   return {
@@ -36,7 +36,7 @@ export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, to
     async watch(path) {
       const { body } = await request(new URL(path, cluster.url), { dispatcher, headers: { authorization: `Bearer ${token}` } });
       const told = body.text();
-      // Whether it breaks off is for the test to say, when it looks.
+      // The test decides whether a broken connection is a failure.
       told.catch(() => undefined);
       return { told };
     },
@@ -44,7 +44,7 @@ export function apiOf(cluster: Pick<Cluster, 'url' | 'certificateAuthority'>, to
   };
 }
 
-/** Of the administrator, for all tests of a `describe`. */
+/** Returns a client with the rights of the administrator, for all tests of a `describe`. */
 export const administrator = (cluster: Cluster): Api =>
   forSuite(
     async () => apiOf(cluster, await administratorToken(cluster)),

@@ -137,7 +137,7 @@ describe('the embedded cluster', () => {
     const silent = connect(Number(new URL(other.url).port), '127.0.0.1');
     const closed = once(silent.resume(), 'close');
     await once(silent, 'connect');
-    // Accepted after the silent one.
+    // This connection is accepted after the silent one.
     const api = apiOf(other, await administratorToken(other));
     await api.send('GET', configMaps);
     await other.stop();

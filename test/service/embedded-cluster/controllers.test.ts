@@ -62,7 +62,7 @@ describe('controllers of the embedded cluster', () => {
       const { conditions = [] } = (await read(`${scalers}/busy`)).status as { conditions?: JsonObject[] };
       return conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
     };
-    // The first pod does not run yet.
+    // The first pod is not running yet.
     expect(await eventually(reasons, ({ length }) => length > 0)).to.include('ScalingActive False FailedGetResourceMetric');
     await admin.send('PATCH', `${scalers}/busy`, { spec: { minReplicas: 2 } }, merge);
     await eventually(

@@ -52,7 +52,7 @@ function schemaOf(kind: string): CompiledSchema {
   return schema;
 }
 
-/** As an API server does it: unknown fields out, defaults in, then the checks. */
+/** Validates like an API server: removes unknown fields, sets defaults, then checks the schema. */
 function judge(kind: string, { object, old }: Sample): string[] {
   const schema = schemaOf(kind);
   const [now, before] = [object, old].map((one) => {
@@ -74,7 +74,7 @@ describe('deploy/manifests', () => {
     }
   });
 
-  it('has short names and a category for what people read, and neither for what only the service does', () => {
+  it('has short names and a category for the kinds that users read, and none for those of the service alone', () => {
     const names = Object.fromEntries(
       definitions.map(({ definition: { spec } }) => [spec.names.plural, [spec.names.shortNames?.join(), spec.names.categories?.join()]]),
     );

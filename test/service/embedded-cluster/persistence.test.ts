@@ -33,7 +33,7 @@ describe('a cluster with a data directory', () => {
   });
   afterEach(() => rm(dataDirectory, { recursive: true }));
 
-  /** Runs `work` on a cluster over the directory, as one life of the process. */
+  /** Runs `work` on a cluster with the data directory, from its start to its stop. */
   async function life<T>(
     work: (cluster: Cluster, get: (path: string) => Promise<{ status: number; body: unknown }>) => Promise<T>,
   ): Promise<T> {

@@ -1,4 +1,4 @@
-/** Objects, and the protobuf that Kubernetes' own Go library (k8s.io/api v0.36) makes of them. */
+/** Objects, and their protobuf from Kubernetes' own Go library (k8s.io/api v0.36). */
 
 export interface Sample {
   object: { apiVersion: string; kind: string; [field: string]: unknown };

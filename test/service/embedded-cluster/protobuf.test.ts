@@ -12,7 +12,7 @@ const text = 2;
 const number = 0;
 const tag = (field: number, wireType: number) => (field << 3) | wireType;
 
-/** What Kubernetes puts around every message. */
+/** Wraps a message in the envelope of Kubernetes. */
 function enveloped(kind: string, raw: Writer, apiVersion = 'v1'): Buffer {
   const writer = Writer.create().uint32(tag(1, text)).fork();
   writer.uint32(tag(1, text)).string(apiVersion).uint32(tag(2, text)).string(kind).ldelim();
@@ -42,11 +42,11 @@ describe('the protobuf of a request', () => {
 
   it('is refused wherever it breaks off', () => {
     for (const { object, protobuf } of samples) {
-      // At the end of the envelope are two empty texts that are not read.
+      // The envelope ends with two empty texts that are ignored.
       const bytes = Buffer.from(protobuf, 'base64').subarray(0, -4);
       for (let length = 0; length < bytes.length; length += 1) {
         const answer = refusal(bytes.subarray(0, length));
-        // Between the two parts of the envelope: no kind yet, or a kind and nothing else.
+        // Between the two parts of the envelope, a prefix has no kind yet, or nothing but the kind.
         const isPartOnly = answer === undefined || Object.keys(Object(answer)).join() === 'apiVersion,kind';
         if (!isPartOnly) expect(answer, `${object.kind}, ${length} bytes`).to.include({ reason: 'BadRequest', code: 400 });
       }

@@ -15,7 +15,7 @@ describe('RBAC, aggregation', () => {
   const may = (who: typeof ada, attributes: AccessAttributes) => rbac.authorize(who, attributes).allowed;
 
   const collection = 'rbac.authorization.k8s.io/clusterroles';
-  /** As the cluster does, which writes the rules into the roles, until nothing changes. */
+  /** Aggregates like the cluster, which writes the rules into the roles, until they are stable. */
   const settle = () => {
     const store = new Store();
     const roles = objects.list('clusterroles') as KubernetesObject[];

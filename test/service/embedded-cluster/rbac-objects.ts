@@ -2,7 +2,7 @@ import type { RbacObjects } from '../../../packages/embedded-cluster/src/rbac.ts
 
 type Kind = Parameters<RbacObjects['list']>[0];
 
-/** Objects as a store would hold them; counts how often they are read. */
+/** Objects of a store, which count how often they are read. */
 export class Objects implements RbacObjects {
   readonly #objects: Record<Kind, unknown[]> = { roles: [], clusterroles: [], rolebindings: [], clusterrolebindings: [] };
   #revision = 0;

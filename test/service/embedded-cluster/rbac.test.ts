@@ -12,7 +12,7 @@ describe('RBAC', () => {
 
   const may = (who: typeof ada, attributes: AccessAttributes) => rbac.authorize(who, attributes).allowed;
 
-  /** Lets ada alone do what `rules` say. */
+  /** Grants the rules to ada alone. */
   function grant(...rules: unknown[]) {
     objects.add('clusterroles', clusterRole('tested', rules));
     objects.add('clusterrolebindings', clusterBinding('tested', 'tested', toUser('ada')));

@@ -27,7 +27,7 @@ const REASON = 'RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "vi
 type Resource = Parameters<typeof createReview>[0];
 const review = (resource: Resource, body: unknown, user = ada) => createReview(resource, { rbac, user, namespace: undefined }, body);
 
-/** The Status that a call was refused with. */
+/** Returns the Status of a refused call. */
 function refusal(call: () => unknown) {
   try {
     call();
@@ -204,7 +204,7 @@ describe('reviews of who the caller is', () => {
       });
     });
 
-    it('say so for one that does not count', async () => {
+    it('report one that is invalid', async () => {
       const { token } = await issuer.issue({ user: ada, audiences: ['a'], expiresInSeconds: 600 });
 
       for (const spec of [{ token: 'x' }, { token }, { token, audiences: ['b'] }]) {
@@ -212,7 +212,7 @@ describe('reviews of who the caller is', () => {
       }
     });
 
-    it('want one', async () => {
+    it('require a token', async () => {
       for (const body of [{}, { spec: {} }, { spec: { token: '' } }]) {
         const status = await createTokenReview(issuer, body).then(
           () => undefined,

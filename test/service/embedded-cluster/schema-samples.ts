@@ -1,6 +1,6 @@
 /**
- * One schema that says everything the embedded cluster understands, and values for it with what an API server (1.36) answers: its
- * own words, none where it accepts. Each value is `spec` of an object called `gauge`.
+ * A schema with every keyword that the embedded cluster supports, and values with the answers of an API server (1.36): its texts, or none
+ * if it accepts the value. Each value is `spec` of an object called `gauge`.
  */
 export const gaugeSchema = {
   type: 'object',

@@ -13,7 +13,7 @@ const check = (schema: unknown, spec: unknown, old?: unknown) =>
     .validate({ metadata: { name: 'x' }, spec }, old === undefined ? undefined : { metadata: { name: 'x' }, spec: old })
     .map(({ field, message }) => `${field}: ${message}`);
 
-/** Why a schema is refused, as one line. */
+/** Returns the reason for the refusal of a schema, as one line. */
 function refusal(schema: unknown): string {
   try {
     compileSchema(schema);

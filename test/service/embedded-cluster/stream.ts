@@ -5,7 +5,7 @@ import { administratorToken } from './api.ts';
 
 export interface Wanted {
   protocol: string;
-  /** Lines that are typed into the standard input. */
+  /** Lines for the standard input. */
   lines?: string[];
 }
 

@@ -26,9 +26,9 @@ const ownAudience = 'https://kubernetes.default.svc';
 describe('a token webhook that the embedded cluster asks', () => {
   let cluster: Cluster;
   let webhook: Server;
-  /** Stands still until a test moves it, so that nothing that is kept for a time ends by itself. */
+  /** A clock that only the test moves, so that no cached answer expires by itself. */
   let now: Date;
-  /** What it says of a token; a number is the HTTP status of a failure. */
+  /** Answer about a token; a number is the HTTP status of a failure. */
   let verdict: object | number = 500;
   let questions: { authorization: string | undefined; review: z.output<typeof asked> }[] = [];
   const apis: Api[] = [];
@@ -86,7 +86,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     expect(questions).to.deep.equal([]);
   });
 
-  it('lets no caller in where it fails, says no, or names no user', async () => {
+  it('refuses a caller if the webhook fails, says no, or names no user', async () => {
     for (const refused of [
       500,
       401,
@@ -100,7 +100,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     }
   });
 
-  it('means the API server where it names no audience', async () => {
+  it('stands for the API server if it names no audience', async () => {
     const admin = await administratorToken(cluster);
     const review = async (audiences?: string[]) => {
       const { body } = await send(admin, '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: 'opaque', audiences } });

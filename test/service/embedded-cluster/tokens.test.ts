@@ -18,7 +18,7 @@ describe('tokens of the embedded cluster', () => {
     now = NOW;
   });
 
-  /** What `issue` makes, with one thing changed, signed by the issuer's own key. */
+  /** Returns a token like `issue`, with one change, signed by the issuer's own key. */
   async function forge(change: (claims: JWTPayload) => void): Promise<string> {
     const { token } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
     const claims = decodeJwt(token);
@@ -64,7 +64,7 @@ describe('tokens of the embedded cluster', () => {
     expect((await issuer.verify(token))?.groups).to.deep.equal(['system:authenticated']);
   });
 
-  it('count until they expire, and not a second longer', async () => {
+  it('are valid until they expire, and not a second longer', async () => {
     const { token } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
 
     now = at(599);
@@ -73,7 +73,7 @@ describe('tokens of the embedded cluster', () => {
     expect(await issuer.verify(token)).to.equal(undefined);
   });
 
-  it('do not count before they were made', async () => {
+  it('are not valid before they were issued', async () => {
     const { token } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
 
     now = at(-60);

@@ -14,7 +14,7 @@ const selfReview = z.object({
 describe('an OpenID provider that the embedded cluster trusts', () => {
   let issuer: AnIssuer;
   let cluster: Cluster;
-  /** Stands still until a test moves it, so that nothing that is kept for a time ends by itself. */
+  /** A clock that only the test moves, so that no cached answer expires by itself. */
   let now: Date;
   const apis: Api[] = [];
 
@@ -143,7 +143,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
     expect(await who(await issuer.token())).to.be.an('object');
   });
 
-  it('may withdraw a key: what it has signed soon no longer counts', async () => {
+  it('may withdraw a key: its tokens are soon no longer valid', async () => {
     const old = await issuer.token();
     expect(await who(old)).to.be.an('object');
     await issuer.rotate();

@@ -1,10 +1,10 @@
-/** An object of a custom resource of ours, and what an API server answers. */
+/** An object of a custom resource, and the answer of an API server. */
 export interface Sample {
   it: string;
   object: SampleObject;
-  /** The API server's own words (1.36), but for the names of formats in errors about a type; none where it accepts. */
+  /** Texts of the API server (1.36), except for the names of formats in errors about a type; empty if it accepts the object. */
   causes: string[];
-  /** The object is an update of this one. */
+  /** Object that this one updates. */
   old: SampleObject | undefined;
 }
 
