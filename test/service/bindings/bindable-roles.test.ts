@@ -1,4 +1,4 @@
-/** Roles that the service's own account may not bind, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Roles that the service account may not bind, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';

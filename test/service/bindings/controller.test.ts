@@ -17,7 +17,7 @@ import {
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
-describe('what UserBindings become', () => {
+describe('the RBAC objects of UserBindings', () => {
   const server = forSuite(() => startServer());
   let bindings: Bindings;
 
@@ -139,7 +139,7 @@ describe('what UserBindings become', () => {
     const [made] = await bindings.made('exchanged');
     const path = `${clusterRoleBindingsPath}/${made?.metadata.name}`;
     await server.kubernetes.remove(path);
-    // A role never changes, so that an intruder must be first with another binding; the controller may have been first.
+    // A role reference is immutable, so another client has to create the binding first; the controller may be faster.
     await server.kubernetes.call('POST', clusterRoleBindingsPath, {
       ...made,
       metadata: { name: made?.metadata.name, labels: made?.metadata.labels, ownerReferences: made?.metadata.ownerReferences },
@@ -173,7 +173,7 @@ describe('what UserBindings become', () => {
     const constraint = [{ namespace: 'shop' }, { namespace: 'plain' }];
     await server.kubernetes.apply(aBinding('going', { scope: 'namespace', constraint }));
     await bindings.until('going', 'Synced');
-    // Another client holds it, so that it can be seen without what was made for it.
+    // A finalizer of another client keeps the UserBinding, so that the deletion of its RBAC objects can be seen.
     await patch(`${bindingsPath}/going`, { metadata: { finalizers: ['auth.platform.io/userbinding', 'example.com/hold'] } });
     await bindings.remove('going');
     await bindings.untilBound('going', []);
@@ -210,7 +210,7 @@ describe('what UserBindings become', () => {
     });
     await bindings.untilBound('beyond', ['User jane', 'User joe']);
     await patch(role('atrium-user-bindings'), { rules });
-    // Without the right to bind it no subject can be taken out of a binding: all go.
+    // Without the right to bind the role, no subject can be removed from a binding, so the controller deletes the binding.
     await eventually(
       async () => {
         await patch(`${bindingsPath}/beyond`, { spec: { subjects: [{ kind: 'User', name: 'jane' }] } });

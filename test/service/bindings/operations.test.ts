@@ -22,7 +22,7 @@ interface Status {
   details?: { causes?: { reason: string; field: string; message: string }[] };
 }
 
-/** `manager` may do all to UserBindings and bind `view` and a role that is not there; `alice` may do all to them and bind nothing. */
+/** `manager` may write all UserBindings and bind `view` and a role that does not exist; `alice` may write all and bind no role. */
 describe('the operations of UserBindings', () => {
   const server = forSuite(() => startServer());
   let bindings: Bindings;
@@ -72,7 +72,7 @@ describe('the operations of UserBindings', () => {
       expect(await nameOfNew({ generateName: 'viewers-' })).to.match(/^viewers-[a-z0-9]{5}$/);
     });
 
-    it('is refused to who may not bind the role, before anything is written or said of the role', async () => {
+    it('is refused to callers who may not bind the role, before any write or information about the role', async () => {
       const answers = await Promise.all(
         ['view', 'not-there', 'cluster-admin'].map(async (roleRef) => {
           const response = await create({ metadata: { name: 'refused' }, spec: { ...spec, roleRef } }, { as: 'alice' });
@@ -87,7 +87,7 @@ describe('the operations of UserBindings', () => {
       expect(await bindings.read('refused')).to.equal(undefined);
     });
 
-    it('tells who may bind it that a role is not there', async () => {
+    it('reports a missing role to callers who may bind it', async () => {
       const response = await create({ metadata: { name: 'no-role' }, spec: { ...spec, roleRef: 'not-there' } });
       const { details } = (await response.json()) as Status;
       expect(response.status).to.equal(422);
@@ -96,7 +96,7 @@ describe('the operations of UserBindings', () => {
       expect((await create({ metadata: { name: 'no-role' }, spec: { ...spec, roleRef: 'not-there' } })).status).to.equal(201);
     });
 
-    it('tells every violation at once, by its field', async () => {
+    it('reports every violation at once, by its field', async () => {
       const causes = async (body: unknown) => {
         const response = await create(body);
         const status = (await response.json()) as Status;
@@ -204,13 +204,13 @@ describe('the operations of UserBindings', () => {
       expect(next.items.map(({ metadata }) => metadata.name)).to.deep.equal(['list-c']);
     });
 
-    it('is for who may list them', async () => {
+    it('is for callers who may list them', async () => {
       expect((await server.request(path, { as: 'nobody' })).status).to.equal(403);
     });
   });
 
   describe('GET /auth/v2/userbindings/{name}', () => {
-    it('shows one with what has come of it, and revalidates', async () => {
+    it('shows one with its status, and revalidates', async () => {
       const response = await server.request(`${path}/list-a`, { as: 'manager' });
       const body = (await response.json()) as UserBinding;
       expect(response.status).to.equal(200);
@@ -220,7 +220,7 @@ describe('the operations of UserBindings', () => {
       expect((await server.request(`${path}/list-a`, { as: 'manager', headers: { 'If-None-Match': etag } })).status).to.equal(304);
     });
 
-    it('says the same of one that is not there to who may not get it', async () => {
+    it('gives callers who may not get it the same answer for one that does not exist', async () => {
       expect((await server.request(`${path}/list-a`, { as: 'nobody' })).status).to.equal(403);
       expect((await server.request(`${path}/missing`, { as: 'nobody' })).status).to.equal(403);
       expect((await server.request(`${path}/missing`, { as: 'manager' })).status).to.equal(404);
@@ -239,7 +239,7 @@ describe('the operations of UserBindings', () => {
       expect((await remove('bye', { as: 'nobody' })).status).to.equal(403);
       expect((await remove('bye', { as: 'alice', query: '?dryRun=All' })).status).to.equal(204);
       expect((await remove('bye', { as: 'alice' })).status).to.equal(204);
-      // It is gone with the answer, unless that takes the controller longer than three seconds.
+      // The binding is deleted with the answer, unless the controller needs more than three seconds.
       await bindings.untilGone('bye');
       expect((await server.kubernetes.call('GET', `${clusterRoleBindingsPath}/${made?.metadata.name}`)).status).to.equal(404);
       expect((await remove('bye', { as: 'alice' })).status).to.equal(404);
@@ -258,7 +258,7 @@ describe('the operations of UserBindings', () => {
     const remove = (query: string, body?: unknown, as: Person = 'manager') =>
       server.request(`${path}${query}`, { method: 'DELETE', as, ...(body !== undefined && { body }) });
 
-    it('deletes the named, and tells what became of each', async () => {
+    it('deletes the named ones, and reports the result of each', async () => {
       await server.kubernetes.apply(aBinding('bulk-a'), aBinding('bulk-b'));
       const response = await remove('', { names: ['bulk-a', 'missing', 'bulk-b'] });
       const result = (await response.json()) as { kind: string; total: number; items: { name: string; code: number; reason?: string }[] };
@@ -272,7 +272,7 @@ describe('the operations of UserBindings', () => {
       expect(audited('bulk-a').map(({ audit }) => audit)).to.deep.equal(['UserBindingDeleted']);
     });
 
-    it('deletes a selection for who may delete collections', async () => {
+    it('deletes a selection for callers who may delete collections', async () => {
       await server.kubernetes.apply({ ...aBinding('sel-a'), metadata: { name: 'sel-a', labels: { sweep: 'yes' } } });
       await eventually(
         () => names('?labelSelector=sweep%3Dyes'),
@@ -283,7 +283,7 @@ describe('the operations of UserBindings', () => {
       expect(result.items).to.deep.equal([{ name: 'sel-a', status: 'Success', code: 204 }]);
     });
 
-    it('refuses to delete all, more than one way of naming, and who may delete none', async () => {
+    it('refuses to delete all, more than one way of naming, and callers who may delete none', async () => {
       for (const [query, body] of [
         ['', undefined],
         ['', { names: [] }],

@@ -20,13 +20,13 @@ describe('UserBindings and replicas', () => {
     return (body as { spec?: { holderIdentity?: string } }).spec?.holderIdentity ?? '';
   };
 
-  it('are looked after by one, and by another once that one stops', async () => {
+  it('are reconciled by one, and by another once that one stops', async () => {
     const first = await eventually(holder, (name) => name !== '');
     await server.kubernetes.apply(aBinding('before'));
     await bindings.until('before', 'Synced');
     const other = await server.replica();
     await server.stopFirst();
-    // Nothing tells of what happens while no replica watches.
+    // No watch delivers changes that happen while no replica runs.
     await server.kubernetes.apply(aBinding('meanwhile'));
     const [made] = await bindings.made('before');
     await server.kubernetes.remove(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${made?.metadata.name}`);
@@ -81,14 +81,14 @@ describe('two hundred UserBindings over a project', () => {
     return (body as { items: { status?: { phase?: string } }[] }).items.filter(({ status }) => status?.phase === 'Synced').length;
   };
 
-  it('become RoleBindings, of which a replica keeps a line each, and nothing is written after that', async () => {
+  it('become RoleBindings, of which a replica caches a line each, and no write follows', async () => {
     await eventually(phases, (synced) => synced === count);
     await eventually(
       () => metric('atrium_watch_objects\\{watch="made_rolebindings"\\}'),
       (kept) => kept === String(count),
     );
     await bindings.until('marker', 'Pending');
-    // What was written comes back by the watch, and is looked at once more.
+    // The watch delivers the writes of the controller, which then reconciles once more.
     let last = await writes();
     await eventually(async () => {
       const now = await writes();
@@ -98,7 +98,7 @@ describe('two hundred UserBindings over a project', () => {
       return isStill;
     }, Boolean);
     await server.kubernetes.apply(aUser('m0@example.com', { lastLoginTime: '2026-03-01T11:00:00Z' }));
-    // What comes by the same watch afterwards is looked at after it: a binding is made and a status written, and nothing else.
+    // Later changes of the same watch are reconciled after it: a binding is created and a status written, and no other write follows.
     const user = `/apis/auth.platform.io/v1/users/${nameOf('marker@example.com')}`;
     const change = { status: { subjectName: 'marker@corp' } };
     await server.kubernetes.call('PATCH', `${user}/status`, change, { 'content-type': 'application/merge-patch+json' });

@@ -11,7 +11,7 @@ describe('groups of UserBindings where there are several issuers', () => {
 
   it('are of the first issuer by the bare name of a Group, and of another by the whole name alone', async () => {
     const bindings = new Bindings(server.kubernetes);
-    // What a Group says of its origin is written by its author, and moves no binding to another issuer.
+    // The author of a Group writes its origin, which moves no binding to another issuer.
     await applyKnown(server, aGroup('ops', [], { refConnector: { id: 'partners', type: 'oidc' } }));
     const subjects = ['ops', 'partners:ops', 'night'].map((name) => ({ kind: 'Group', name }));
     await server.kubernetes.apply(aBinding('several', { subjects }));

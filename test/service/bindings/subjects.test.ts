@@ -154,7 +154,7 @@ describe('whom UserBindings bind', () => {
       );
       await bindings.untilBound('issuer', ['Group oidc:ops', 'Group native']);
       await bindings.until('issuer', 'Synced');
-      // A caller who may make Groups must not move a binding to another group by it.
+      // A caller who may create Groups must not move a binding to another group.
       await applyKnown(server, aGroup('native', [], { refConnector: { id: 'corp', type: 'oidc' } }));
       await patch(`${bindingsPath}/issuer`, { spec: { subjects: [{ kind: 'Group', name: 'native' }] } });
       await bindings.untilBound('issuer', ['Group native']);

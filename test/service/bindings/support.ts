@@ -38,7 +38,7 @@ export interface Made {
   subjects?: Subject[];
 }
 
-/** A UserBinding as `kubectl apply` writes it. */
+/** Returns a UserBinding as `kubectl apply` writes it. */
 export const aBinding = (name: string, spec: Record<string, unknown> = {}): Manifest => ({
   apiVersion: 'auth.platform.io/v1',
   kind: 'UserBinding',
@@ -59,13 +59,13 @@ export const aGroup = (name: string, members: readonly string[], spec: Record<st
   spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
 });
 
-/** One who logs in at an issuer, and has not done so yet: it is not known what Kubernetes will call them. */
+/** Returns a user of an issuer before the first login: the name in Kubernetes is unknown. */
 export const notYet = (email: string): Manifest => {
   const { status: _status, ...user } = aUser(email);
   return { ...user, spec: { ...(user.spec as object), connector_type: 'oidc', connector_id: 'corp', connector_name: 'Corp' } };
 };
 
-/** UserBindings, and what was made for them, as the cluster has them. */
+/** UserBindings of the cluster, and the RBAC objects that were created for them. */
 export class Bindings {
   readonly #admin: ClusterAdmin;
 
@@ -78,7 +78,7 @@ export class Bindings {
     return status === 200 ? (body as UserBinding) : undefined;
   }
 
-  /** Once what its status says is about what its spec says, and all else is as wanted. */
+  /** Waits until the status is about the current spec, and the binding is as wanted. */
   until(name: string, phase: string, isWanted: (found: UserBinding) => boolean = () => true): Promise<UserBinding> {
     return eventually(
       async () => (await this.read(name)) as UserBinding,
@@ -86,7 +86,7 @@ export class Bindings {
     );
   }
 
-  /** All that is labelled as made for it, those of the cluster first. */
+  /** Returns all objects that are labelled for the UserBinding, cluster-wide ones first. */
   async made(name: string): Promise<Made[]> {
     const selector = `labelSelector=${encodeURIComponent(`auth.platform.io/userbinding=${name}`)}`;
     const lists = await Promise.all(
@@ -95,7 +95,7 @@ export class Bindings {
     return lists.flatMap(({ body }) => (body as { items: Made[] }).items);
   }
 
-  /** `User jane in shop`, sorted. */
+  /** Returns subjects such as `User jane in shop`, sorted. */
   async bound(name: string): Promise<string[]> {
     const made = await this.made(name);
     return made
@@ -127,8 +127,8 @@ export class Bindings {
 export const conditionOf = ({ status }: UserBinding, type: string) => status?.conditions?.find((one) => one.type === type);
 
 /**
- * Makes Users and Groups, and waits until the service knows them: it takes a name that it does not know for one of Kubernetes. What
- * follows by another watch can come before.
+ * Creates Users and Groups, and waits until the service knows them: it takes an unknown name for a Kubernetes name. Changes of another
+ * watch may arrive before.
  */
 export async function applyKnown(server: Pick<TestServer, 'kubernetes' | 'request'>, ...objects: readonly Manifest[]): Promise<void> {
   await server.kubernetes.apply(...objects);
@@ -139,7 +139,7 @@ export async function applyKnown(server: Pick<TestServer, 'kubernetes' | 'reques
     );
 }
 
-/** Removes a ClusterRole, and waits until the service knows that it is gone. */
+/** Deletes a ClusterRole, and waits until the service knows it. */
 export async function removeRole(server: Pick<TestServer, 'kubernetes' | 'request'>, name: string): Promise<void> {
   await server.kubernetes.remove(`/apis/${rbac}/v1/clusterroles/${name}`);
   const { spec } = aBinding('probe', { roleRef: name });
@@ -149,7 +149,7 @@ export async function removeRole(server: Pick<TestServer, 'kubernetes' | 'reques
   );
 }
 
-/** `manager` may do all to UserBindings and bind these ClusterRoles; `alice` may do all to them and bind nothing. */
+/** Lets `manager` write all UserBindings and bind these ClusterRoles, and `alice` write all and bind no role. */
 export async function grantBinding(cluster: ClusterAdmin, resourceNames: readonly string[]): Promise<void> {
   await cluster.apply({
     apiVersion: `${rbac}/v1`,

@@ -1,4 +1,4 @@
-/** UserBindings that begin and end at a time. On the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** UserBindings with a beginning and an end. On the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
@@ -11,10 +11,10 @@ import { aBinding, aNamespace, Bindings, bindingsPath, conditionOf, grantBinding
 const merge = { 'content-type': 'application/merge-patch+json' };
 const path = '/auth/v2/userbindings';
 
-/** In whole seconds. */
+/** Returns a time in whole seconds. */
 const secondsAhead = (seconds: number): string => `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
 
-/** `manager` may do all to UserBindings and bind `view`; `alice` may do all to them and bind nothing. */
+/** `manager` may write all UserBindings and bind `view`; `alice` may write all and bind no role. */
 describe('UserBindings with a beginning and an end', () => {
   const server = forSuite(() => startServer());
   let bindings: Bindings;
@@ -26,14 +26,14 @@ describe('UserBindings with a beginning and an end', () => {
       () => server.request(path, { as: 'alice' }),
       ({ status }) => status === 200,
     );
-    // The controller is at work.
+    // The first Synced binding shows that the controller is running.
     await server.kubernetes.apply(aBinding('first'));
     await bindings.until('first', 'Synced');
   });
 
   /**
-   * Looks again and again. From a write of the test's own at that time on it counts the looks, and no clock: a machine or cluster that
-   * is slow, or stands still, is so for these as for the controller.
+   * Polls a condition. After that time, and a write of the test, it counts polls and not time: a slow or suspended machine slows down the
+   * controller too.
    */
   const expectSoonAfter = async (time: string, isDone: () => Promise<boolean>, withinMs = 2_000) => {
     const [at, pauseMs] = [Date.parse(time), 20];
@@ -113,7 +113,7 @@ describe('UserBindings with a beginning and an end', () => {
       expect(status, JSON.stringify(body)).to.equal(422);
     };
     await refused({ notBefore: '2030-01-01T00:00:00Z', expiresAt: '2030-01-01T00:00:00Z' });
-    // As texts they would be in order.
+    // The texts are in order, and the times are not.
     await refused({ notBefore: '2030-01-01T00:00:00-10:00', expiresAt: '2030-01-01T05:00:00Z' });
     await refused({ expiresAt: 'tomorrow' });
     await refused({ expiresAt: '2030-01-01' });
