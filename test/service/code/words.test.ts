@@ -152,6 +152,7 @@ describe('the sentences of the code', () => {
     'test/service/relying-party',
     'test/service/roles',
     'test/service/sessions',
+    'test/service/tokens',
     'test/service/users',
     'test/support',
     'test/tools/hostile',

@@ -19,25 +19,25 @@ import {
   whoIs,
 } from './tokens.ts';
 
-describe('an access token that ends, or does not count', () => {
+describe('an access token that ends, or is not valid', () => {
   let server: TestServer;
   let ahead = 0;
   const now = () => new Date(Date.now() + ahead * 1000);
 
   before(async () => {
     const objects = [aPerson('alice', { groups: ['dev'] }), aPerson('bob'), aPerson('carol')];
-    // With decisions kept for long.
+    // Access decisions are cached for long.
     const config = { login: { claims: { groupsPrefix: 'loc' } }, kubernetes: { accessCache: '60s' }, users: { idleDays: 0 } };
     server = await startTokenServer({ objects, now, config });
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
   });
   after(() => server.stop());
 
-  it('counts on a replica that has not made it, and ends on all of them when it is deleted', async () => {
+  it('is valid on a replica that has not created it, and ends on all of them when it is deleted', async () => {
     const replica = await server.replica();
     try {
       const { id, token } = await makeToken(server, 'alice');
-      // The very next request may come to another replica.
+      // The next request may arrive at another replica.
       expect(await whoIs(server, token, replica.url)).to.deep.equal({ name: 'alice', groups: ['locdev'] });
 
       const gone = await server.request(`${tokensPath}/${id}`, { method: 'DELETE', as: 'alice' });
@@ -65,7 +65,7 @@ describe('an access token that ends, or does not count', () => {
   it('ends at its expiration, whatever was decided before', async () => {
     const { token } = await makeToken(server, 'alice', { description: 'short', expiration: Math.floor(now().getTime() / 1000) + 600 });
     expect(await listStatus(server, token)).to.equal(200);
-    // The clock goes on by itself, too.
+    // The real time also passes.
     ahead = 500;
     expect(await listStatus(server, token)).to.equal(200);
 
@@ -75,7 +75,7 @@ describe('an access token that ends, or does not count', () => {
     ahead = 0;
   });
 
-  it('does not count while its owner is switched off, and does again afterwards', async () => {
+  it('is not valid while its owner is disabled, and is again afterwards', async () => {
     const { token } = await makeToken(server, 'bob');
     const { token: other } = await makeToken(server, 'alice');
     expect(await causesOf(server, token)).to.deep.equal([403]);
@@ -90,7 +90,7 @@ describe('an access token that ends, or does not count', () => {
 
     await untilCauses(server, token, 403);
     expect(await listStatus(server, other)).to.equal(200);
-    // A lock stops logins only: a stranger could end a user's token by guessing passwords.
+    // A lock affects logins only: otherwise a stranger could revoke a user's token by guessing passwords.
     await patchUser(server, 'bob', { status: { lockedUntil: '2999-01-01T00:00:00Z' } });
     await eventually(
       async () => (await (await server.request('/auth/v1/me', { token })).json()) as { status: { lockedUntil?: string } },
@@ -135,7 +135,7 @@ describe('an access token that ends, or does not count', () => {
     );
 
     expect((await causesOf(server, token))[0]).to.equal(401);
-    // The garbage collector takes them along.
+    // The garbage collector deletes the tokens.
     for (const one of [id, kept])
       await eventually(
         () => storedToken(server, one),
@@ -146,7 +146,7 @@ describe('an access token that ends, or does not count', () => {
     expect(list.total).to.equal(0);
   });
 
-  it('does not count without the owner that it was made for, also while the object is still there', async () => {
+  it('is not valid without the owner for whom it was created, also while the object still exists', async () => {
     const { id, token } = await makeToken(server, 'alice');
     const path = `/apis/auth.platform.io/v1/accesstokens/${id}`;
     const { body } = await server.kubernetes.call('GET', path);
@@ -154,7 +154,7 @@ describe('an access token that ends, or does not count', () => {
     await deleteStored(server, id);
     await untilCauses(server, token, 401);
 
-    // By a writer who may write these objects past the service, and knows the hash: it names no user's uid.
+    // A writer outside of the service may know the hash and write such an object, which has no uid of a user.
     await server.kubernetes.apply({ apiVersion: 'auth.platform.io/v1', kind: 'AccessToken', metadata: { name: id }, spec: { ...spec } });
 
     await untilCauses(server, token, 401, 'TokenRevoked');

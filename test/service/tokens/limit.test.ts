@@ -25,7 +25,7 @@ describe('the limit of access tokens', () => {
 
     expect(others.filter((status) => status !== 201)).to.deep.equal([]);
     expect(await first).to.equal(201);
-    // A request waits for the watch, but no longer than a moment.
+    // A request waits for the watch, but for a moment only.
     await eventually(total, (count) => count === 100);
     expect(await statusOfOne()).to.equal(409);
   });

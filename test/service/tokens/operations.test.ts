@@ -71,7 +71,7 @@ describe('access tokens', () => {
       expect(object).to.have.nested.property('spec.owner', recordOf('alice'));
       expect(object).to.have.nested.property('metadata.ownerReferences[0].kind', 'User');
       expect(JSON.stringify(object)).not.to.include(secret);
-      // Every one is another.
+      // Each token is unique.
       const { token: second } = await makeToken(server, 'alice');
       expect(second).not.to.equal(token);
     });
@@ -128,13 +128,13 @@ describe('access tokens', () => {
       expect((await makeToken(server, 'alice', { description: '夜间报告 – jeden Tag' })).description).to.equal('夜间报告 – jeden Tag');
     });
 
-    it('is for those who have a User record that counts', async () => {
+    it('is for callers with a valid User record', async () => {
       const nobody = await refusalOf(await server.request(makePath, { method: 'POST', as: 'nobody', body: { description: 'x' } }));
       expect([nobody.code, nobody.details?.causes[0]?.reason]).to.deep.equal([403, 'NoUserRecord']);
       expect((await server.request(makePath, { method: 'POST', body: { description: 'x' } })).status).to.equal(401);
 
       await patchUser(server, 'carol', { spec: { is_disabled: true } });
-      // Dry, as each that is made before the service has heard of it would stay.
+      // The service may not know of the user yet, and a token would then be created: hence the dry run.
       const refused = await eventually(
         () => server.request(`${makePath}?dryRun=All`, { method: 'POST', as: 'carol', body: { description: 'x' } }),
         ({ status }) => status === 403,
@@ -172,7 +172,7 @@ describe('access tokens', () => {
       const refused = answers.find(({ status }) => status === 409);
       expect((await refusalOf(refused ?? new Response())).message).to.contain('a user has at most 100 access tokens');
       for (const answer of answers) if (!answer.bodyUsed) await answer.body?.cancel();
-      // Others may have theirs, and one that goes makes room.
+      // Other users have limits of their own, and a deletion frees a place.
       await makeToken(server, 'bob');
       const [first] = (await listOf('carol', '?limit=1')).items;
       expect((await remove(first?.metadata.name ?? '', 'carol')).status).to.equal(204);
@@ -223,7 +223,7 @@ describe('access tokens', () => {
         403,
         'accesstokens.auth.platform.io is forbidden: User "bob" cannot list resource "accesstokens" in API group "auth.platform.io" at the cluster scope',
       ]);
-      // A user without any is shown none.
+      // A user without tokens gets an empty list.
       expect((await listOf('nobody')).total).to.equal(0);
       expect((await server.request(`${tokensPath}?fieldSelector=metadata.name%3D${id}`, { as: 'bob' })).status).to.equal(200);
       expect((await listOf('bob', `?fieldSelector=metadata.name%3D${id}`)).total).to.equal(0);
@@ -253,7 +253,7 @@ describe('access tokens', () => {
         `?filterBy=description,sorted&sortBy=description&limit=2&continue=${encodeURIComponent(first.metadata.continue)}`,
       );
       expect(rest.items.map(({ spec }) => spec.description)).to.deep.equal(['sorted Gamma']);
-      // What one caller's page said must not be another's.
+      // The page of one caller must not be cached for another.
       expect((await listOf('alice', '?filterBy=description,sorted&sortBy=description&limit=2')).total).to.equal(0);
       for (const query of ['sortBy=tokenHash', 'filterBy=tokenHash,a', 'fieldSelector=spec.tokenHash%3Da', 'limit=0'])
         expect((await server.request(`${tokensPath}?${query}`, { as: 'bob' })).status, query).to.equal(400);
@@ -267,7 +267,7 @@ describe('access tokens', () => {
       expect([response.status, await response.text()]).to.deep.equal([204, '']);
       expect(await storedToken(server, id)).to.equal(undefined);
       expect((await listOf('alice', '?limit=1000')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
-      // Whether there is one is only the owner's business.
+      // The existence of a token is known to its owner only.
       expect((await remove(id, 'alice')).status).to.equal(403);
       expect((await remove(id, 'manager')).status).to.equal(404);
     });

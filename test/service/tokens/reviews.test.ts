@@ -32,7 +32,7 @@ describe('POST /auth/v1/tokenreviews', () => {
   const server = forSuite(() => startTokenServer({ objects: [aPerson('alice', { groups: ['dev', 'system:masters'] }), aPerson('bob')] }));
 
   before(async () => {
-    // The credential of the API server's webhook.
+    // Permission of the credential of the API server's webhook.
     await grant(server.kubernetes, 'viewer', 'atrium-token-reviews');
   });
 
@@ -89,7 +89,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     }
   });
 
-  it('does not know what is no access token, which is no error', async () => {
+  it('does not authenticate a token of another kind, without an error', async () => {
     const { token } = await makeToken(server, 'alice');
     const wrong = [
       await server.token('alice'),
@@ -103,7 +103,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     for (const text of ['', 7, null, undefined]) expect((await post(text)).status, String(text)).to.equal(400);
   });
 
-  it('says why a token of ours does not count', async () => {
+  it('says why an access token is not valid', async () => {
     const { id, token } = await makeToken(server, 'bob');
     const until = (error: string | undefined) =>
       eventually(
@@ -136,7 +136,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     const body = { apiVersion: v1, kind: 'TokenReview', spec: { token } };
     expect((await server.request(path, { method: 'POST', body })).status).to.equal(401);
     expect((await server.request(path, { method: 'POST', body, token: 'nonsense' })).status).to.equal(401);
-    // A token may be used to ask about itself, as about any, if its owner may ask; here he may not.
+    // A token may be used to review itself or others if its owner may create reviews; this owner may not.
     expect((await server.request(path, { method: 'POST', body, token })).status).to.equal(401);
   });
 

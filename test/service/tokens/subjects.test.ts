@@ -1,4 +1,4 @@
-/** Whose an access token is at an external issuer (docs/contract/login.md). */
+/** Subjects of access tokens at an external issuer (docs/contract/login.md). */
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { z } from 'zod';
@@ -57,7 +57,7 @@ describe('an access token and the subject that it was made for', () => {
       (user) => !JSON.stringify(user).includes('keeper-2'),
     );
     expectStatus(await call('GET', '/auth/v1/me', token), 401);
-    // An address that the issuer had before does not matter.
+    // A previous URL of the issuer does not matter.
     await writeStatus({ subjects: [{ issuer: 'https://elsewhere.example.com', sub: 'x' }, subject] });
     await untilStatus(token, 200);
   });

@@ -32,16 +32,16 @@ export const tokensPath = '/auth/v1/accesstokens';
 export const makePath = '/auth/v1/accesstoken';
 const objects = '/apis/auth.platform.io/v1/accesstokens';
 
-/** Of the service, as the API server calls it. */
+/** User name of the service account at the API server. */
 export const serviceAccount = `system:serviceaccount:${serviceNamespace}:atrium`;
 
-/** The name of the record of one of the cluster's people. */
+/** Returns the name of the User record of a person. */
 export const recordOf = (person: Person) => nameOf(`${person}@example.com`);
 
-/** A User for one of the cluster's people. */
+/** Returns a User for a person of the cluster. */
 export const aPerson = (person: Person, parts: UserParts = {}) => aUser(`${person}@example.com`, { subjectName: person, ...parts });
 
-/** A server whose account may act as people. */
+/** Starts a server whose account may impersonate users. */
 export async function startTokenServer(options: ServerOptions = {}): Promise<TestServer> {
   const server = await startServer(options);
   await server.kubernetes.applyFile('impersonation.yaml');
@@ -57,7 +57,7 @@ export async function makeToken(server: TestServer, as: Person, body: object = {
   return made.parse(JSON.parse(text));
 }
 
-/** Who the service says it is that has that token; the status otherwise. */
+/** Returns the identity that the service reports for a token, or the status of the refusal. */
 export async function whoIs(server: TestServer, token: string, at?: string): Promise<{ name: string; groups: string[] } | number> {
   const response = await server.request('/api/v1/token/info', { token, ...(at !== undefined && { at }) });
   const body: unknown = await response.json();
@@ -68,14 +68,14 @@ export async function refusalOf(response: Response) {
   return refusal.parse(await response.json());
 }
 
-/** What a caller with that token gets for the list of users. */
+/** Returns the status of a user list with that token. */
 export async function listStatus(server: TestServer, token: string): Promise<number> {
   const response = await server.request(usersPath, { token });
   await response.body?.cancel();
   return response.status;
 }
 
-/** The same, and why it is refused. */
+/** Returns the status of a user list with that token, with the causes of a refusal. */
 export async function causesOf(server: TestServer, token: string): Promise<unknown[]> {
   const response = await server.request(usersPath, { token });
   if (response.status !== 401) return [response.status];
@@ -90,7 +90,7 @@ export const untilCauses = (server: TestServer, token: string, ...wanted: unknow
     (found) => found.join() === wanted.join(),
   );
 
-/** As the cluster has it. */
+/** Reads the AccessToken from the cluster. */
 export async function storedToken(server: TestServer, id: string) {
   const { status, body } = await server.kubernetes.call('GET', `${objects}/${id}`);
   return status === 200 ? stored.parse(body) : undefined;

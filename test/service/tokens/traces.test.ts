@@ -69,7 +69,7 @@ describe('what an access token leaves behind', () => {
     const before = Date.now();
     await whoIs(server, token);
     const first = await eventually(lastUse, (time) => time !== undefined);
-    // In whole seconds.
+    // Times have whole seconds.
     expect(Date.parse(first ?? '')).to.be.within(before - 999, Date.now());
     const version = await versionOf();
     for (let count = 0; count < 20; count += 1) await whoIs(server, token);
@@ -78,7 +78,7 @@ describe('what an access token leaves behind', () => {
       for (let count = 0; count < 20; count += 1) await whoIs(server, token, replica.url);
       expect(await versionOf()).to.equal(version);
 
-      // Both see that it is due, and one of them is first.
+      // Both replicas see that the write is due, and one of them is first.
       ahead = 301_000;
       await Promise.all([whoIs(server, token, replica.url), whoIs(server, token, replica.url)]);
       const second = await eventually(lastUse, (time) => time !== first);

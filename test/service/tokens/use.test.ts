@@ -35,11 +35,11 @@ describe('an access token as credential', () => {
 
   before(async () => {
     const objects = [aPerson('alice', { groups: ['dev', 'dev ', 'al:viewers', 'local:viewers'] }), aPerson('bob')];
-    // With a prefix by which a user could try to get into a group that is kept here, and decisions kept for long.
+    // The prefix could move a user into a reserved group, and access decisions are cached for long.
     const login = { claims: { groupsPrefix: 'loc' } };
     server = await startTokenServer({ objects, config: { login, kubernetes: { accessCache: '60s' }, users: { idleDays: 0 } } });
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
-    // Rights of a group, kept here.
+    // Roles of a local group, which alice must not get by the groups of her record.
     await server.kubernetes.apply(
       {
         apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -105,9 +105,9 @@ describe('an access token as credential', () => {
       expect(response.headers.get('www-authenticate'), what).to.equal('Bearer realm="atrium", error="invalid_token"');
       expect((await refusalOf(response)).details?.causes ?? [], what).to.deep.equal([]);
     }
-    // Where the credential is optional, too: it is no fallback.
+    // Operations with an optional credential refuse it too, instead of falling back to anonymous.
     expect((await server.request('/api/v1/modules', { token: wrong['of another checksum'] })).status).to.equal(401);
-    // The prefix is case sensitive; anything else is the API server's to judge, and this it does not know.
+    // The prefix is case sensitive; the API server verifies other tokens, and does not know this one.
     expect(await listStatus(server, `CAT_${token.slice(4)}`)).to.equal(401);
   });
 
