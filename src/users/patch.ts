@@ -172,7 +172,8 @@ export class UserPatcher {
   }
 
   /**
-   * Checks the old password. A dry run does not compare the stored password: it counts no attempts, and would permit unlimited guesses.
+   * Checks the new password against the stored one, and the old password of users who change their own. A dry run does neither, because it
+   * counts no attempts and so would permit unlimited guesses.
    *
    * @returns the time of the verified password, for users who change their own
    */
