@@ -29,6 +29,8 @@ export class LeaderElector {
   readonly #object: LeaseObject;
   readonly #identity = `atrium-${randomUUID()}`;
   readonly #durationMs: number;
+  /** Time after a renewal in which this replica still counts as the holder. */
+  readonly #keepMs: number;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #seen: { resourceVersion: string; at: number } | undefined;
@@ -39,6 +41,7 @@ export class LeaderElector {
     this.#options = options;
     this.#object = new LeaseObject(options);
     this.#durationMs = (options.durationSeconds ?? 15) * 1000;
+    this.#keepMs = (this.#durationMs * 2) / 3;
   }
 
   /**
@@ -60,24 +63,27 @@ export class LeaderElector {
     const { signal } = this.#stopping;
     const pauseMs = this.#durationMs / 5;
     while (!signal.aborted) {
-      if (await this.#hold(signal)) await this.#whileHeld(work);
+      const begunAt = this.#clock();
+      if (await this.#hold(signal)) await this.#whileHeld(work, begunAt);
       await pause(pauseMs * (0.8 + 0.4 * Math.random()), signal);
     }
   }
 
-  async #whileHeld(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  /** @param heldSince before the Lease was written: another replica counts the duration from the write, not from its answer */
+  async #whileHeld(work: (signal: AbortSignal) => Promise<void>, heldSince: number): Promise<void> {
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
     const working = work(signal);
-    let renewedAt = this.#clock();
+    // Another replica takes the Lease after the whole duration. This one must have stopped by then.
+    let endsAt = heldSince + this.#keepMs;
     while (!signal.aborted) {
       await pause(this.#durationMs / 5, signal);
       if (signal.aborted) break;
-      const isHeld = await this.#hold(signal);
-      if (isHeld) renewedAt = this.#clock();
-      // Another replica takes the Lease after the whole duration. This one must have stopped by then.
-      else if (isHeld === false || this.#clock() - renewedAt > (this.#durationMs * 2) / 3)
-        lost.abort(new Error('another replica holds the Lease'));
+      const begunAt = this.#clock();
+      const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - begunAt)));
+      const isHeld = await this.#hold(AbortSignal.any([signal, deadline]));
+      if (isHeld) endsAt = begunAt + this.#keepMs;
+      else if (isHeld === false || deadline.aborted || this.#clock() >= endsAt) lost.abort(new Error('another replica holds the Lease'));
     }
     await working;
     if (!lost.signal.aborted) await this.#giveBack();
