@@ -39,8 +39,8 @@ export interface Patched {
   warnings: readonly string[];
   /** Set if the password was written: `Changed` by the user, `Reset` by another caller. */
   password?: 'Changed' | 'Reset';
-  /** True if the spec was changed. A write of the status alone, such as an unlock, does not count. */
-  isProfileChanged: boolean;
+  /** True if the spec was changed, the user was unlocked, or the user's access was ended. */
+  isUserChanged: boolean;
 }
 
 /** Requested change and the rights that it requires. */
@@ -113,13 +113,13 @@ export class UserPatcher {
     const changed = await (leaving === undefined || isDryRun
       ? write(signal)
       : this.#context.administrators.leaving(account, leaving, write, signal));
-    if (isDryRun) return { user: changed, warnings, isProfileChanged: false };
+    if (isDryRun) return { user: changed, warnings, isUserChanged: false };
     const user = await this.#applySideEffects(changed, { body, account, password, passwordChangedAt, requested }, signal);
     await this.#context.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
     return {
       user,
       warnings,
-      isProfileChanged: isWritten,
+      isUserChanged: isWritten || requested.switches,
       ...(password !== undefined && { password: requested.isSelf ? 'Changed' : 'Reset' }),
     };
   }

@@ -96,9 +96,9 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
       const ifMatch = ctx.get('If-Match') || undefined;
       const isJsonPatch = ctx.is(jsonPatchType) !== false;
       const asked = { name, body, isJsonPatch, ifMatch, isDryRun: dryRun !== undefined, fieldValidation, origin: auditOrigin(ctx) };
-      const { user, warnings, password, isProfileChanged } = await patcher.patch(asked, caller, signal);
+      const { user, warnings, password, isUserChanged } = await patcher.patch(asked, caller, signal);
       const event = { ...about(ctx, caller, user), outcome: 'success', code: 200 } as const;
-      if (isProfileChanged) audit.record({ audit: 'UserPatched', ...event });
+      if (isUserChanged) audit.record({ audit: 'UserPatched', ...event });
       if (password !== undefined) audit.record({ audit: `Password${password}`, ...event });
       if (password === 'Changed') await keepSession(ctx, caller, signal);
       sendUser(ctx, user, warnings);

@@ -119,6 +119,9 @@ describe('the audit trail of user actions', () => {
     expectLine(created, { ...byAdmin, audit: 'UserCreated', target: nameOf(made), code: 201 });
     const patched = await told(() => send(admin, 'PATCH', record(made), { spec: { username: 'Made' } }));
     expectLine(patched, { ...byAdmin, audit: 'UserPatched', target: nameOf(made), code: 200 });
+    // The spec says so already: the patch unlocks the user.
+    const unlocked = await told(() => send(admin, 'PATCH', record(made), { spec: { is_disabled: false } }));
+    expectLine(unlocked, { ...byAdmin, audit: 'UserPatched', target: nameOf(made), code: 200 });
     const wasReset = await told(() => send(admin, 'PATCH', record(made), { spec: { password: reset } }));
     expectLine(wasReset, { ...byAdmin, audit: 'PasswordReset', target: nameOf(made), code: 200 });
     const synced = await told(() => send(admin, 'PUT', '/auth/v1/users/sync', {}, 503));
