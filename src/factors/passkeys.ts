@@ -115,7 +115,7 @@ export class Passkeys {
     return factor && { factor, assertion, challenge };
   }
 
-  /** Verifies a response: the passkey is the user's, and the challenge is fresh and used once. @throws StatusError 503, 504 */
+  /** Verifies a response: the passkey is the user's, and the challenge was not used before. @throws StatusError 503, 504 */
   async judge(owner: FactorOwner, used: UsedPasskey, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
     const verified = await this.#verify(owner, used, strictness);
     if (verified === undefined) return false;

@@ -18,7 +18,7 @@ const sealedChallenge = z.object({
 
 /**
  * Issues and opens the challenges that passkeys sign. The service stores nothing until a challenge is signed: the form carries it, sealed
- * for its visit and user, and a form is refused without the cookie of the visit.
+ * for its visit and user, and a login form is refused without the cookie of the visit.
  */
 export class Challenges {
   readonly #seal: Seal;
