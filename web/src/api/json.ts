@@ -42,5 +42,5 @@ function exact(member: string, value: unknown): unknown {
   return value;
 }
 
-/** The body of an answer. */
+/** Returns the body of an answer. */
 export const jsonOf = async (response: Response): Promise<unknown> => parseJson(await response.text());

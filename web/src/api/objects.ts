@@ -34,7 +34,7 @@ export const pageSize = 500;
 /** Tells an object from all others of its kind. */
 export const keyOf = ({ uid, namespace = '', name }: Pick<Metadata, 'uid' | 'namespace' | 'name'>): string => uid || `${namespace}/${name}`;
 
-/** A plain list, or an object of it in a watch. */
+/** Plain list, or an object of it in a watch. */
 interface PlainAnswer {
   kind?: string;
   metadata: Partial<Metadata> & ServerTable['metadata'];
@@ -51,7 +51,7 @@ const plainRow = ({ metadata }: { metadata: Metadata }): TableRow => ({
   object: { metadata },
 });
 
-/** An answer as a Table, whichever form the API gave it. Undefined for one that is neither a Table, a list nor an object. */
+/** Converts an answer to a Table, in whichever form the API sent it. Undefined for one that is neither a Table, a list nor an object. */
 export function asTable(answer: ServerTable | PlainAnswer): ServerTable | undefined {
   if ('kind' in answer && answer.kind === 'Table') return answer as ServerTable;
   const { metadata, items } = answer as PlainAnswer;
@@ -66,7 +66,7 @@ export async function getJson<T>(path: string, signal?: AbortSignal, Accept = 'a
   return (await jsonOf(response)) as T;
 }
 
-/** @param uid of the object that was seen: another one of its name is left alone */
+/** @param uid of the object that was seen: another object of the same name is not deleted */
 export const deleteOptions = (uid: string | undefined, propagationPolicy: string): object => ({
   ...{ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy },
   ...(uid && { preconditions: { uid } }),

@@ -23,7 +23,7 @@ export async function fetchOffered(signal?: AbortSignal) {
 
 let isRunning = false;
 
-/** Asks for what this browser does not know yet. */
+/** Loads the list of kinds unless this browser remembers it. */
 export async function learnOffered(): Promise<void> {
   if (isRunning || localStorage.getItem(offeredKey) !== null) return;
   isRunning = true;

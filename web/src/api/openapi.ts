@@ -10,7 +10,7 @@ export interface Schemas {
 }
 
 const keptDocuments = 12;
-/** A failure stands this long: the editor asks with each move of its cursor. */
+/** Time for which a failure is remembered: the editor asks with each move of its cursor. */
 const againMs = 30_000;
 
 const documents = new Map<string, Promise<SchemaDocument>>();

@@ -1,7 +1,10 @@
 import { api, bodyOf } from './client';
 import { Problem } from './problem';
 
-/** Encrypted for the service, where it has a key and the browser can; else as it is. Logs and proxies in between then see nothing. */
+/**
+ * Encrypts a password for the service if it has a key and the browser supports it, so that logs and proxies in between do not see it.
+ * Otherwise returns it unchanged.
+ */
 export async function sealed(password: string): Promise<string> {
   if (!globalThis.isSecureContext) return password;
   try {
@@ -11,7 +14,7 @@ export async function sealed(password: string): Promise<string> {
     const bytes = await crypto.subtle.encrypt({ name: 'RSA-OAEP' }, key, new TextEncoder().encode(JSON.stringify({ ts, password })));
     return btoa(String.fromCharCode(...new Uint8Array(bytes)));
   } catch (error) {
-    // Switched off.
+    // Encryption is switched off.
     if (error instanceof Problem && error.status === 404) return password;
     throw error;
   }

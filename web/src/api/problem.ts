@@ -8,14 +8,14 @@ export interface Cause {
   field: string;
 }
 
-/** The login that an operation wants (RFC 9470), as the login operation takes it. */
+/** Login that an operation requires (RFC 9470), as parameters of the login operation. */
 export interface StepUp {
   /** Seconds. */
   max_age?: string;
   acr_values?: string;
 }
 
-/** Whatever did not work, in one shape: a Status of the service, or a service out of reach (status 0). */
+/** Failure in one shape: a Status of the service, or a service that cannot be reached (status 0). */
 export class Problem extends Error {
   readonly status: number;
   readonly reason: string;

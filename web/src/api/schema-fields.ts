@@ -98,7 +98,7 @@ function memberOf(parent: Schema, step: Step): Schema | undefined {
 const schemaAt = (root: Schema, path: readonly Step[], resolve: Resolve): Schema | undefined =>
   path.reduce<Schema | undefined>((schema, step) => schema && memberOf(resolved(schema, resolve), step), root);
 
-/** Returns the field at a path; undefined where the schema says nothing of it. */
+/** Returns the field at a path; undefined if the schema does not describe it. */
 export function fieldAt(root: Schema, path: readonly Step[], resolve: Resolve): Field | undefined {
   const [schema, last] = [schemaAt(root, path, resolve), path.at(-1)];
   if (schema === undefined || last === undefined) return undefined;

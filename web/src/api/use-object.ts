@@ -1,4 +1,4 @@
-/** An object of the cluster: read once, and then as its watch reports it. */
+/** Object of the cluster: read once, and then as its watch reports it. */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { compareResourceVersions } from '../../../src/kubernetes/resource-version';
@@ -17,7 +17,7 @@ interface ObjectQuery {
   watched: { path: string; name: string } | undefined;
 }
 
-/** @returns its load, and since when its watch is lost */
+/** @returns its load, and the time since which its watch is lost */
 export function useObject({ path, watched }: ObjectQuery): Load<ClusterObject> & { lost: ReadonlySignal<Date | undefined> } {
   const load = useLoad(`object/${path}`, (signal) => getJson<ClusterObject>(path, signal));
   const lost = useMemo(() => new Lost(), [path]);
