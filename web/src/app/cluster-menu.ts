@@ -1,4 +1,4 @@
-/** The kinds of the cluster that stand in the menu: those that were pinned, as far as the cluster has them. */
+/** Kinds of the cluster in the menu: the pinned ones that the cluster has. */
 import { signal } from '@preact/signals';
 import { Bell, Box, Boxes, Briefcase, Database, FileText, FolderTree, type IconNode, KeySquare, Layers, Network, Server } from 'lucide';
 import { useEffect } from 'preact/hooks';
@@ -55,11 +55,11 @@ export interface KindEntry {
 
 const againMs = 5000;
 
-/** Undefined while the cluster was not asked, or where it cannot be: then the menu has no cluster. */
+/** Returns undefined before the cluster has answered, or if it cannot: then the menu has no cluster. */
 export function useClusterMenu(): readonly KindEntry[] | undefined {
   const load = useLoad('kinds', fetchKinds);
   const [kinds, problem] = [load.data.value, load.error.value];
-  // A cluster that was out of reach is asked again; one that is not offered is not.
+  // A cluster that could not be reached is asked again; one that is not offered is not.
   useEffect(() => {
     if (problem === undefined || (problem.status >= 400 && problem.status < 500)) return;
     const timer = setTimeout(() => void load.reload(), againMs);

@@ -43,7 +43,7 @@ export interface List<T extends Row> {
   search?: string;
   filters?: readonly Filter[];
   columns: readonly Column<T>[];
-  /** The first is the order of an address that names none. Without one the service chooses. */
+  /** The first is the default order. Without any, the service chooses. */
   sortable?: readonly string[];
   nameOf: (row: T) => string;
   fetch: (asked: Asked) => FetchSlice<T>;
@@ -70,10 +70,10 @@ interface ListPageProps<T extends Row> {
   /** Asked together with the rights of `offers`. */
   rights?: readonly Right[];
   about?: string;
-  /** Says beside the heading how many rows there are. */
+  /** Formats the number of rows beside the heading. */
   countOf?: (total: number) => string;
   offers?: OffersProps['of'];
-  /** Offers what can be done with the selected rows; without it no row can be selected. */
+  /** Shows the actions on the selected rows; without it no row can be selected. */
   selection?: ((rows: readonly T[], clear: () => void) => ComponentChildren) | undefined;
   /** Dialogs. */
   children?: ComponentChildren;
@@ -179,7 +179,7 @@ function Filters<T extends Row>({ list: { search, filters = [] } }: { list: List
   );
 }
 
-/** In place of rows: not here yet, not to be read, none at all, or none that match. */
+/** Shown in place of rows: while they load, if they cannot be read, if there are none, or if none match. */
 function NoRows<T extends Row>({ list: { none: text, filters = [] }, windows: { list, refresh } }: RowsProps<T>) {
   if (list.total.value === undefined)
     return list.error.value ? <Failure problem={list.error.value} onRetry={() => void refresh()} /> : <Skeleton rows={12} />;

@@ -12,7 +12,7 @@ export interface OffersProps {
   of: readonly Offer[];
 }
 
-/** Buttons for all that the caller may do. The rest is greyed in a menu beside them, which says why. */
+/** Shows buttons for the actions that the caller may perform. The others are greyed in a menu beside them, which shows the reason. */
 export const Offers = ({ of }: OffersProps) => (
   <>
     {of

@@ -10,7 +10,7 @@ interface OwnPasswordProps {
   onCancel?: () => void;
 }
 
-/** Changes the caller's own password, for which the present one is needed. */
+/** Changes the caller's own password, which requires the current one. */
 export function OwnPassword({ onDone, onCancel }: OwnPasswordProps) {
   const [before, next] = [useSignal(''), useSignal('')];
   async function change(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Given to each page by its route: the parts of the path behind colons. */
+/** Properties that the route gives to each page: the parts of the path behind colons. */
 export interface PageProps {
   params: Readonly<Record<string, string>>;
 }

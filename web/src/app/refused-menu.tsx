@@ -10,7 +10,7 @@ export interface RefusedOffer {
   icon: IconNode;
 }
 
-/** Beside a bar: what is left out of it since the person may not do it, greyed. Choosing it says why. */
+/** Menu beside a bar with the actions that the caller may not perform, greyed. Choosing one shows the reason. */
 export function RefusedMenu({ of }: { of: readonly RefusedOffer[] }) {
   const items = of
     .map(({ rights, ...item }) => guarded(rights, { ...item, act: () => undefined }))

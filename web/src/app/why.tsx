@@ -9,26 +9,26 @@ import { explain, inWords, may, type Right } from './rights';
 
 const asked = signal<Right>();
 
-/** Opens the answer to "Why?" of something that may not be done. */
+/** Explains why an action is not allowed. */
 export const askWhy = (right: Right): void => {
   asked.value = right;
 };
 
-/** An entry that what may not be done greys, and that then says why. */
+/** Returns a menu item that is greyed without the rights, and then explains the reason. */
 export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
   const missing = rights.find((right) => may(right) === false);
   if (missing === undefined) return item;
   return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing) };
 };
 
-/** The right that is missing, as RBAC names it. */
+/** Shows the missing right, as RBAC names it. */
 export const Needed = ({ right }: { right: Right }) => (
   <>
     {t('rights.needed')} <code>{inWords(right)}</code>
   </>
 );
 
-/** Why something is greyed. */
+/** Dialog with the reason for which an action is greyed. */
 export function Why() {
   const right = asked.value;
   const load = useLoad(right && `why/${JSON.stringify(right)}`, (stop) => explain(right as Right, stop));
