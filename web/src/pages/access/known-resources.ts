@@ -13,7 +13,7 @@ export interface Known {
   isWhole: boolean;
 }
 
-/** Discovery tells neither all resources nor the objects of impersonation. */
+/** Discovery lists neither all resources nor the objects of impersonation. */
 export const isVirtual = (right: Right): boolean => right.resource.includes('*') || right.verb === 'impersonate';
 
 export async function fetchResources(signal: AbortSignal): Promise<Known> {

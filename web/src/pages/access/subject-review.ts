@@ -59,7 +59,7 @@ async function identityOf({ kind, name }: Subject): Promise<{ user?: string; gro
   }
 }
 
-/** Asks the API server with the rights of the caller. */
+/** Reviews access with the rights of the caller. */
 export async function reviewOf(subject: Subject, right: Right): Promise<Review> {
   const { isWhole, ...identity } = await identityOf(subject);
   const { namespace = '' } = right;

@@ -11,9 +11,10 @@ const looks = 40;
 const pauseMs = 250;
 
 /**
- * Writes to a binding as it was read. Its controller writes the status at any time: where that alone has changed, the write is sent
- * again with the version of now.
- * @returns what the binding is now, if its spec is another one; then nothing was written
+ * Writes to a binding as it was read. Its controller writes the status at any time: if only the status has changed, the write is sent again
+ * with the current version.
+ *
+ * @returns the current binding if its spec has changed; then nothing was written
  */
 export async function asRead(
   binding: Binding,
@@ -28,7 +29,7 @@ export async function asRead(
     } catch (error) {
       if (asProblem(error).status !== 409 || left === 0) throw error;
       const now = await otherThan(binding.metadata.name, resourceVersion);
-      // Another one has the name by now.
+      // The name belongs to another binding by now.
       if (now?.metadata.uid !== uid) throw error;
       if (JSON.stringify(now.spec) !== JSON.stringify(binding.spec)) return now;
       resourceVersion = now.metadata.resourceVersion ?? '';
@@ -36,7 +37,7 @@ export async function asRead(
   }
 }
 
-/** The service answers out of its watch, which may tell it later of a change than the API server refuses what met it. */
+/** The service answers from its watch, which may receive a change later than the API server uses it to refuse a write. */
 async function otherThan(name: string, resourceVersion: string): Promise<Binding | undefined> {
   for (let left = looks; left > 0; left -= 1) {
     const now = await bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path: { name } } }));

@@ -17,7 +17,7 @@ interface EditTermProps {
   onClose: () => void;
 }
 
-/** From when and until when a role is given. All else of a binding is made new; a change since it was read is compared. */
+/** Form for the begin and the end of a binding. Other changes require a new binding; a change since it was read is compared. */
 export function EditTerm({ binding, onClose }: EditTermProps) {
   const read = useSignal(binding);
   const isConflict = useSignal(false);

@@ -17,7 +17,7 @@ export interface Step {
   problem?: Problem;
 }
 
-/** @throws Problem that names the document which is no object, or of no kind of the cluster */
+/** @throws Problem that names the document that is no object, or of no kind of the cluster */
 export function stepsOf(values: readonly unknown[], kinds: readonly Kind[], namespace: string | undefined): Step[] {
   return values.map((value, index) => {
     const object = value as Partial<ClusterObject> | null;
@@ -60,7 +60,7 @@ async function currentOf(path: string): Promise<ClusterObject | undefined> {
   }
 }
 
-/** A dry run cannot know of a namespace that an earlier document creates. */
+/** A dry run does not know a namespace that an earlier document creates. */
 function isCreatedBefore(step: Step, problem: Problem, earlier: readonly Step[]): boolean {
   const namespace = /\/namespaces\/([^/]+)\//.exec(step.path)?.[1];
   const creates = earlier.some(({ kind, object }) => kind.kind === 'Namespace' && kind.group === '' && object.metadata.name === namespace);
@@ -68,9 +68,9 @@ function isCreatedBefore(step: Step, problem: Problem, earlier: readonly Step[])
 }
 
 /**
- * Runs the steps in order and tells of each.
+ * Runs the steps in order and reports each.
  *
- * @returns the steps with their outcomes; in earnest the first failure leaves the rest undone unless it is to continue
+ * @returns the steps with their outcomes; outside of a dry run the first failure skips the rest, unless it is to continue
  */
 export async function runSteps(
   steps: readonly Step[],

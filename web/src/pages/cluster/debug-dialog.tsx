@@ -15,7 +15,7 @@ import { containersOf } from './containers';
 import { type DebugContainer, debugName, debugPatch, profiles } from './debug-container';
 import { debugCommand } from './kubectl';
 
-/** Stands in for `console.debugImage`. */
+/** Default for `console.debugImage`. */
 const usualImage = 'busybox:1.37';
 
 /** Rights that adding a container and using its terminal take. */

@@ -22,7 +22,7 @@ interface DeleteSelectedProps {
   onDone: () => void;
 }
 
-/** Says what will be deleted before, and what was not after. Each only if it is still the same object. */
+/** Shows the objects to be deleted, and afterwards the failures. Each object is deleted only if it is still the same. */
 export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedProps) {
   const failed = useSignal<readonly Outcome[] | undefined>(undefined);
   const title = t('cluster.deleteMany', { count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });

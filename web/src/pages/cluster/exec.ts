@@ -1,4 +1,7 @@
-/** A command in a container, or the terminal of its own process, by the channels of `v5.channel.k8s.io`: a byte in front of each message says what it is. */
+/**
+ * Runs a command in a container, or attaches to the terminal of its own process, by the channels of `v5.channel.k8s.io`: the first byte of
+ * each message is its channel.
+ */
 import { socketAt } from '../../api/socket';
 import { t } from '../../text/text';
 
@@ -11,7 +14,7 @@ interface ExecOptions {
   command?: string;
   onOpen: () => void;
   onOutput: (data: Uint8Array) => void;
-  /** Told once, with how it ended. */
+  /** Called once, with the way it ended. */
   onEnd: (how: string) => void;
   /** Explains a command that was refused before it began; a WebSocket hides the answer. */
   onRefused?: () => Promise<string | undefined>;

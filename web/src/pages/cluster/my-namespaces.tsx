@@ -15,7 +15,7 @@ interface MyNamespacesProps {
   pageIn?: (namespace: string) => string;
 }
 
-/** Instead of a list that may not be seen: the namespaces in which it may. */
+/** Shown instead of a list that the caller may not see: the namespaces in which the list is allowed. */
 export function MyNamespaces({ kind, right, namespace, pageIn = (name) => pageOf(kind, { namespace: name }) }: MyNamespacesProps) {
   const refusal = (
     <RefusedState>

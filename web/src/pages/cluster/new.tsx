@@ -12,7 +12,7 @@ import { Edit } from './edit';
 import { hasSample, requiredOf, sampleOf } from './samples';
 import { OfKind } from './use-kind';
 
-/** Makes an object from YAML. */
+/** Creates an object from YAML. */
 export function Page({ params: { group = '', version = '', resource = '', namespace } }: PageProps) {
   return (
     <OfKind group={group} version={version} resource={resource}>
@@ -69,7 +69,7 @@ function NewObject({ kind, kinds, namespace }: NewProps) {
   );
 }
 
-/** The required members by the cluster's own schema; none where it cannot be read. Undefined until it is known. */
+/** Returns the required members by the cluster's own schema; none if it cannot be read. Undefined until it is known. */
 function useRequired(kind: Kind): object | undefined {
   const isAsked = !hasSample(kind.group, kind.kind);
   const load = useLoad(isAsked ? `schema/${kind.group}/${kind.version}/${kind.kind}` : undefined, async () => {

@@ -14,7 +14,7 @@ export interface ObjectAction {
   icon: IconNode;
   right: Right;
   command: string;
-  /** @param query `?dryRun=All`, or empty in earnest */
+  /** @param query `?dryRun=All`, or empty for the actual request */
   send: (query: string) => Promise<unknown>;
   message: string;
   /** Unset: the answer of the API server is not the end, a controller still has to act. */

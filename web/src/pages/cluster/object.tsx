@@ -41,7 +41,7 @@ interface ObjectProps {
 
 export function ObjectPage(props: ObjectProps) {
   const { kind, namespace, name } = props;
-  // The API server judges a Namespace as one of its own objects: a RoleBinding in it counts.
+  // The API server authorizes a Namespace as one of its own objects: a RoleBinding in it applies.
   const place = kind.group === '' && kind.resource === 'namespaces' ? name : namespace;
   const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, name, ...(place && { namespace: place }) });
   const rights = { get: right('get'), watch: right('watch'), update: right('update') };
@@ -50,7 +50,7 @@ export function ObjectPage(props: ObjectProps) {
     setTitle(`${name} · ${kind.title}`);
   });
   const page = <OneObject key={`${kind.resource}.${kind.group}/${namespace}/${name}`} {...props} rights={rights} />;
-  // The object is asked for beside the rights: its answer is a refusal of its own.
+  // The object is requested beside the rights: its answer is a refusal of its own.
   return may(rights.get) === false ? (
     <Guarded right={rights.get} title={name}>
       {page}
@@ -78,7 +78,7 @@ function OneObject(props: OneProps) {
   const load = useObject({ path, watched: mayWatch ? { path: apiPath(kind, { namespace }), name } : undefined });
   const [object, problem, mayGet] = [load.data.value, load.error.value, may(rights.get)];
   useEffect(() => {
-    // A right that was given since.
+    // The right was granted since.
     if (mayGet && load.error.peek()?.status === 403) void load.reload();
   }, [mayGet]);
   return (

@@ -10,7 +10,7 @@ const readRows = 500;
 
 export interface Figure {
   count: number;
-  /** The number of objects that were looked at. */
+  /** Number of objects that were examined. */
   of?: number;
   /** More objects exist than were read. */
   isPart: boolean;
@@ -80,7 +80,7 @@ export interface NotReady {
   isRollingOut: boolean;
 }
 
-/** The workloads of a kind that have fewer ready or updated replicas than they want. */
+/** Returns the workloads of a kind that have fewer ready or updated replicas than desired. */
 export async function notReady(kind: Kind, namespace: string, signal: AbortSignal): Promise<{ rows: NotReady[]; isPart: boolean }> {
   const { rows, isPart } = await readTable(kind, namespace, signal);
   const found = rows.flatMap(({ metadata, cell }): NotReady[] => {

@@ -12,13 +12,13 @@ import { PlainTable } from '../../ui/plain-table';
 import { type NotReady, notReady } from './figures';
 
 const resources = ['deployments', 'statefulsets', 'daemonsets'];
-/** A caller without a right in the whole cluster sees the workloads of so many namespaces. */
+/** Number of namespaces whose workloads are shown to a caller without a cluster-wide right. */
 const maxNamespaces = 5;
 const shownAtFirst = 8;
 
 const listRight = (resource: string, namespace = ''): Right => ({ verb: 'list', group: 'apps', resource, ...(namespace && { namespace }) });
 
-/** Workloads with fewer ready replicas than they want, in the whole cluster or in the namespaces of the caller. */
+/** Workloads with fewer ready replicas than desired, in the whole cluster or in the namespaces of the caller. */
 export function NotReadyWorkloads({ kinds }: { kinds: readonly Kind[] }) {
   const everywhere = listRight('deployments');
   useRights([everywhere]);

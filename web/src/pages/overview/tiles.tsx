@@ -48,7 +48,7 @@ const tiles: readonly Tile[] = [
 
 const rereadMs = 30_000;
 
-/** The state of the cluster and of its people, as far as the caller may list it. */
+/** Shows figures of the cluster and of its users, as far as the caller may list them. */
 export function Tiles({ kinds }: { kinds: readonly Kind[] | undefined }) {
   useRights(tiles.map(({ right }) => right));
   const isOn = useFeatures();

@@ -5,7 +5,7 @@ import { Mounted, PluginFailure } from '../../plugins/mounted';
 import { t } from '../../text/text';
 import { Skeleton } from '../../ui/state';
 
-/** A page of a plugin: the heading is the console's, and all below it the plugin's. */
+/** Page of a plugin: the console adds the heading, the plugin the content. */
 export function Page({ params: { plugin = '', path = '' } }: PageProps) {
   const state = pluginStates.value?.get(plugin);
   const page = pluginPage(plugin, path);

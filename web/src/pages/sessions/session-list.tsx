@@ -9,12 +9,12 @@ import type { Column } from '../../ui/table';
 type Session = Schemas['Session'];
 
 interface SessionListProps {
-  /** The caller, unless it is given. */
+  /** User whose sessions are shown. Default: the caller. */
   user?: string;
   mayEnd: boolean;
 }
 
-/** The present device first. */
+/** Moves the current device to the front. */
 const presentFirst = (sessions: readonly Session[]): Session[] =>
   [...sessions].sort((one, other) => Number(other.current === true) - Number(one.current === true));
 
@@ -91,7 +91,7 @@ const systems = [
   ['Linux', /Linux/],
 ] as const;
 
-/** `Firefox, Linux`; what is not known is shown as it was told. */
+/** Returns the device, such as `Firefox, Linux`; an unknown user agent is shown unchanged. */
 function deviceOf(userAgent: string | undefined): string {
   if (!userAgent) return t('sessions.unknown');
   const [browser, system] = [browsers, systems].map((list) => list.find(([, pattern]) => pattern.test(userAgent))?.[0]);

@@ -16,7 +16,7 @@ import { useTokens } from './token-list';
 const listRight = { verb: 'list', resource: 'accesstokens' };
 const deleteRight = { verb: 'delete', resource: 'accesstokens' };
 
-/** The caller's own tokens, or on request those of all users, for callers who may list them. */
+/** Returns the caller's own tokens, or on request those of all users, for callers who may list them. */
 function useShownTokens() {
   const own = person.value?.ext.user;
   const mayListAll = may(listRight) === true;

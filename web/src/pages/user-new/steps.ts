@@ -54,7 +54,7 @@ export function stepsOf(wish: NewUser, made: Made): Step[] {
   };
   return [
     { name: 'user', what: wish.email, run: makeUser },
-    // Before the groups and the role: a link for a user with rights takes the right to impersonate the user.
+    // The link precedes the groups and the role: a link for a user with rights requires the right to impersonate the user.
     ...(wish.isInvited ? [{ name: 'link', what: wish.email, run: invite } as const] : []),
     ...wish.groups.map((group): Step => ({ name: 'group', what: group, run: join(group) })),
     ...(wish.role ? [roleStep(() => record, wish)] : []),

@@ -22,7 +22,7 @@ import { type NewUser, type Step, stepsOf, userBody } from './steps';
 const createRight = { verb: 'create', resource: 'users' };
 const bindingRight = { verb: 'create', resource: 'userbindings' };
 const groupRight = { verb: 'patch', resource: 'groups' };
-/** Members of a group get what the group has. */
+/** Members receive the permissions of the group. */
 const memberRight = (group: string) => ({ verb: 'impersonate', group: '', resource: 'groups', name: `local:${group}` });
 const inviteRights = linkRights().make;
 
@@ -51,12 +51,12 @@ function useOpenGroups() {
   return local.filter(({ metadata }) => may(memberRight(metadata.name)));
 }
 
-/** Steps of a creation: done, running, and left after one that failed. */
+/** Steps of a creation: completed, running, or skipped after a failure. */
 function useSteps() {
   const running = useSignal<Step | undefined>(undefined);
   const done = useSignal<readonly Done[]>([]);
   const left = useSignal<readonly Step[] | undefined>(undefined);
-  /** To the first step that fails. */
+  /** Runs the steps up to the first that fails. */
   async function go(): Promise<void> {
     for (const step of left.value ?? []) {
       running.value = step;
@@ -107,12 +107,12 @@ function NewUserPage() {
     return () => setGuard(undefined);
   }, [isTouched]);
   const heading = useRef<HTMLHeadingElement>(null);
-  // The form has gone, and the focus with it.
+  // The form has disappeared, and the focus with it.
   useLayoutEffect(() => {
     if (isBegun) heading.current?.focus();
   }, [isBegun]);
   async function create(): Promise<void> {
-    // Tried first: what is wrong stands at its field before anything is made.
+    // A dry run comes first: failures are shown at their fields before anything is created.
     const wish = wishOf(fields);
     await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: await userBody(wish) });
     if (role.value) {
@@ -138,7 +138,7 @@ function NewUserPage() {
   );
 }
 
-/** The text that the new user needs for the first login. */
+/** Credentials that the new user needs for the first login. */
 interface HandOver {
   about: string;
   text: string;

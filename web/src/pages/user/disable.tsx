@@ -15,7 +15,7 @@ interface DisableProps {
   onConfirm: () => Promise<void>;
 }
 
-/** Asks before a user is disabled, and counts what ends, as far as the caller may list it. */
+/** Asks for confirmation before a user is disabled, and counts the sessions and tokens that end, as far as the caller may list them. */
 export function DisableUser({ user, onClose, onConfirm }: DisableProps) {
   const { name } = user.metadata;
   const isOn = useFeatures();

@@ -33,7 +33,7 @@ function useGroupFacts(user: Schemas['User']) {
   ] as const;
 }
 
-/** Explains conditions that are not met in words, each once. The state already says its own reason. */
+/** Explains unmet conditions in words, without duplicates. The state already shows its own reason. */
 function whyOf({ status }: Schemas['User']) {
   const unmet = (status?.conditions ?? []).filter(({ type, status: met }) => type !== 'Ready' && met === 'False');
   const further = unmet.filter(({ reason }) => reason !== status?.reason).map(({ reason }) => tOf('user.condition', reason));

@@ -31,7 +31,7 @@ export const userColumns = (): readonly Column<User>[] => [
 
 const shownGroups = 2;
 
-/** Names a few groups. More are counted, and named in the title. */
+/** Lists a few groups. The others are counted, and listed in the title. */
 function groupsCell(names: readonly string[] = []) {
   if (names.length <= shownGroups) return names.join(', ');
   return <span title={names.join(', ')}>{t('users.groupCount', { count: names.length })}</span>;

@@ -13,7 +13,7 @@ const synchronise = (dryRun: boolean) => bodyOf(api.PUT('/auth/v1/users/sync', {
 const sum = (result: Result, what: 'created' | 'updated' | 'invalidated' | 'restored' | 'linked' | 'failed') =>
   result.connectors.reduce((total, connector) => total + connector[what], 0);
 
-/** Synchronises with the directories. A dry run says first what changes. */
+/** Synchronises with the directories. A dry run shows the changes first. */
 export function Sync({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const load = useLoad('sync/try', () => synchronise(true));
   const result = load.isBusy.value ? undefined : load.data.value;

@@ -11,7 +11,7 @@ import type { Section, SectionProps } from './sections';
 /** More are a mistake of the controller, and are left to the table. */
 const shownConditions = 20;
 
-/** Shows what is wrong, else the condition that sums up the object. */
+/** Shows problems, or else the condition that sums up the object. */
 export function Conditions({ object }: SectionProps) {
   const conditions = summaryConditions(object);
   const wrong = conditions.filter(({ tone }) => tone !== 'ok');

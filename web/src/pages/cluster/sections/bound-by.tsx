@@ -10,7 +10,7 @@ import { SubjectName } from './subject-name';
 const group = 'rbac.authorization.k8s.io';
 const shownSubjects = 10;
 
-/** Shows to whom a role is bound, and where. A Role is bound in its own namespace alone. */
+/** Shows the subjects to which a role is bound, and where. A Role is bound in its own namespace only. */
 export function BoundBy({ kinds, object }: SectionProps) {
   const { namespace } = object.metadata;
   const matches = (binding: ClusterObject) => bindsRole(object, binding);

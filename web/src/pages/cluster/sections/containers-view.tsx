@@ -10,7 +10,7 @@ import { ObjectLink } from './object-link';
 import { type Container, type ContainerSpec, containersOf, containerWord, isSidecar } from './pod-state';
 import type { SectionProps } from './sections';
 
-/** The containers of a pod, those that do its work first. */
+/** Shows the containers of a pod, regular ones first. */
 export function Containers({ kind, kinds, object }: SectionProps) {
   const { name, namespace } = object.metadata;
   const usages = useUsages({ kinds, of: kind, namespace, name });

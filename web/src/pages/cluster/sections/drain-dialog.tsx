@@ -59,7 +59,7 @@ interface DrainProps {
   onClose: () => void;
 }
 
-/** Shows who leaves a node, and evicts them once the user agrees. Closing it ends the drain. */
+/** Shows the pods that leave a node, and evicts them once the user agrees. Closing it ends the drain. */
 export function DrainDialog({ node, onClose }: DrainProps) {
   const { load } = useNodePods(podKind, node);
   return (

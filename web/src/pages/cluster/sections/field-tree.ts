@@ -28,7 +28,7 @@ export function fieldsOf(value: unknown): Fields | undefined {
 
 export const pathOf = (parent: string, { name }: Field): string => `${parent}/${name}`;
 
-/** Returns the paths that are open at first: level by level, as many as a person reads. */
+/** Returns the paths that are open at first: level by level, as many as a user can read. */
 export function openedPaths(root: unknown): ReadonlySet<string> {
   const opened = new Set<string>();
   const queue: { path: string; value: unknown }[] = [{ path: '', value: root }];

@@ -1,4 +1,7 @@
-/** PKCS #10 certificate requests (RFC 2986) as far as a person judges one: its subject and its other names. The signature is the signer's to check. */
+/**
+ * PKCS #10 certificate requests (RFC 2986), with the parts by which a user decides on one: its subject and its other names. The signer
+ * checks the signature.
+ */
 
 import type { BaseBlock } from 'asn1js';
 import { alternativeNamesIn, bytesOf, childrenOf, idOf, nameParts, parse } from './asn1.ts';
@@ -15,7 +18,7 @@ const maxBytes = 16 * 1024;
 const extensionRequest = '1.2.840.113549.1.9.14';
 const pem = /-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----/;
 
-/** @param request base64 of PEM, as `spec.request` has it. @returns undefined for one that cannot be read */
+/** @param request base64 of PEM, as in `spec.request`. @returns undefined for one that cannot be read */
 export function requestedCertificate(request: unknown): RequestedCertificate | undefined {
   if (typeof request !== 'string' || request.length > maxBytes) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** X.509 certificates in PEM (RFC 5280, RFC 7468) as far as a person judges one. Signatures are not checked. */
+/** X.509 certificates in PEM (RFC 5280, RFC 7468), with the parts that a user checks. Signatures are not checked. */
 
 import { type BaseBlock, GeneralizedTime, UTCTime } from 'asn1js';
 import { alternativeNamesIn, bytesOf, childrenOf, nameParts, parse } from './asn1.ts';
