@@ -1,4 +1,7 @@
-/** Style sheets that a place of a plugin has: of the console, and of the plugin. Constructed ones, since the policy allows no other. */
+/**
+ * Style sheets in the place of a plugin: those of the console, and those of the plugin. They are constructed, because the content security
+ * policy allows no other.
+ */
 import base from '../ui/base.css?inline';
 import controls from '../ui/controls.css?inline';
 import table from '../ui/table.css?inline';

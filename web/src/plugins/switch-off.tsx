@@ -12,7 +12,7 @@ import { Confirm } from '../ui/confirm';
 
 const group = 'console.platform.io';
 
-/** The page that shows the button asks for this right. */
+/** The page that shows the button requests this right. */
 export const switchOffRight = (plugin: string) => ({ verb: 'patch', group, resource: 'consoleplugins', name: plugin });
 
 /** Leads to the console without plugins, for one page and without a right. */
@@ -22,7 +22,7 @@ export const WithoutPlugins = () => (
   </a>
 );
 
-/** Switches a plugin off for all users, after a confirmation. Without the right the button is greyed, and says why. */
+/** Switches a plugin off for all users, after a confirmation. Without the right the button is greyed, and shows the reason. */
 export function SwitchOff({ plugin, kind = 'plain' }: { plugin: string; kind?: 'plain' | 'quiet' }) {
   const isAsked = useSignal(false);
   const right = switchOffRight(plugin);

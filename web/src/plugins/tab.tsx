@@ -6,7 +6,7 @@ import { pluginTabs } from '../app/extensions';
 import { Skeleton } from '../ui/state';
 import type { Mounted } from './mounted';
 
-/** The part of an object's page that a plugin has added; nothing where there is none of that id. */
+/** Shows the part of an object's page that a plugin has added; empty if no plugin has one of that id. */
 export function PluginTab({ id, of: ref }: { id: string; of: Ref }) {
   const Place = useSignal<ComponentType<Parameters<typeof Mounted>[0]> | undefined>(undefined);
   const tab = pluginTabs(ref.group, ref.resource).find((one) => one.id === id);
