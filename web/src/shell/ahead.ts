@@ -1,4 +1,4 @@
-/** Requests what a page shows while its script still loads: the address alone names it. */
+/** Requests the data of a page while its script still loads, as far as the address alone determines it. */
 import { askAhead, base } from '../api/client';
 import { apiPath, fetchKinds, forgetKinds, type Kind } from '../api/kinds';
 import { pageSize, tableAccept } from '../api/objects';
@@ -41,7 +41,7 @@ export function lookAhead(path: string, query: URLSearchParams): void {
   const { tab: _, ...params } = found.params;
   const page = JSON.stringify([found.route.pattern, params]);
   if (page === last) return;
-  // Kinds that came since are found on the next page.
+  // New kinds appear on the next page.
   if (last !== undefined) forgetKinds();
   last = page;
   const { group = '', version = '', resource = '', namespace, name } = params;
@@ -65,7 +65,7 @@ function loadLinked(event: Event): void {
   if (found.params.resource !== undefined) void learnOffered();
 }
 
-/** A link that is pointed at loads its page; one that is pressed also the list that the page shows. */
+/** Loads a page when its link is hovered, and its list when the link is pressed. */
 export function startAhead(): void {
   document.addEventListener('pointerover', loadLinked);
   document.addEventListener('focusin', loadLinked);

@@ -43,7 +43,7 @@ export function App() {
   );
 }
 
-/** Begins once the page is there. @returns what ends it, whether or not it has begun */
+/** Begins once the page is rendered. @returns a function that ends it, even if it has not begun */
 function afterPaint(begin: () => Promise<() => void>): () => void {
   let [end, isOver]: [(() => void) | undefined, boolean] = [undefined, false];
   const timer = setTimeout(() => {
@@ -67,7 +67,7 @@ interface Loaded {
   params: Record<string, string>;
 }
 
-/** The last page stands until the next one is here. */
+/** The last page stays until the next one has loaded. */
 function CurrentPage() {
   const loaded = useSignal<Loaded | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
@@ -109,7 +109,7 @@ function CurrentPage() {
   );
 }
 
-/** Someone who comes from another page, by keyboard or by ear, is at its heading. */
+/** True until the first page is shown. The heading of each later page receives the focus, for keyboards and screen readers. */
 let isFirst = true;
 
 function Visit({ children }: { children: preact.ComponentChildren }) {
@@ -121,7 +121,7 @@ function Visit({ children }: { children: preact.ComponentChildren }) {
     if (host === null || wasFirst) return;
     let heading = find();
     heading?.focus({ preventScroll: true });
-    // The heading of a page that waits gives way to that of what has come: the focus would go with it.
+    // The heading of a loading page is replaced when its content arrives, and would lose the focus.
     const observer = new MutationObserver(() => {
       if (heading?.isConnected) return;
       heading = find();

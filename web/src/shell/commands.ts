@@ -16,10 +16,10 @@ import { useMenu } from './menu';
 export interface Command {
   id: string;
   group: string;
-  /** The heading above, for what a search has found. */
+  /** Heading above results of a search. */
   section?: string;
   label: string;
-  /** Beside the label, and found too. */
+  /** Shown beside the label, and searched, too. */
   hint?: string;
   icon?: IconNode;
   act: () => void;
@@ -28,7 +28,7 @@ export interface Command {
 const createUsers = { verb: 'create', resource: 'users' };
 const createBindings = { verb: 'create', resource: 'userbindings' };
 
-/** All that have the words; what begins with them first. */
+/** Returns the commands that contain the words; those that begin with them come first. */
 export function useCommands(words: string): readonly Command[] {
   useRights([createUsers, createBindings]);
   const isOn = useFeatures();
@@ -38,7 +38,7 @@ export function useCommands(words: string): readonly Command[] {
     .map((command) => ({ command, text: `${command.label} ${command.hint ?? ''}`.toLowerCase() }))
     .filter(({ text }) => wanted.every((word) => text.includes(word)));
   const isFirst = ({ text }: { text: string }) => (wanted[0] !== undefined && text.startsWith(wanted[0]) ? 0 : 1);
-  // Kinds are many: without a word they would stand before all else.
+  // Kinds are many: without a word they would precede all other commands.
   const shown = wanted.length === 0 ? found.filter(({ command }) => command.group !== t('palette.kinds')) : found;
   return shown.sort((left, right) => isFirst(left) - isFirst(right)).map(({ command }) => command);
 }

@@ -21,7 +21,7 @@ export interface Found {
   commands: readonly Command[];
   isSearching: boolean;
   hasFailed: boolean;
-  /** Kinds of which nothing is known, and a search that failed. */
+  /** Kinds that could not be searched, and a search that failed. */
   notices: readonly string[];
 }
 

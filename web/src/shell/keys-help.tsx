@@ -6,7 +6,7 @@ import { CheckField } from '../ui/form';
 
 const meanings = { '/': 'keys.find', j: 'keys.next', k: 'keys.previous', Enter: 'keys.open', x: 'keys.select', '?': 'keys.help' } as const;
 
-/** All keys there are, and whether single ones count. */
+/** Lists all keyboard shortcuts, with the switch for single keys. */
 export function KeysHelp({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={t('keys.title')} onClose={onClose}>

@@ -6,7 +6,7 @@ import { match, navigate, path, query } from '../app/router';
 import { t } from '../text/text';
 import { isWithin } from './pages';
 
-/** On the pages of a kind whose objects are in namespaces: which one. */
+/** Chooses the namespace, on pages of a namespaced kind. */
 export function NamespaceChoice() {
   const place = placeOf(path.value);
   const kinds = useLoad('kinds', fetchKinds).data.value;

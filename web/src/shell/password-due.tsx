@@ -3,7 +3,7 @@ import { logOut, readPerson } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 
-/** The form alone: nothing else is allowed until it is done. */
+/** Shows the password form alone: no other action is allowed until the password is changed. */
 export function PasswordDue() {
   return (
     <main class="start">

@@ -1,4 +1,4 @@
-/** An operation that wants a fresher login than this one: the request waits for it, and the page stays as it is. */
+/** Dialog for an operation that requires a fresher login: the request waits for it, and the page stays as it is. */
 import { signal } from '@preact/signals';
 import { LogIn } from 'lucide';
 import { setStepUp } from '../api/client';
@@ -19,7 +19,7 @@ function settle(isThere: boolean): void {
   wanted.value = undefined;
 }
 
-/** After the session: what was left for a login in this tab is told of. */
+/** Starts after the session, and then reports an action that was interrupted for a login in this tab. */
 export function startStepUp(): void {
   setStepUp((stepUp) => {
     wanted.value = stepUp;
