@@ -3,7 +3,7 @@ import { Check, Copy as CopyIcon } from 'lucide';
 import { t } from '../text/text';
 import { Button } from './button';
 
-/** Something to take elsewhere, with a button that does. */
+/** Text to copy, with a button that copies it. */
 export function Copy({ text, label }: { text: string; label: string }) {
   const isDone = useSignal(false);
   async function copy(): Promise<void> {

@@ -7,7 +7,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Above the page while it is in the tree; the browser keeps the focus in it and gives it back. */
+/** Shows a dialog above the page while it is mounted. The browser keeps the focus in it and restores it afterwards. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);

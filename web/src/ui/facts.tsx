@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Names and values; what has no value is left out. */
+/** Names and values; names without a value are left out. */
 export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">

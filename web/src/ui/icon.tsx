@@ -3,7 +3,7 @@ import { h } from 'preact';
 
 interface IconProps {
   of: IconNode;
-  /** For an icon that stands alone; beside a word it says nothing. */
+  /** Name of an icon that stands alone; an icon beside a word is hidden from screen readers. */
   label?: string;
   size?: number;
 }

@@ -4,12 +4,12 @@ import { Failure, Held, Old, Skeleton } from './state';
 
 interface LoadedProps<T> {
   load: Load<T>;
-  /** Since when it is not told of changes. */
+  /** Time since which changes are not received. */
   lost?: Date | undefined;
   children: (data: T) => ComponentChildren;
 }
 
-/** The states of a load around what it shows: waiting, failed, and failed beside what was there before. */
+/** States of a load around its content: loading, failed, and failed with earlier content. */
 export function Loaded<T>({ load, lost, children }: LoadedProps<T>) {
   const [data, problem] = [load.data.value, load.error.value];
   if (data === undefined) return problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />;

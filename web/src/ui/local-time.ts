@@ -1,12 +1,12 @@
-/** Fields of the type `datetime-local` hold the time of this browser, without seconds; empty is without a time. */
+/** Fields of the type `datetime-local` have the time of this browser, without seconds; empty means no time. */
 
-/** The local time of a field, as the service takes it; what is no time stays, to be refused. */
+/** Converts the local time of a field to the form of the service. Invalid text is returned unchanged, for the service to refuse. */
 export function instant(local: string): string {
   const time = new Date(local);
   return Number.isNaN(time.getTime()) ? local : time.toISOString();
 }
 
-/** The other way round. */
+/** Converts a time of the service to the local time of a field. */
 export function localTime(instantText: string | undefined): string {
   if (!instantText) return '';
   const time = new Date(instantText);

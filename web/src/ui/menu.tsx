@@ -6,12 +6,12 @@ import { Icon } from './icon';
 export interface MenuItem {
   label: string;
   icon?: IconNode;
-  /** Chosen, of several. */
+  /** True for the chosen item of several. */
   isChecked?: boolean;
   isDanger?: boolean;
-  /** Greyed, and still found by the keyboard: choosing it says why. */
+  /** Greys the item, which the keyboard still reaches: choosing it shows the reason. */
   isRefused?: boolean;
-  /** A line above it. */
+  /** Draws a line above the item. */
   isApart?: boolean;
   act: () => void;
 }
@@ -53,7 +53,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
     else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
   }
 
-  /** At its place, and with the focus in it, before anything else can happen: the browser alone would tell of it later. */
+  /** Places the menu and moves the focus into it at once: the browser alone would report the opening later. */
   function toggle(event: MouseEvent): void {
     event.preventDefault();
     if (!list.current?.togglePopover({ source: button.current as HTMLElement })) return;

@@ -13,7 +13,7 @@ export interface ClusterRole {
   rules?: { verbs?: string[]; apiGroups?: string[]; resources?: string[]; resourceNames?: string[]; nonResourceURLs?: string[] }[] | null;
 }
 
-/** The Kubernetes API, as the caller. @returns undefined where the caller may not, or it is switched off */
+/** Reads from the Kubernetes API as the caller. @returns undefined for any failure, such as a refusal or a disabled proxy */
 export async function fromCluster<T>(path: string, signal?: AbortSignal): Promise<T | undefined> {
   const response = await fetch(new URL(`api/kubernetes${path}`, base), {
     headers: { Accept: 'application/json' },
@@ -31,7 +31,7 @@ const bindRight = (name?: string) => ({
 
 const maxAsked = 200;
 
-/** Suggests the cluster's roles, if the caller may list them. A role that cannot be bound has the reason. */
+/** Suggests the cluster's roles, if the caller may list them. A role that cannot be bound shows the reason. */
 export async function roleSuggestions(signal: AbortSignal): Promise<Suggestion[]> {
   await askRights([listRoles]);
   if (!may(listRoles)) return ['view', 'edit', 'admin'].map((value) => ({ value }));
@@ -49,7 +49,7 @@ export async function roleSuggestions(signal: AbortSignal): Promise<Suggestion[]
   return [...roles.filter(({ refused }) => !refused), ...roles.filter(({ refused }) => refused)];
 }
 
-/** From when and until when a role is given, as fields for local times have it; empty is without. */
+/** Begin and end of a binding, as fields for local times have them; empty means none. */
 export interface Term {
   notBefore: string;
   expiresAt: string;
@@ -79,7 +79,7 @@ export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, r
   return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where, ...times } };
 }
 
-/** Beyond these a box to find one is quicker than the eye. */
+/** Number of namespaces above which a search field is faster than reading. */
 const many = 12;
 
 const isPowerful = (role: string) => role === 'edit' || role.includes('admin');
@@ -118,7 +118,7 @@ function NamespaceChoice({ place }: { place: Signal<Place> }) {
   const words = useSignal('');
   const chosen = place.value.namespaces;
   const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
-  // A chosen namespace stays in sight during a search.
+  // A chosen namespace stays visible during a search.
   const shown = names.filter((name) => chosen.includes(name) || name.includes(words.value.trim().toLowerCase()));
   return (
     <>

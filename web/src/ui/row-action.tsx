@@ -14,7 +14,7 @@ interface RowActionProps<T> {
   done: string;
 }
 
-/** A column with a button in each row, and the confirmation that the button opens. */
+/** Adds a column with a button in each row, and the confirmation that the button opens. */
 export function useRowAction<T>({ label, isOffered, title, about, act, done }: RowActionProps<T>) {
   const chosen = useSignal<T | undefined>(undefined);
   const choose = (row: T | undefined) => () => {

@@ -4,24 +4,24 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { Icon } from './icon';
 
-/** A button beside what is said. */
+/** Button beside the text of a toast. */
 interface Offer {
   label: string;
   act: () => void;
-  /** Until it is dismissed. */
+  /** Keeps the toast until it is dismissed. */
   stays?: boolean;
 }
 
 interface Toast {
   id: number;
-  /** `info`: the cluster has taken the change, and controllers are still at it. */
+  /** `info`: the cluster has accepted the change, and controllers still work on it. */
   kind: 'ok' | 'info' | 'bad';
   text: string;
   offer?: Offer | undefined;
 }
 
 const toasts = signal<readonly Toast[]>([]);
-/** To a person who is there. */
+/** Time for which a user who is present sees a toast. */
 const shownMs = 8000;
 const icons = { ok: CircleCheck, info: Clock, bad: CircleAlert } as const;
 const signs = ['pointermove', 'pointerdown', 'keydown'] as const;
@@ -31,7 +31,7 @@ const dismiss = (id: number) => {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 };
 
-/** With the next thing that the person does: who looks elsewhere, or was in another tab, has not read it yet. */
+/** Runs after the next input: until then the user may look elsewhere or be in another tab, and has not read the toast. */
 function whenThere(then: () => void): void {
   const stop = new AbortController();
   const begin = () => {
@@ -41,7 +41,7 @@ function whenThere(then: () => void): void {
   for (const sign of signs) addEventListener(sign, begin, { capture: true, signal: stop.signal });
 }
 
-/** Says what has happened. A failure stays until it is dismissed. */
+/** Shows a toast. A failure stays until it is dismissed. */
 export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
   last += 1;
   const id = last;
