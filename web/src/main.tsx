@@ -27,7 +27,7 @@ async function start(): Promise<void> {
   await Promise.all([languageStarts, startSession()]);
   startRouter();
   onTabMessage((message) => {
-    // The same user goes on with a page that may hold a half-filled form: it stands only as long as the rights to it are known.
+    // The same user continues with a page that may hold a half-filled form, which stays only as long as its rights are known.
     if (message.kind === 'logout' || person.value === undefined) forgetRights();
     if (message.kind === 'login') void followLogin(message.uid);
     else forget();
