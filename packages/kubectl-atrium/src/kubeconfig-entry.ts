@@ -9,10 +9,10 @@ const entry = z.object({ user: z.object({ exec: z.object({ args: z.tuple([z.lite
 const view = z.object({ users: z.tuple([entry], z.unknown()) });
 
 /**
- * The options that the kubeconfig of the person names for this program, so that they need not be typed in: kubectl itself says which
- * files and which context count.
+ * Returns the options that the user's kubeconfig has for this program, so that they need not be typed. kubectl itself reports the files and
+ * the context in use.
  *
- * @throws CommandError if it names none
+ * @throws CommandError if it has none
  */
 export async function optionsOfKubeconfig(context: string | undefined, { environment, signal }: Terminal): Promise<LogInOptions> {
   const args = ['config', 'view', '--minify', '--output=json', ...(context === undefined ? [] : [`--context=${context}`])];

@@ -1,4 +1,4 @@
-/** Asks the person to log in, and tells how on the terminal. */
+/** Asks the user to log in, with instructions on the terminal. */
 import type { Issuer } from './issuer.ts';
 import { troubleOf } from './issuer.ts';
 import { Loopback } from './loopback.ts';
@@ -7,7 +7,11 @@ import type { Ways } from './settings.ts';
 import { CommandError, say, type Terminal } from './terminal.ts';
 import type { Tokens } from './tokens.ts';
 
-/** In the browser of this machine, or by a code on another device where that was asked for or there is none. @throws CommandError */
+/**
+ * Logs in with the browser of this machine, or by a code on another device if that was requested or there is no browser.
+ *
+ * @throws CommandError
+ */
 export async function logInAt(issuer: Issuer, ways: Ways, terminal: Terminal): Promise<Tokens> {
   const isByCode = ways.device || (ways.opensBrowser && issuer.hasDeviceFlow && !hasBrowser(terminal));
   const deadline = AbortSignal.timeout(ways.timeoutMs);

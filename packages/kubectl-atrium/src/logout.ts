@@ -7,10 +7,10 @@ import type { Tokens } from './tokens.ts';
 const waitMs = 30_000;
 
 /**
- * Forgets a login, or all, and ends their refresh tokens at the issuers that offer it (RFC 7009).
+ * Forgets a login, or all, and revokes their refresh tokens at issuers that support it (RFC 7009).
  *
- * @returns how many there were
- * @throws CommandError if one is forgotten, but lives on at its issuer
+ * @returns the number of logins
+ * @throws CommandError if a login is forgotten, but stays valid at its issuer
  */
 export async function logOut(logIn: LogIn | undefined, terminal: Terminal): Promise<number> {
   const cache = new TokenCache(terminal);
@@ -21,7 +21,7 @@ export async function logOut(logIn: LogIn | undefined, terminal: Terminal): Prom
   return results.filter((result) => result.status === 'fulfilled' && result.value).length;
 }
 
-/** Not while another process renews it: what it wrote would stay. */
+/** Waits while another process renews the login: its result would be stored again. */
 const forget = (logIn: LogIn, cache: TokenCache, terminal: Terminal): Promise<boolean> =>
   cache.alone(
     logIn,
