@@ -1,6 +1,6 @@
 /**
- * Writes what the embedded cluster knows of the built-in kinds: their schemas (OpenAPI v3), as kube-apiserver of the tests serves them, and
- * their protobuf messages, from the Go modules that it is built of.
+ * Writes the schemas (OpenAPI v3) of the built-in kinds for the embedded cluster, as kube-apiserver of the tests serves them, and their
+ * protobuf messages, from the Go modules that it is built of.
  *
  * Run after a new release of Kubernetes in `test/cluster/go.mod`: npm run kubernetes-api
  */
@@ -54,7 +54,7 @@ async function servedSchemas(): Promise<Record<string, Schema>> {
   return all;
 }
 
-/** Returns the schemas of kinds and of all that they refer to; lists of them say nothing more. */
+/** Returns the schemas of kinds and of all that they refer to. The schemas of their lists add nothing. */
 function schemasOfKinds(all: Record<string, Schema>): Record<string, Schema> {
   const isKind = ([name, schema]: [string, Schema]) =>
     'x-kubernetes-group-version-kind' in schema && !/(List|WatchEvent|APIGroup|APIResourceList)$/.test(name);
@@ -76,7 +76,7 @@ const packages = [
   ...machinery.map((folder) => ({ name: `k8s.io.apimachinery.${folder.replaceAll('/', '.')}`, folder: join(apimachinery, folder) })),
 ];
 
-/** Members that Go knows by a pointer, as `Message.member`: a zero or an empty text in them was set, in others it was left out. */
+/** Returns members that are pointers in Go, as `Message.member`: a zero or an empty text in them was set, in others it was omitted. */
 function pointers(): Set<string> {
   const isPointer = /^\t\w+\s+\*[\w.]+\s+`json:"(\w+)/gm;
   return new Set(

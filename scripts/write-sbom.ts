@@ -1,6 +1,6 @@
 /**
- * Writes the bill of materials (CycloneDX) of a built program into its folder: of all that npm has installed, what went into the
- * bundle and into the console (`public` beside it), and the runtime. `npm sbom --omit dev` is not it: it leaves out packages that a tool needs too.
+ * Writes the bill of materials (CycloneDX) of a built program into its folder: those of the installed packages that are in the bundle and
+ * in the console (`public` beside it), and the runtime. `npm sbom --omit dev` does not suffice: it omits packages that a tool needs, too.
  *
  * Run after npm run build: node scripts/write-sbom.ts [dist]
  */
