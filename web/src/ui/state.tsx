@@ -37,7 +37,7 @@ interface FailureProps {
   onRetry: () => void;
 }
 
-/** Shows a failure: the refused user for a refusal, the status and the next step for any other failure. */
+/** Shows a failure: the refused user for a refusal, the id of the request and a retry for any other failure. */
 export function Failure({ problem, onRetry }: FailureProps) {
   if (problem.status === 403)
     return (
