@@ -125,7 +125,7 @@ export class Cluster {
     this.#parts.backend.authenticator.trust(issuer);
   }
 
-  /** Reviews tokens that nothing else verifies by this webhook. Its answers are cached for 10 s. */
+  /** Sets the webhook that reviews tokens which nothing else verifies. Its answers are cached for 10 s. */
   askTokenWebhook(webhook: TokenWebhookOptions): void {
     this.#parts.backend.authenticator.ask(webhook);
   }

@@ -19,7 +19,7 @@ const maximumHeaderBytes = 1024 * 1024;
 const requestTimeoutMs = 60_000;
 /** Idle timeout of kube-apiserver. Clients close idle connections much earlier, so that none sends a request at the moment of closing. */
 const keepAliveMs = 90_000;
-/** Remaining bytes of a body that are read and dropped, as in Go's server, so that the next request uses the same connection. */
+/** Size up to which the rest of a body is read and dropped, as in Go's server, so that the next request uses the same connection. */
 const maxDroppedBytes = 256 * 1024;
 
 /** Longest message of a client over a WebSocket. */

@@ -36,7 +36,7 @@ export class TokenAuthenticator {
     this.#verified.clear();
   }
 
-  /** Reviews tokens that nothing else verifies by this webhook. */
+  /** Sets the webhook that reviews tokens which nothing else verifies. */
   ask(webhook: TokenWebhookOptions): void {
     void this.#webhook?.close();
     this.#webhook = new TokenWebhook(webhook);
