@@ -13,7 +13,7 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 const logIn = z.looseObject({ ext: z.looseObject({ token: z.looseObject({ access_token: z.string(), refresh_token: z.string() }) }) });
 
-/** Made with the example of their own body, before anything is read. */
+/** Operations that create objects from the example of their body, before any object is read. */
 const creations = [
   'CreateUser',
   'CreateGroup',
@@ -30,7 +30,7 @@ const creations = [
 
 const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' };
 
-/** What stands in the place of a parameter of the path, by operation or for all. */
+/** Values of path parameters, for one operation or for all. */
 const parameters: Record<string, Record<string, string>> = {
   '': { name: jane },
   GetGroup: { name: 'oncall' },
@@ -53,7 +53,7 @@ const queries: Record<string, string> = {
   ListUsersRoles: `?name=${jane}`,
 };
 
-/** What there is none of here. */
+/** Operations whose object does not exist here. */
 const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
 
 describe('the answers of the service, by its OpenAPI document', () => {
@@ -62,7 +62,7 @@ describe('the answers of the service, by its OpenAPI document', () => {
   let described: Described;
   let token: string;
   let refreshToken: string;
-  /** From the address of the issuer. */
+  /** Callback address with the answer of the issuer. */
   let callback: string;
 
   before(async () => {
@@ -94,7 +94,7 @@ describe('the answers of the service, by its OpenAPI document', () => {
       return value;
     }) + (queries[operationId] ?? '');
 
-  /** What is wrong with an answer. */
+  /** Returns the differences between an answer and the document. */
   async function problemsOf(
     one: DescribedOperation,
     { path = pathOf(one), body, type }: { path?: string; body?: string; type?: string } = {},
@@ -115,7 +115,7 @@ describe('the answers of the service, by its OpenAPI document', () => {
     const media = answer.content[type];
     if (media === undefined) return [`${where} with ${contentType}`];
     if (media.schema === undefined) return [];
-    // What is passed on is bytes of any type, and so described.
+    // Answers that are passed on may have any media type, which the document declares.
     const value: unknown = type !== '*/*' && plain.endsWith('/json') ? JSON.parse(text) : text;
     return described.problems(media.schema, value).map((problem) => `${where}: ${problem}`);
   }

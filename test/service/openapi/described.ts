@@ -42,7 +42,7 @@ export interface DescribedOperation extends z.output<typeof operation> {
   path: string;
 }
 
-/** An OpenAPI document as a test reads it, with validators for what it describes. */
+/** An OpenAPI document, with validators for its schemas. */
 export class Described {
   readonly operations: readonly DescribedOperation[];
   readonly tags: ReadonlySet<string>;
@@ -60,30 +60,30 @@ export class Described {
     this.#ajv.addSchema(closed(this.#document), 'document', false, false);
   }
 
-  /** With references followed. */
+  /** Returns a response, with references resolved. */
   responseOf({ responses }: DescribedOperation, code: string): Response | undefined {
     const found = responses[code];
     return found?.$ref === undefined ? found : this.#document.components.responses[found.$ref.replace('#/components/responses/', '')];
   }
 
-  /** With references followed. */
+  /** Returns an example, with references resolved. */
   example(example: Record<string, unknown>): unknown {
     return typeof example.$ref === 'string'
       ? this.#document.components.examples[example.$ref.replace('#/components/examples/', '')]?.value
       : example.value;
   }
 
-  /** What is wrong with a value by a schema of the document; nothing if nothing is. A member that is not described is wrong. */
+  /** Returns the problems of a value with a schema of the document. A member that the document does not describe is a problem. */
   problems(schema: object, value: unknown): string[] {
     const key = JSON.stringify(schema);
-    // References of a part of the document are to the document.
+    // References within a schema are relative to the document.
     const validate = this.#validators.get(key) ?? this.#ajv.compile(closed(JSON.parse(key.replaceAll('"$ref":"#', '"$ref":"document#'))));
     this.#validators.set(key, validate);
     return validate(value) ? [] : (validate.errors ?? []).map(problem);
   }
 }
 
-/** Answers may grow, so the document says nothing of further members: of today's answers it has to name all. */
+/** Refuses undescribed members: answers may grow, so the document allows them, but it must describe all of today's. */
 function closed<Value>(schema: Value): Value {
   if (Array.isArray(schema)) return schema.map(closed) as Value;
   if (typeof schema !== 'object' || schema === null) return schema;

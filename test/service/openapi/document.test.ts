@@ -16,11 +16,11 @@ interface JsonSchema {
   items?: JsonSchema;
 }
 
-/** All objects of a document that may be schemas. */
+/** Returns all objects of a document that may be schemas. */
 function schemasIn(value: unknown, path: string): { schema: { default?: unknown; type?: unknown; not?: unknown }; path: string }[] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.entries(value).flatMap(([key, member]) => (/^examples?$/.test(key) ? [] : schemasIn(member, `${path}/${key}`)));
-  // The members of an object may be called like keywords.
+  // Members of an object may have the names of keywords.
   return path.endsWith('/properties') ? below : [{ schema: value, path }, ...below];
 }
 
@@ -191,7 +191,7 @@ describe('the OpenAPI document', () => {
   });
 
   describe('the members of custom resources', () => {
-    /** What no answer holds. */
+    /** Members that no answer contains. */
     const hidden: Record<string, readonly string[]> = { AccessToken: ['spec.tokenHash'], Session: ['spec.userUID', 'spec.sealed'] };
 
     for (const [kind, plural] of Object.entries({
@@ -214,7 +214,7 @@ describe('the OpenAPI document', () => {
       });
     }
 
-    /** Paths of all members, in arrays too. */
+    /** Returns the paths of all members, in arrays too. */
     function membersOf(schema: JsonSchema | undefined, path: string): string[] {
       const member = resolve(schema)?.properties?.[path];
       return member === undefined ? [] : below(member, path);

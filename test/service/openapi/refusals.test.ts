@@ -16,7 +16,7 @@ const refusal = z.object({
   details: z.looseObject({ causes: z.array(z.looseObject({ reason: z.string(), message: z.string(), field: z.string().optional() })) }),
 });
 
-/** What zod says without a message of ours, which tells a caller nothing. */
+/** Default messages of zod, which tell a caller nothing. */
 const validatorWords =
   /invalid (input|option|string|key|element|iso|url|datetime)|unrecognized|too (small|big): expected|received (undefined|nan|null|string|number|object|array)|\bundefined\b|\bnan\b|: is not valid|does not have the required form/i;
 
@@ -32,7 +32,7 @@ interface Attempt {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Each member of an example, and of what is in it, once taken away and once replaced by each kind of value. */
+/** Returns variants of an example, in which one member is missing or has a value of each other type. */
 function variants(example: unknown): { what: string; body: unknown }[] {
   if (Array.isArray(example))
     return variants(example[0]).map(({ what, body }) => ({ what: `[0]${what}`, body: [body, ...example.slice(1)] }));
@@ -67,7 +67,7 @@ describe('what is wrong with a request, in words for people', () => {
     path.replaceAll(/\{\w+\}/g, path.includes('/users/') ? (recordName(email) ?? '') : path.includes('/groups/') ? 'oncall' : 'made-up');
 
   async function answerTo({ path, method, type, body }: Attempt) {
-    // A logout would end the bearer that comes along.
+    // A logout would revoke the bearer token of the request.
     const needsNone = path.startsWith('/api/') && path.includes('/token/');
     const headers = { ...(!needsNone && { authorization: `Bearer ${token}` }), ...(type && { 'content-type': type }) };
     const response = await service.request(path, { method, headers, redirect: 'manual', ...(body !== undefined && { body }) });
@@ -84,7 +84,7 @@ describe('what is wrong with a request, in words for people', () => {
       'ListNamespaces verb',
     ]);
 
-    // The callback says so of its code after what comes first: whether there is such a flow.
+    // The callback reports a missing code only after it has found the flow.
     for (const { one, name } of attempts.filter((attempt) => attempt.name !== 'code')) {
       const others = queryOf(one).flatMap((other) => (other.required && other.name !== name ? [`${other.name}=${'x'.repeat(43)}`] : []));
       const { status, text } = await answerTo({ what: name, method: one.method.toUpperCase(), path: `${pathOf(one)}?${others.join('&')}` });
@@ -112,7 +112,7 @@ describe('what is wrong with a request, in words for people', () => {
           variants(described.example(example)).map(({ what, body }) => ({
             what: `${one.operationId} ${type}${what}`,
             method,
-            // Whatever happens to fit changes nothing.
+            // A variant that is valid by chance must change nothing.
             path: `${pathOf(one)}${queryOf(one).some(({ name }) => name === 'dryRun') ? '?dryRun=All' : ''}`,
             type,
             body: type.includes('json') ? JSON.stringify(body) : formOf(body),

@@ -1,4 +1,7 @@
-/** Which operations an access token may use and which need a recent login: a new operation has to be placed in one of the two tables. */
+/**
+ * Operations that an access token may use, and those that require a recent login: each new operation has to be added to one of the two
+ * tables.
+ */
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
@@ -18,14 +21,14 @@ const rbac = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1';
 interface Guarded {
   operation: string;
   request: readonly [method: string, path: string, body?: unknown];
-  /** The cause of the refusal of an access token; undefined where it is accepted. */
+  /** Cause of the refusal of an access token; undefined if it is accepted. */
   token: 'AccessTokenNotAllowed' | 'StepUpNotPossible' | undefined;
   /** True if a session needs a recent login. */
   needsRecentLogin: boolean;
 }
 
 const refused = { token: 'AccessTokenNotAllowed', needsRecentLogin: true } as const;
-/** Operations on factors and links ask each credential for a login, which an access token does not have. */
+/** Answer of operations on factors and links, which require a login from each credential; an access token has none. */
 const ofLogin = { token: 'StepUpNotPossible', needsRecentLogin: true } as const;
 
 const binding = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }, subjects: [] };
@@ -41,7 +44,7 @@ const userBinding = {
 };
 const factor = `t-${'0'.repeat(64)}`;
 
-/** Operations that make a credential or a right. */
+/** Operations that create a credential or a permission. */
 const guarded: readonly Guarded[] = [
   {
     operation: 'CreateUser',
@@ -54,7 +57,7 @@ const guarded: readonly Guarded[] = [
     ...refused,
   },
   {
-    // The old password takes the place of a recent login.
+    // The old password replaces a recent login.
     operation: 'PatchUser',
     request: ['PATCH', `/auth/v1/users/${nameOf(chief)}`, { spec: { password: 'another horse battery', old_password: 'wrong' } }],
     token: 'AccessTokenNotAllowed',
@@ -83,7 +86,7 @@ const guarded: readonly Guarded[] = [
   { operation: 'DeleteKubernetes', request: ['DELETE', '/api/kubernetes/api/v1/namespaces/atrium-system/secrets'], ...refused },
 ];
 
-/** Operations that read, take something away, or change what gives no right. */
+/** Operations that read, delete, or change an object without permissions. */
 const free = [
   ...['Livez', 'Healthz', 'Readyz', 'Version', 'Metrics', 'OpenApi', 'Docs', 'DocsDirectory', 'DocsFile'],
   ...['ListGroupVersions', 'GetUserGroup', 'GetUserGroupResources', 'GetReviewGroup', 'GetReviewGroupResources'],
@@ -99,7 +102,7 @@ const free = [
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
 ];
-/** Operations that end the session, and are asked last. */
+/** Operations that end the session, which are tested last. */
 const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];
 
 describe('operations that make a credential or a right', () => {

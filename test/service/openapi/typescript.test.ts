@@ -8,7 +8,7 @@ import { expectFiveAnswers, serveClients } from '../../tools/clients/served.ts';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-/** It writes types with the compiler's own printer, which TypeScript 7 does not have any more. */
+/** Returns the types of a document. openapi-typescript uses the printer of the compiler, which TypeScript 7 does not have any more. */
 async function typesOf(document: string): Promise<string> {
   const hooks = registerHooks({
     resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-5' : specifier, context),
