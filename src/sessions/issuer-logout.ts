@@ -51,6 +51,7 @@ export class IssuerFarewell {
    * @returns the ID token if the address has no room for it: the page posts it to the issuer (OpenID Connect RP-Initiated Logout 1.0, 2)
    */
   async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<string | undefined> {
+    if (!this.#issuers.has(iss)) return undefined;
     const deadline = AbortSignal.timeout(issuerMs);
     const issuer = this.#issuers.of({ iss });
     const ending = refreshToken === undefined ? undefined : this.#end(issuer, refreshToken, deadline);

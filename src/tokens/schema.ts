@@ -61,7 +61,7 @@ const accessTokenObject = z
         apiVersion: 'auth.platform.io/v1',
         kind: 'AccessToken',
         metadata: {
-          name: '4k2v9x0q7m1c',
+          name: '4k2vqx7m5cabdefg',
           uid: 'c1f6f5a3-2f43-4a8e-9a54-6f0d5c1a7e21',
           resourceVersion: '52100',
           creationTimestamp: '2026-03-01T11:00:00Z',
@@ -103,7 +103,7 @@ export const madeAccessToken = z
   })
   .meta({
     id: 'CreatedAccessToken',
-    examples: [{ id: '4k2v9x0q7m1c', token: 'cat_4k2v9x0q7m1c_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' }],
+    examples: [{ id: '4k2vqx7m5cabdefg', token: 'cat_4k2vqx7m5cabdefg_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' }],
   });
 
 export type MadeAccessToken = z.output<typeof madeAccessToken>;
@@ -118,7 +118,7 @@ export const tokenReviewBody = z
     kind: z.literal('TokenReview').default('TokenReview'),
     spec: z.object({ token: z.string().min(1, 'must not be empty'), audiences: z.array(z.string()).nullish() }),
   })
-  .meta({ examples: [{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'cat_4k2v9x0q7m1c_…' } }] });
+  .meta({ examples: [{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'cat_4k2vqx7m5cabdefg_…' } }] });
 
 export type TokenReviewRequest = z.output<typeof tokenReviewBody>;
 
