@@ -151,6 +151,7 @@ describe('the sentences of the code', () => {
     'test/service/demo',
     'test/service/factors',
     'test/service/identity',
+    'test/service/kubernetes',
     'test/service/login',
     'test/service/meta',
     'test/service/relying-party',

@@ -234,7 +234,7 @@ describe('what a caller may do', () => {
       expect(await failureOf(can('jane'))).to.have.nested.property('status.code', code);
       server.answer(allow);
 
-      // On a slow machine an answer may come too late for the client that is impatient; a no would be kept.
+      // On a slow machine, an answer may come too late for the impatient client; a denial would be cached.
       const isAllowed = () => can('jane').catch((error: unknown) => (code === 504 ? undefined : Promise.reject(error)));
       expect(await eventually(isAllowed, (answered) => answered !== undefined)).to.equal(true);
       await client.close();

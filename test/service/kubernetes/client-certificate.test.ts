@@ -11,7 +11,7 @@ import { bearer } from './fake-api-server.ts';
 describe('a certificate of our own account', () => {
   let upstream: Server;
   let client: KubernetesClient;
-  /** Of each request: whether a certificate came with it, and the token that did. */
+  /** Records of requests: whether a certificate was presented, and the bearer token. */
   const seen: [boolean, string | undefined][] = [];
 
   before(async () => {

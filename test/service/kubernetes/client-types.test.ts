@@ -4,12 +4,12 @@ import type { CallerResource, ServiceResource } from '../../../src/kubernetes/re
 
 type IsAssignable<From, To> = [From] extends [To] ? true : false;
 
-// The compiler refuses this file as soon as either type could be passed for the other.
+// The file does not compile if either type can be assigned to the other.
 const callerAsService: IsAssignable<CallerClient, ServiceClient> = false;
 const serviceAsCaller: IsAssignable<ServiceClient, CallerClient> = false;
 const callerResourceAsService: IsAssignable<CallerResource, ServiceResource> = false;
 const serviceResourceAsCaller: IsAssignable<ServiceResource, CallerResource> = false;
-/** The proof would hold for anything if the types were `any`; they are not. */
+/** The assertions would hold for anything if the types were `any`. */
 const callerAsItself: IsAssignable<CallerClient, CallerClient> = true;
 const callerAsAnything: IsAssignable<CallerClient, { noSuchMember: never }> = false;
 

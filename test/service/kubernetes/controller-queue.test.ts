@@ -40,7 +40,7 @@ describe('the queue of a controller', () => {
     return queue;
   };
   const keys = (count: number) => Array.from({ length: count }, (_, index) => `key-${index}`);
-  /** How many of these the queue makes meanwhile; the process makes others for itself. */
+  /** Counts the asynchronous resources that the queue creates; the process creates others for itself. */
   const madeDuring = async (type: string, act: () => Promise<unknown>) => {
     let count = 0;
     const hook = createHook({
@@ -54,7 +54,7 @@ describe('the queue of a controller', () => {
   };
 
   it('LIM-12 gives the event loop back in slices, however many keys there are', async () => {
-    // Each look takes a millisecond.
+    // Each reconciliation takes a millisecond.
     let time = 0;
     let most = 0;
     let seen = 0;
@@ -130,7 +130,7 @@ describe('the queue of a controller', () => {
     const seen = new Set<string>();
     const due: string[] = [];
     const queue = start(async (key) => {
-      // On a slow machine some are looked at for the first time when they are due.
+      // On a slow machine some keys are reconciled for the first time when they are due again.
       if (!seen.has(key)) {
         seen.add(key);
         return { requeueAt: at };
@@ -157,7 +157,7 @@ describe('the queue of a controller', () => {
     queue.add('busy');
     queue.add('busy');
 
-    // Free workers wait for it without turning in circles, which would make thousands; a library may make one.
+    // Free workers must not poll, which would create thousands of resources; a library may create one.
     expect(await madeDuring('Immediate', () => sleep(20))).to.be.below(10);
     expect(looks).to.deep.equal(['busy']);
     gate.resolve({ requeueAfterMs: dayMs });
@@ -167,7 +167,7 @@ describe('the queue of a controller', () => {
   });
 
   it('takes what changes of a key within the delay for one change', async () => {
-    // A slow machine may take longer for ten turns than any delay.
+    // On a slow machine, ten turns may take longer than any delay.
     let time = 0;
     const queue = start(() => 'done', { delayMs: 30, clock: () => time });
     for (let count = 0; count < 10; count += 1) {

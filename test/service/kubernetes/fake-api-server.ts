@@ -18,20 +18,20 @@ import { listen, stopListening } from '../../support/listening.ts';
 
 export interface SeenRequest {
   method: string;
-  /** As it stood in the request line. */
+  /** Request target of the request line, unchanged. */
   target: string;
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  /** Each line on its own. */
+  /** Values of each header, line by line. */
   headersDistinct: NodeJS.Dict<string[]>;
   body: string;
 }
 
-/** Answers a request; one that does nothing accepts and says nothing. */
+/** Answers a request. A function that does nothing accepts the request and never answers. */
 export type Answer = (request: SeenRequest, response: ServerResponse) => void;
 
-/** A server that answers as a test says, also wrongly. */
+/** A server whose answers, also wrong ones, are set by the test. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   readonly #server: Server;
@@ -47,7 +47,7 @@ export class FakeApiServer {
   }
 
   async start(): Promise<this> {
-    // The system would give a port of its own to others while the server is stopped.
+    // A port that the system chooses could be given to another program while the server is stopped.
     this.#port = await listen(this.#server, this.#port || (await freePort()));
     return this;
   }
@@ -60,12 +60,12 @@ export class FakeApiServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** From here on. */
+  /** Answers all requests from now on. */
   answer(answer: Answer): void {
     this.#answer = answer;
   }
 
-  /** Ends all connections with RST, and refuses new ones until the next start. */
+  /** Resets all connections, and refuses new ones until the next start. */
   stop(): Promise<void> {
     return stopListening(this.#server);
   }
@@ -99,7 +99,7 @@ export const statusBody = (code: number, reason: string, message = reason) => ({
 export const status = (response: ServerResponse, code: number, reason: string, headers: Record<string, string | string[]> = {}) =>
   json(response, code, statusBody(code, reason), headers);
 
-/** Answers the requests one after the other, the last answer for ever. */
+/** Answers the requests one after the other, and repeats the last answer. */
 export function inTurn(...answers: [Answer, ...Answer[]]): Answer {
   let turn = 0;
   return (request, response) => {
@@ -122,11 +122,11 @@ const connectionTo = ({ url }: { url: string }, authorization: string | undefine
   discardAuthorization() {},
 });
 
-/** Patient unless a test says otherwise: what is shown of an answer must not depend on how slow the machine is. */
+/** Returns a patient client by default: the result of a test must not depend on the speed of the machine. */
 export const clientOf = (server: { url: string }, requestTimeoutMs = 60_000, metrics = new Metrics()) =>
   new KubernetesClient({ connection: connectionTo(server), requestTimeoutMs, metrics });
 
-/** What a promise is rejected with. */
+/** Returns the reason for which a promise is rejected. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

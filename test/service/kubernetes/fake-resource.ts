@@ -7,7 +7,7 @@ interface StoredEvent {
   object: KubernetesObject;
 }
 
-/** A resource as an API server lists and watches it, until a test takes over some of its answers. */
+/** A resource that is listed and watched like that of an API server, until a test replaces some of its answers. */
 export class FakeResource {
   readonly objects = new Map<string, KubernetesObject>();
   readonly #path: string;
@@ -25,7 +25,7 @@ export class FakeResource {
     return String(this.#version);
   }
 
-  /** Answers one list or watch to come otherwise. */
+  /** Replaces the answers to the next lists or watches. */
   fail(kind: 'list' | 'watch', ...answers: Answer[]): void {
     this.#faults.push(...answers.map((answer) => ({ kind, answer })));
   }
@@ -58,26 +58,26 @@ export class FakeResource {
     this.#tell({ type: 'DELETED', object: { ...object, metadata: { ...object.metadata, resourceVersion: this.version } } });
   }
 
-  /** Moves the version without a change that this watch is told of. */
+  /** Increases the version without a change of the watched objects. */
   bookmark(): void {
     this.#version += 1;
     this.send({ type: 'BOOKMARK', object: { kind: 'Thing', apiVersion: 'v1', metadata: { resourceVersion: this.version } } });
   }
 
-  /** Forgets all changes until now: a watch from before is 410. */
+  /** Compacts the history: an earlier watch gets 410. */
   compact(): void {
     this.#events = [];
     this.#oldest = this.#version;
   }
 
-  /** Another store, with smaller versions. */
+  /** Replaces the store by one with smaller versions. */
   restart(): void {
     this.#version = 10;
     this.#events = [];
     this.#oldest = 0;
   }
 
-  /** To all open watches, as it is. */
+  /** Sends an event to all open watches, unchanged. */
   send(event: unknown): void {
     this.write(`${JSON.stringify(event)}\n`);
   }
@@ -90,7 +90,7 @@ export class FakeResource {
     return this.#watchers.size;
   }
 
-  /** Takes the open watch out of the stream of changes: it hears nothing any more. */
+  /** Detaches the open watch, which gets no more events. */
   detach(): ServerResponse {
     const [watcher] = this.#watchers;
     if (watcher === undefined) throw new Error('nobody watches');

@@ -20,7 +20,7 @@ describe('forwarding a read', () => {
   const consoles: Server[] = [];
   let url: string;
 
-  /** @returns the address of a service whose calls have that deadline */
+  /** @returns the URL of a service whose requests have that deadline */
   const serve = async (requestTimeoutMs: number): Promise<string> => {
     const client = clientOf(upstream, requestTimeoutMs);
     clients.push(client);
@@ -183,7 +183,7 @@ describe('forwarding a read', () => {
     const impatient = await serve(3_000);
     const { statusCode, body } = await request(`${impatient}/?watch=true`);
     expect(statusCode).to.equal(200);
-    // A read that began later is over by then.
+    // A read that began later has ended by now.
     upstream.answer(() => undefined);
     expect((await fetch(impatient)).status).to.equal(504);
     const read = once(body, 'data');
@@ -240,7 +240,7 @@ describe('forwarding a read', () => {
     expect(await closed).to.equal(true);
   });
 
-  /** `fetch` and undici's `request` would parse the URL and tidy it up. */
+  /** Sends a target unchanged, which `fetch` and undici's `request` would normalize. */
   async function rawGet(target: string): Promise<Dispatcher.ResponseData> {
     const { Client } = await import('undici');
     const raw = new Client(url);

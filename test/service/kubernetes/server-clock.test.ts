@@ -1,4 +1,4 @@
-/** A replica whose clock is wrong, as the API server's answers show it. */
+/** A replica whose clock is wrong, by the Date headers of the API server. */
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
@@ -11,7 +11,7 @@ describe('FLT-12 a clock that differs from the API server’s', () => {
   let server: FaultyServer;
   afterEach(() => server.stop());
 
-  /** The API server's clock is so much behind the one here. */
+  /** Starts a replica whose clock is ahead of the API server's by some minutes. */
   const startBehind = async (minutes: number) => {
     server = await startFaultyServer({}, (faults) =>
       faults.inject(({ pass, response }) =>
@@ -59,7 +59,7 @@ describe('S14 the clock of the API server', () => {
     wall = start;
     clock = new ServerClock(() => new Date(wall));
   });
-  /** An answer that comes at once. */
+  /** Notes an answer that arrives at once. */
   const hear = (time: number) => clock.note(new Date(time).toUTCString(), performance.now());
   const aheadOf = (time: number) => clock.now().getTime() - time;
 

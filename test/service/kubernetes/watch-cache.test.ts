@@ -159,7 +159,7 @@ describe('a watch cache', () => {
     it('does not take the time in which the process was stopped for time in which the watch was silent', async () => {
       await t.begin();
       const waiting = t.cache.waitFor('1004', 400, forever());
-      // Its timers come next, and only then what has arrived.
+      // The timers run next, and then the received data is processed.
       await nextTurn();
       t.resource.put('d', '4');
       const stoppedUntil = performance.now() + 500;

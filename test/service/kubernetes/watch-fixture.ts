@@ -32,7 +32,7 @@ export const refuse =
   (_request, response) =>
     status(response, code, 'Refused', headers);
 
-/** What differs from the cache that most tests need. */
+/** Options that differ from those of most tests. */
 interface Differences {
   options?: Partial<WatchCacheOptions<string>>;
   times?: Partial<WatchTimes>;
@@ -40,7 +40,7 @@ interface Differences {
   parts?: Partial<WatchCacheParts>;
 }
 
-/** A watch cache of things, the server that it follows, and what both have seen. At first there are a, b and c. */
+/** A watch cache of three objects (a, b and c), its server, and the records of both. */
 export class WatchTest {
   readonly server: FakeApiServer;
   readonly metrics = new Metrics();
@@ -74,7 +74,7 @@ export class WatchTest {
     this.cache.onChange((change) => this.changes.push(change));
   }
 
-  /** Resolves when the cache watches. */
+  /** Starts the cache, and waits until it watches. */
   async begin(differences: Differences = {}): Promise<void> {
     this.create(differences);
     this.cache.start();

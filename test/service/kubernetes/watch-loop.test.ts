@@ -27,7 +27,7 @@ describe('a watch', () => {
   });
 
   describe('FLT-06 loses no change', () => {
-    /** What happens to the open watch, which has missed some changes. */
+    /** Failures of the open watch, which has missed some changes. */
     const interruptions: [string, (watcher: ServerResponse) => Promise<void> | void][] = [
       ['by a connection that is reset', (watcher) => reset(watcher)],
       ['by an end in the middle of a line', (watcher) => void watcher.end(halfLine)],
@@ -136,7 +136,7 @@ describe('a watch', () => {
 
   it('keeps a watch that says something now and then', async () => {
     await t.begin({ times: { silenceMs: 4_000 } });
-    // Each well before the silence is over, on a slow machine too, and all together well after.
+    // Each bookmark arrives well before the silence limit, on a slow machine too, and all together take longer than it.
     for (let turn = 0; turn < 9; turn += 1) {
       t.resource.bookmark();
       await sleep(500);
@@ -148,7 +148,7 @@ describe('a watch', () => {
   it('pauses before it watches a server again that ended the watch at once', async () => {
     const pauses: number[] = [];
     t.resource.fail('watch', say(''), say(''), say(''));
-    // At once by a clock that stands still, however slow the machine is.
+    // The clock stands still, so that each watch ends at once, also on a slow machine.
     await t.begin({ parts: { clock: () => 0, random: () => 1, pause: async (ms) => void pauses.push(ms) } });
 
     expect(pauses).to.deep.equal([5, 10, 20]);

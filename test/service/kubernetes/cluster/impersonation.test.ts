@@ -26,7 +26,7 @@ const ok: Answer = (_request, response) => json(response, 200, {});
 describe('a call in the name of a user', () => {
   const server = forSuite(() => new FakeApiServer().start());
   let client: KubernetesClient;
-  /** Our own credentials, one after the other. */
+  /** Credentials of the service, one after the other. */
   let credentials: string[];
 
   before(async () => {
@@ -201,7 +201,7 @@ describe('a call in the name of a user, on a cluster', () => {
       extra: {},
     });
     expect([await mayList(member), await mayList(acting({ groups: ['Süd'] }))]).to.deep.equal([true, false]);
-    // system:masters was left out: it may delete nothing.
+    // The group system:masters is not impersonated, so the member may not delete.
     expect(await access.can(member, { verb: 'delete', group: '', resource: 'nodes' }, forever())).to.equal(false);
     await kubernetes.remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/test-impersonated-viewers');
   });

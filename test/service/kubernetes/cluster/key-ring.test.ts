@@ -18,7 +18,7 @@ const secretBody = z.object({
 });
 const jwks = z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), k: z.string() })) });
 
-/** As the chart lets the service update the one Secret that the values name. */
+/** Lets the service update only the Secret of the values, like the chart. */
 function mayUpdate(resourceNames: readonly string[]): Manifest[] {
   const apiGroup = 'rbac.authorization.k8s.io';
   const named = { apiVersion: `${apiGroup}/v1`, metadata: { name: 'key-rings', namespace: serviceNamespace } };

@@ -1,4 +1,6 @@
-/** Features whose rights or definitions the cluster lacks, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/**
+ * Features without their permissions or definitions in the cluster, on the embedded cluster and, with TEST_CLUSTER=real, on an API server.
+ */
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { eventually } from '../../../support/cluster-admin.ts';

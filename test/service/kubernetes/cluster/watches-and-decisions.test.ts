@@ -153,7 +153,7 @@ describe('with a cluster', () => {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }],
     });
     await eventually(can, (isAllowed) => isAllowed);
-    // Long after that change: now a yes is kept for an hour, unless something changes.
+    // Some time after the change, an allowed answer is cached for an hour, unless a role changes.
     now += 2000;
     expect(await can()).to.equal(true);
     await remove(resourcePath(rbac('rolebindings'), { namespace, name: 'alice-reads' }));
