@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
 
-/** Rooms are the files and folders of `src`, and the packages. Only the wiring imports a file of operations (`routes.ts`, `*-routes.ts`). */
+/** Rooms are the files and folders of `src`, and the packages. Only the wiring imports files of operations (`routes.ts`, `*-routes.ts`). */
 const allowed: ImportTable = {
   'main.ts': { values: ['app.ts', 'create-admin.ts', 'demo', 'signals.ts', 'kubectl-atrium', 'config', 'http', 'kubernetes'] },
   'create-admin.ts': { values: ['config', 'http', 'kubernetes', 'users'] },
@@ -75,7 +75,7 @@ const allowed: ImportTable = {
 
 const wiring = ['app.ts', 'features.ts'];
 
-/** `src/users/create.ts` is in `users`, `packages/embedded-cluster/src/list.ts` in `embedded-cluster`. */
+/** Returns the room: `users` for `src/users/create.ts`, `embedded-cluster` for `packages/embedded-cluster/src/list.ts`. */
 const room = (path: string) => path.split('/')[1] ?? '';
 
 const importsOperations = (file: string) =>

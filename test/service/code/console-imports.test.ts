@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
 
 /**
- * Rooms are the folders of `web/src`. `app` is two: the state of the console (`.ts`), which elements of `ui` read, and the parts
- * of pages that are made of those elements (`.tsx`). The template of plugins declares the types that a plugin is given.
+ * Rooms are the folders of `web/src`. The folder `app` is two rooms: the state of the console (`.ts`), which elements of `ui` read, and the
+ * parts of pages that use those elements (`.tsx`). The template of plugins declares the types that a plugin gets.
  */
 const allowed: ImportTable = {
   'main.tsx': { values: ['shell', 'ui', 'app', 'text'] },
@@ -20,7 +20,7 @@ const allowed: ImportTable = {
   template: { values: [] },
 };
 
-/** Modules of the service that the console shares with it. They import nothing. */
+/** Modules that the service and the console share. They import no module. */
 const shared = ['src/console/brand', 'src/kubernetes/resource-version'];
 
 function room(path: string): string {
@@ -30,7 +30,7 @@ function room(path: string): string {
 
 const files = globSync('web/src/**/*.{ts,tsx}');
 const modules = new Map(files.map((file) => [file.replace(/\.tsx?$/, ''), file]));
-/** Imports name a module without its extension. */
+/** Returns the room of an import, which names a module without its extension. */
 const roomOf = (path: string): string => room(modules.get(path) ?? path);
 
 describe('the import table of the console', () => {

@@ -5,7 +5,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 
 const pages = globSync('docs/contract/*.md').map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 const page = (name: string) => pages.find(({ file }) => file.endsWith(`/${name}`))?.text ?? '';
-/** What each operation can answer beside its own statuses: docs/contract/conventions.md. */
+/** Statuses of every operation, beside its own: docs/contract/conventions.md. */
 const shared = new Set(['405', '413', '415', '429', '431', '500', '503', '504']);
 
 interface Line {

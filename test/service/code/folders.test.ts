@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
 const tests = globSync('test/**/*.test.ts');
-/** All of a folder, in an order: what waits longest begins first. */
+/** Pattern of all tests in a folder, with the slowest first. */
 const longFirst = /'(test\/\w+)\/\*\*\/\*\.long\.test\.ts' '\1\/\*\*\/!\(\*\.long\)\.test\.ts'/;
-/** What each script gives to mocha. */
+/** Arguments of mocha in each script. */
 const runs = Object.values(scripts).flatMap((script) =>
   [...script.replace(longFirst, '$1').matchAll(/\bmocha ([^&"]+)/g)].map(([, given = '']) => given.trim().split(/\s+/)),
 );

@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The rooms that a room may import, beside itself. `types` are imported as types alone. Rooms are in the order of their floors, top first. */
+/** Rooms that a room may import, beside itself. `types` are imported as types only. Rooms are in the order of their layers, top first. */
 export type ImportTable = Readonly<Record<string, { values: readonly string[]; types?: readonly string[] }>>;
 
 interface Import {
   target: string;
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   path: string;
   isType: boolean;
 }
 
-/** Imports by a path or by the name of a package of ours. `import()` does not count: it does not run with the module. */
+/**
+ * Matches imports by a path or by the name of a package of the repository. `import()` is ignored, because it does not run with the module.
+ */
 const importLine = /^(?:import|export)(?:(\s+type)?\s[^;'"]*?\sfrom)?\s+'((?:\.|@atrium\/|kubectl-atrium\/)[^']+)'/gm;
 
 const pathOf = (file: string, target: string): string =>
@@ -24,7 +26,7 @@ export const importsOf = (file: string): Import[] =>
     isType: type !== undefined,
   }));
 
-/** The imports of a file that the table does not allow. */
+/** Returns the imports of a file that the table does not allow. */
 export function forbiddenImports(file: string, table: ImportTable, room: (path: string) => string): Import[] {
   const from = room(file);
   const rule = table[from];

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-/** What is written once, and where: everywhere else the one home is used. Paths are those in `src`. */
+/** Patterns that may occur in one module only, which all other modules use. Paths are those in `src`. */
 const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   { what: 'whether a resource is installed: `WatchCache.state`', pattern: /startsWith\('404/, home: [] },
   {
@@ -35,7 +35,8 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /\b(sessionsNotBefore: timestamp|revokeSubject\(|\.add(Bearer|SessionBearers|Login|IssuerLogout)\()/,
     home: ['revocation/end-access.ts', 'revocation/subject-revocation.ts', 'users/passwords/change.ts'],
   },
-  // The rest of these three lists is still to be converted to `ServiceResource` and `CallerResource`; they only get shorter.
+  // The modules in the rest of these three lists are not converted to `ServiceResource` and `CallerResource` yet; the lists only get
+  // shorter.
   {
     what: 'times in whole seconds: `timestamp`',
     pattern: /toISOString\(\)(\.slice|\.replace\((\/|'\.))/,
@@ -72,7 +73,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('demo/'))
   .map((file) => ({ file, text: readFileSync(new URL(file, source), 'utf8') }));
 
-/** The embedded cluster stands for the API server, and shares nothing with the service. */
+/** The embedded cluster replaces the API server, and shares no code with the service. */
 describe('one home', () => {
   for (const { what, pattern, home } of homes)
     it(`has ${what}`, () => {

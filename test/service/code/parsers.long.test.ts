@@ -10,7 +10,7 @@ const measured = z.object({ parser: z.string(), ms: z.number(), text: z.string()
 
 describe('parsers of what callers send', () => {
   it('S1 hold the event loop for at most 20 ms, whatever the text is', async function () {
-    // Half a minute of the processor, which a machine with other work takes minutes for.
+    // The test takes half a minute of CPU time, which can be minutes on a busy machine.
     this.timeout(900_000);
     const program = fileURLToPath(new URL('./parsers/measure.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [program], { maxBuffer: 2 ** 24 });

@@ -11,12 +11,12 @@ interface Expression {
 }
 
 /**
- * The search for a text that takes long is thorough. It finds the same in every run: it begins with the same number, and what a text
- * takes is counted in steps. By the clock, expressions that are safe would be slow on a machine with other work.
+ * Options of a thorough and reproducible search for slow texts: the seed is fixed, and cost is counted in steps. Measured by time, a safe
+ * expression would seem slow on a busy machine.
  */
 const parameters = { randomSeed: 1, incubationTimeout: null, attackTimeout: null, timeout: 120_000 };
 
-/** Every regular expression that is written as a literal. */
+/** Returns every regular expression literal of a file. */
 function expressionsOf(file: string): Expression[] {
   const code = stripTypeScriptTypes(readFileSync(file, 'utf8'));
   const tokens = [...tokenizer(code, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true })];

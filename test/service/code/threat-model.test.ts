@@ -3,7 +3,7 @@ import { expect } from 'chai';
 
 const page = readFileSync('docs/threat-model.md', 'utf8');
 const files = globSync('test/**/*.test.ts');
-/** Each mention of a test: the row ids before it, and the end of its path. */
+/** Mentions of tests: the row ids before it, and the end of its path. */
 const mentions = [...page.matchAll(/((?:[A-Z]+\d?-?\d+ )*)`([a-z0-9/-]+\.test\.ts)`/g)].map(([, ids = '', path = '']) => ({
   ids: ids.split(' ').filter(Boolean),
   path,

@@ -10,10 +10,10 @@ const walksSchema = z.record(
   z.string(),
   z.object({ files: z.number(), changes: z.number(), back: z.number(), derived: z.record(z.string(), z.number()) }),
 );
-/** A few calls more need no new table; `node scripts/walks.ts --write` writes it. */
+/** Deviation for which the table need not be written again (`node scripts/walks.ts --write`). */
 const tolerance = 0.2;
 
-/** Values that a request must derive again, because time has passed or another login was made. */
+/** Values that a request must derive again, because time has passed or another login has begun. */
 const further: Record<string, Record<string, number>> = {
   // Before the exchange, after it, and for the claims of the new tokens.
   refresh: { account: 3 },
@@ -21,7 +21,7 @@ const further: Record<string, Record<string, number>> = {
   callback: { issuer: 2, subject: 2, account: 2 },
 };
 
-/** Figures of `docs/architecture.md` by the name of the request. */
+/** Returns the figures of `docs/architecture.md` by the name of the request. */
 function documented(): Record<string, number[]> {
   const rows = readFileSync(new URL('docs/architecture.md', root), 'utf8').matchAll(/^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \|/gm);
   return Object.fromEntries(Array.from(rows, ([, name = '', ...figures]) => [name, figures.map(Number)]));

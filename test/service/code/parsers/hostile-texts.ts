@@ -1,14 +1,14 @@
-/** Texts that make a careless parser take long: they are short to describe, and as long as their way in admits. */
+/** Texts that slow down a careless parser: each has a short description, and the maximum length of its input. */
 
 export interface HostileText {
   readonly name: string;
   readonly of: (length: number) => string;
 }
 
-/** Every character that is a sign in a grammar that the service reads, and one of each class that is none. */
+/** Every character with a meaning in a grammar of the service, and one of each class without. */
 const signs = [...'()[]{}<>,;:=!?&|/\\.-_+*~^%"\'`@#$ \t\r\n\0aAe0né\u{1F600}\uFDFA'];
 
-/** Repeated: nested openers, and small parts that each make work. */
+/** Parts to repeat: nested openers, and small parts that each cause work. */
 const parts = [
   ...['a,', 'a=b,', '!a,', 'a!=b,', 'a in (b),', 'a>1,', 'a,a', '\\,', '\\\\', '=a', 'a=', ';q=0,', 'a;q=1,', '*;q=0.1,', 'a-b-', 'a;'],
   ...['W/"a",', '"",', '""', '{"a":', '[', '[]', '[[', '0,', '1e1,', '-', '\\"', '\\u0041', 'a b ', 'a.', '.a', '../', '/a', '//', '%41'],
@@ -68,7 +68,7 @@ export const hostileTexts: readonly HostileText[] = [
   numbered('different fields', (number) => `${number}=&`),
 ];
 
-/** In the place of a value in a body, where a run of one character is enough for its texts. */
+/** Texts for a value in a body, where repeating a character is enough. */
 export const hostileRuns: readonly HostileText[] = [...[...'a."\uFDFA'].map(repeated), ...['0', 'a.'].map((part) => spoilt(part, '!'))];
 
 const listed = (name: string, item: string): HostileText => ({

@@ -1,15 +1,15 @@
 /**
- * A program that feeds every parser with every hostile text, and prints a line of JSON for each parser: the text that takes longest.
- * It measures the time of the processor that this process has used, and not the time that passed: other work of the machine counts not.
+ * Feeds every parser with every hostile text, and prints a line of JSON for each parser with the slowest text.
+ * The program measures the CPU time of its process, which other programs of the machine do not change.
  */
 import { type HostileText, hostileRuns, hostileTexts, hostileValues } from './hostile-texts.ts';
 import type { Parser } from './parser.ts';
 import { parsers } from './parsers.ts';
 
 const limitMs = 20;
-/** Collections of garbage and the compiler are not of the parser: the best of so many counts. */
+/** Garbage collection and the compiler also take time, so the best of several attempts counts. */
 const attempts = 8;
-/** Divisors of the full length. Quadratic cost shows at the shorter text, instead of after hours. */
+/** Divisors of the full length. Quadratic cost shows with the shorter text, instead of after hours. */
 const parts = [32, 1];
 
 async function costOf(parse: Parser['parse'], text: string): Promise<number> {
@@ -17,7 +17,7 @@ async function costOf(parse: Parser['parse'], text: string): Promise<number> {
   try {
     await parse(text);
   } catch {
-    // A refusal.
+    // The parser has refused the text.
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
@@ -27,7 +27,7 @@ async function bestOf(parse: Parser['parse'], text: string): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < attempts && best > limitMs / 2; attempt += 1) {
     best = Math.min(best, await costOf(parse, text));
-    // No chance does that.
+    // The text is too slow by far.
     if (attempt > 0 && best > 10 * limitMs) break;
   }
   return best;
@@ -55,7 +55,7 @@ for (const parser of parsers.filter(({ name }) => name.includes(only))) {
       for (const part of parts) {
         const room = Math.floor(parser.limit / part) - before.length - after.length;
         if (room <= 0) continue;
-        // A slow parser shows at a part of the length.
+        // A slow parser shows at a fraction of the length.
         const text = `${before}${fitting(of(room), parser.kind, room)}${after}`;
         const ms = await bestOf(parser.parse, text);
         if (ms > worst.ms) worst = { ms, text: `${before.slice(-20)} ${name}`, length: text.length };

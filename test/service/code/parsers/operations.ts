@@ -11,7 +11,7 @@ import { badInput, parseQuery, repeatableParameters } from '../../../../src/http
 import { createLog } from '../../../../src/http/log.ts';
 import { KiB, MiB, type Parser } from './parser.ts';
 
-/** The service, which is not started. */
+/** The service, which is described and not started. */
 export const app = new App({
   config: parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' }),
   connection: {
@@ -25,7 +25,7 @@ export const app = new App({
   log: createLog({ level: 'silent', format: 'json' }),
 });
 
-/** With the text of the refusal, as it would be answered. */
+/** Includes the text of the refusal, like an answer. */
 function answered(read: () => unknown): unknown {
   try {
     return read();
@@ -51,7 +51,7 @@ export const queryParsers: readonly Parser[] = app.operations.flatMap(({ id, que
 
 type Frame = readonly [before: string, after: string];
 
-/** Around each text in an example of a body. */
+/** Returns frames around each text in an example of a body. */
 function textFrames(value: unknown): Frame[] {
   if (typeof value === 'string') return [['"', '"']];
   if (typeof value !== 'object' || value === null) return [];
@@ -66,7 +66,7 @@ function textFrames(value: unknown): Frame[] {
   });
 }
 
-/** Around the whole of an example, and in the place of its last text. */
+/** Returns frames for the whole example, and for its last text. */
 const valueFrames = (value: unknown): Frame[] => [
   ['', ''],
   ...textFrames(value)
@@ -79,7 +79,7 @@ const kinds = { group: 'auth.platform.io', kind: 'User', name: 'a' };
 function readBody(schema: z.ZodType, type: string, text: string): unknown {
   const body = decodeJson(text);
   const { patch } = type === jsonPatchType ? mergePatchOf(body, kinds) : { patch: body };
-  // Unknown fields are found, and taken away.
+  // Unknown fields are found, and removed.
   return answered(() => readObject(schema, patch, { ...kinds, fieldValidation: 'Warn' }));
 }
 
@@ -98,7 +98,7 @@ export const bodyParsers: readonly Parser[] = app.operations.flatMap(({ id, body
     if (!result.success) throw badInput(result.violations);
   };
   const types = Object.keys(described?.body ?? {}).filter((type) => /json$/.test(type));
-  // Merge patches are one, whatever their types.
+  // Merge patches are one parser for all their media types.
   const read = [types.find((type) => type !== jsonPatchType), types.find((type) => type === jsonPatchType)];
   const inHandler = Object.entries(described?.body ?? {}).filter(([type]) => read.includes(type));
   return [

@@ -5,12 +5,12 @@ export const MiB = 1024 * KiB;
 
 export interface Parser {
   readonly name: string;
-  /** Most characters that come this way. */
+  /** Maximum number of characters of the input. */
   readonly limit: number;
-  /** The grammar: any text, JSON, a value in JSON, or the contents of a text in JSON. Default: any text. */
+  /** Grammar of the text: any text, JSON, a value in JSON, or the contents of a text in JSON. Default: any text. */
   readonly kind?: 'text' | 'json' | 'json value' | 'json text';
   /** Texts before and after the hostile text. Default: none. */
   readonly frames?: readonly (readonly [before: string, after: string])[];
-  /** May throw whatever it refuses a text with. */
+  /** May throw any error to refuse a text. */
   parse(text: string): unknown;
 }

@@ -1,4 +1,4 @@
-/** Every parser of callers' text, with the most text that its way in admits. A new parser is one line of `parsers`. */
+/** Every parser of callers' text, with the maximum length of its input. A new parser is one line of `parsers`. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Context } from 'koa';
@@ -40,7 +40,7 @@ import { bodyParsers, queryParsers } from './operations.ts';
 import { KiB, MiB, type Parser } from './parser.ts';
 import { contextOf, sendThroughFrame, takesUpgrade } from './requests.ts';
 
-/** With a bearer token. Others are refused above 16 KiB, after the frame has read them. */
+/** Includes a bearer token. Headers without one are refused above 16 KiB, after the request chain has read them. */
 const header = 64 * KiB;
 
 const seal = new KeySeal({ kid: 'key', secret: new Uint8Array(32).fill(1) }, 'test');
@@ -48,7 +48,7 @@ const asSeal = { seal: (text: string) => seal.seal(text), open: async (text: str
 const config = parseConfig({ yaml: 'server: { publicURL: https://console.example.com }' });
 const now = () => new Date();
 
-/** The number of rows that a filter tests in one turn of the event loop. */
+/** Rows that a filter tests in one turn of the event loop. */
 const rows = Array.from({ length: 4096 }, (_, index) => {
   const name = `object-${index}`;
   const metadata = {
@@ -95,7 +95,7 @@ const labelFrames = [
 ] as const;
 
 export const parsers: readonly Parser[] = [
-  // With as much as the grammar takes, and as much as a body holds.
+  // The limit of the grammar, and the limit of a body.
   ...[8 * KiB, MiB].flatMap((limit): Parser[] => [
     { name: `label selector of ${limit}`, limit, frames: labelFrames, parse: (text) => selected(text, '') },
     {
@@ -113,7 +113,7 @@ export const parsers: readonly Parser[] = [
     limit: header,
     parse: (text) => new WebSocketFrames({ removedLength: 12, isRemoved: () => false }).take(Buffer.from(text, 'latin1')),
   },
-  // The maximum number of requirements, all of which every object meets.
+  // The maximum number of requirements, which every object meets.
   {
     name: 'requirements of labels',
     limit: 100,
@@ -285,7 +285,7 @@ export const parsers: readonly Parser[] = [
     ],
     parse: (text) => sendThroughFrame({ url: text.replaceAll(/[^!-~]/g, '%41') }),
   },
-  // Headers that the frame reads of each request, and some that single operations do.
+  // Headers that the request chain reads on each request, and some of single operations.
   ...[
     'accept',
     'accept-encoding',

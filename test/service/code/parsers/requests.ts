@@ -1,4 +1,4 @@
-/** Requests that come over no network: what is measured is the service alone. */
+/** Requests without a network, so that only the service is measured. */
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -49,7 +49,7 @@ const { listener } = requestChain({
   corsOrigins: ['https://console.example.com'],
 });
 
-/** Takes what is written, and gives nothing. */
+/** Returns a stream that accepts writes and is never readable. */
 const sink = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
 
 export async function sendThroughFrame(sent: Sent): Promise<void> {
@@ -62,7 +62,7 @@ export async function sendThroughFrame(sent: Sent): Promise<void> {
   response.emit('close');
 }
 
-/** Takes the bearer token out of the sub-protocols of a WebSocket. */
+/** Reads the bearer token from the sub-protocols of a WebSocket. */
 export function takesUpgrade(protocols: string): void {
   upgradeListener(() => undefined)(
     requestOf({ headers: { upgrade: 'websocket', 'sec-websocket-protocol': protocols } }),
