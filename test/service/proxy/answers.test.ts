@@ -331,7 +331,7 @@ describe('what goes to the API server, and what comes back', () => {
       },
       (isGrowing) => !isGrowing,
     );
-    // The connections to the relay, from it to us and from us to the client, and what the programs on the way hold.
+    // Buffers of the connections to the relay, from it to the service and from the service to the client, and of the programs between.
     expect(written).to.be.below(4 * (await socketBuffers()));
     socket.destroy();
   });

@@ -5,18 +5,18 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { OwnApiServer } from '../../support/api-server.ts';
 
-/** Stands before the cluster, and answers what a test takes over: as an API server would that is broken, or that an attacker has taken over. */
+/** A server in front of the cluster, which answers some requests as the test says, like a broken or a hostile API server. */
 export class ApiServerBetween {
-  /** Of those that the test has taken over. */
+  /** Requests that the test answers. */
   readonly received: IncomingMessage[] = [];
-  /** Gets the requests below `/apis/between`. */
+  /** Answers the requests below `/apis/between`. */
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('{}');
-  /** Gets those with `Upgrade`. */
+  /** Answers the requests with `Upgrade`. */
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_request, socket) => socket.destroy();
   #server: Server | undefined;
   #open = new Set<Duplex>();
 
-  /** As `startServer` wants it. */
+  /** Starts the server; the `between` of `startServer`. */
   readonly start = async (cluster: OwnApiServer): Promise<{ url: string; stop(): Promise<void> }> => {
     const { certificate: cert, key } = cluster.serving;
     const server = createServer({ cert, key }, (request, response) => {
@@ -43,7 +43,7 @@ export class ApiServerBetween {
     return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
   };
 
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   async connections(): Promise<number> {
     return new Promise((resolve, reject) => this.#server?.getConnections((error, count) => (error ? reject(error) : resolve(count))));
   }

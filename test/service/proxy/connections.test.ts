@@ -11,7 +11,7 @@ describe('connections to the API server', () => {
   const server = forSuite(() => startServer({ between: between.start }));
 
   it('are opened once for a list and the watch that follows it', async () => {
-    // There are 14 lists with their watches; short calls, for leases and keys, have some of their own.
+    // The service has 14 lists with their watches; short calls, for leases and keys, have some connections of their own.
     expect(server.relay.accepted).to.be.within(14, 23);
   });
 
@@ -35,7 +35,7 @@ describe('connections to the API server', () => {
     const after = await watch();
 
     expect(after.status).to.equal(200);
-    // One for this watch; a lease may have needed one meanwhile.
+    // The watch needs one connection; a lease may have needed one meanwhile.
     expect(server.relay.accepted - opened).to.be.within(1, 10);
     await after.body?.cancel();
   });

@@ -87,7 +87,7 @@ describe('connections in another protocol that end', () => {
     await closed(socket);
     await closed(upstream[0]);
     expect(await rest).to.equal('cut');
-    // All sessions of this person have ended with it.
+    // All sessions of the user have ended with it.
     await closed(ofAnother);
   });
 });

@@ -14,7 +14,7 @@ describe('clients of others, through the service', () => {
   before(async () => {
     await grant(server.kubernetes, 'manager', 'edit');
     config = new KubeConfig();
-    // Without TLS it has to be told so.
+    // The client needs an option to work without TLS.
     config.loadFromClusterAndUser(
       { name: 'console', server: `${server.url}/api/kubernetes`, skipTLSVerify: true },
       { name: 'manager', token: await server.token('manager') },

@@ -63,7 +63,7 @@ describe('what is not passed on to the API server', () => {
         expect(response.status, `${method} ${path}`).to.equal(403);
         if (method === 'GET') expect(await reasonOf(response)).to.deep.equal([403, 'ProxySubresource']);
       }
-    // A name is no subresource.
+    // The object name `proxy` is no subresource.
     expect(await reasonOf(await send(`${inDefault}/pods/proxy`))).to.deep.equal([404, undefined]);
   });
 
@@ -186,7 +186,7 @@ describe('the Kubernetes API with other settings', () => {
 
   it('KPX-01 subresources lets a bearer reach the subresource proxy, whose pages stay what they are: files', async () => {
     const server = await start({ kubernetes: { proxy: { subresources: true } } });
-    // There is no such node: it is the API server that says so.
+    // The node does not exist, which the API server reports.
     const response = await server.request(`${base}/api/v1/nodes/x/proxy/`, { as: 'admin' });
     expect(await reasonOf(response)).to.not.deep.equal([403, 'ProxySubresource']);
   });

@@ -38,7 +38,7 @@ describe('the Kubernetes API through the service', () => {
     expect(watch.status).to.equal(200);
     const reader = watch.body?.pipeThrough(new TextDecoderStream()).getReader();
     let first = '';
-    // A line may come in pieces.
+    // A line may arrive in pieces.
     while (!first.includes('\n')) first += (await reader?.read())?.value ?? '\n';
     expect(JSON.parse(first.split('\n')[0] ?? '')).to.deep.include({ type: 'ADDED' });
     gone.abort();

@@ -1,4 +1,4 @@
-/** Writes by `/api/kubernetes` that make a credential or a right: with a stale session, and with an access token. */
+/** Writes by `/api/kubernetes` that create a credential or a permission: with an old session, and with an access token. */
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -50,7 +50,7 @@ const escaped = JSON.stringify(secret(tokenType)).replace(
 );
 const noAnnotation = { ...secret('Opaque'), metadata: { name: 'harmless' } };
 
-/** Objects whose writes make a credential or a right, whatever the body says. */
+/** Objects whose writes create a credential or a permission, whatever the body contains. */
 const byPath: readonly Write[] = [
   ['POST', `${rbac}/clusterroles`, json, object('ClusterRole', { rules })],
   ['PATCH', `${rbac}/clusterroles/view`, merge, { rules }],
@@ -83,7 +83,7 @@ const byPath: readonly Write[] = [
   ['POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', json, {}],
 ];
 
-/** Secrets of another namespace whose body makes a token, or does not show that it makes none. */
+/** Secrets of another namespace whose body creates a token, or does not show that it creates none. */
 const byBody: readonly Write[] = [
   ['POST', secrets, json, secret(tokenType)],
   ['POST', secrets, 'application/json; charset=utf-8', secret(tokenType)],
@@ -125,7 +125,7 @@ const byBody: readonly Write[] = [
   ],
 ];
 
-/** Writes that make neither. */
+/** Writes that create neither. */
 const harmless: readonly Write[] = [
   ['POST', '/api/v1/namespaces/kube-system/secrets?dryRun=All', json, { ...noAnnotation, metadata: { name: 'my-token-secret.v1' } }],
   ['POST', secrets, json, { ...noAnnotation, stringData: { a: '<b>&c \\"\n\u2028é' } }],

@@ -19,7 +19,7 @@ export const exec = `${base}/api/v1/namespaces/default/pods/x/exec?command=id&st
 export const email = 'ann@example.com';
 const password = 'Zuihitsu-84-bloom';
 
-/** A service that acts as people, one of whom can log in with a password. */
+/** Starts a service that impersonates users, with a user who can log in with a password. */
 export async function startProxy(between: ApiServerBetween): Promise<TestServer> {
   const port = await freePort();
   const server = await startServer({
@@ -31,7 +31,7 @@ export async function startProxy(between: ApiServerBetween): Promise<TestServer>
   return server;
 }
 
-/** A browser with a session of that person. */
+/** Returns a browser with a session of that user. */
 export async function logIn({ url: service }: TestServer): Promise<Browser> {
   const visitor = new Browser(service, [service]);
   const login = await eventually(
@@ -48,14 +48,14 @@ export const cookieOf = ({ cookies }: Browser) => ({ Cookie: cookies.map(({ name
 export interface Opened {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Of a refusal. */
+  /** Body of a refusal. */
   body: string;
   socket: Socket | undefined;
 }
 
 const opened: Socket[] = [];
 
-/** Ends the connections that a test has opened. */
+/** Closes the connections that a test has opened. */
 export function closeOpened(): void {
   for (const socket of opened.splice(0)) socket.destroy();
 }
@@ -85,7 +85,7 @@ interface Way {
   protocol?: string;
 }
 
-/** Asks for a connection in another protocol. */
+/** Requests a connection with another protocol. */
 export const openUpgrade = (
   { url }: Pick<TestServer, 'url'>,
   headers: OutgoingHttpHeaders,
@@ -104,7 +104,7 @@ export const openUpgrade = (
     }),
   );
 
-/** Has the API server switch to what is asked for, and send back what it gets. @returns its sides of the connections */
+/** Makes the API server accept the upgrade, and echo what it receives. @returns its ends of the connections */
 export function echo(between: ApiServerBetween): Duplex[] {
   const upstream: Duplex[] = [];
   between.upgrade = (received, socket) => {

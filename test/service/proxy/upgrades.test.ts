@@ -133,7 +133,7 @@ describe('connections in another protocol, through the service', () => {
     });
     await withProtocols(good);
     expect(between.last.headers).to.not.have.property('sec-websocket-protocol');
-    // Without an upgrade it is no credential.
+    // Without an upgrade, the header is no credential.
     const plain = await server.request(exec, { headers: { 'Sec-WebSocket-Protocol': good } });
     expect(plain.status).to.equal(401);
     for (const line of [...server.logLines, ...server.auditLines]) expect(line).to.not.contain(good.split('.').at(-1));
@@ -186,7 +186,7 @@ describe('connections in another protocol, through the service', () => {
     expect(between.received).to.deep.equal([]);
     for (const headers of [{}, { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'empty' }, { Origin: server.url }])
       expect((await answerTo(request(`${server.url}${things}`, { headers: { ...cookie(), ...headers } }))).status).to.equal(200);
-    // A bearer is sent by no page that does not know it.
+    // A page cannot send a bearer token that it does not know.
     const bearer = { Authorization: `Bearer ${token}`, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' };
     expect((await answerTo(request(`${server.url}${things}`, { headers: bearer }))).status).to.equal(200);
   });
@@ -195,7 +195,7 @@ describe('connections in another protocol, through the service', () => {
     between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).write('{}\n');
     const ends = new AbortController();
     const watch = (as: 'alice' | 'bob') => server.request(`${things}?watch=1`, { as, signal: ends.signal });
-    // One that nothing holds is cancelled by the garbage collector.
+    // The garbage collector cancels an answer that is not referenced.
     const answers: Response[] = [];
     await eventually(
       async () => {

@@ -9,7 +9,7 @@ import { closed, closeOpened, openUpgrade } from './support.ts';
 
 const ping = Buffer.from('\x89\x06atrium', 'latin1');
 const empty = Buffer.alloc(0);
-/** A frame of a client: its payload is masked. */
+/** Returns a frame of a client, with a masked payload. */
 function masked(opcode: number, payload: string): Buffer {
   const mask = Buffer.from([7, 1, 200, 33]);
   const bytes = Buffer.from(payload).map((byte, index) => byte ^ (mask[index % 4] ?? 0));
@@ -50,7 +50,7 @@ describe('pings of WebSockets through the service', () => {
   it('keeps an idle terminal open behind a proxy that cuts silent connections', async () => {
     const relay = new TcpProxy(server.url, 500);
     await relay.start();
-    // A browser answers each ping, and the service takes no pong for activity of the terminal.
+    // A browser answers each ping, and the service does not count a pong as activity of the terminal.
     const idle = await open({}, server, relay.url);
     await untilPings(idle, 8);
     expect([idle.seen.bytes.length % ping.length, idle.socket.destroyed]).to.deep.equal([0, false]);
@@ -90,7 +90,7 @@ describe('pings of WebSockets through the service', () => {
     let sent = empty;
     for (const [index, header] of lengths.entries()) {
       const frame = Buffer.concat([Buffer.from(header), Buffer.alloc(sizes[index] ?? 0, 'x')]);
-      // Half a header, then half a payload.
+      // The frame arrives in two parts: half a header, then half a payload.
       const half = Math.ceil(frame.length / 2);
       for (const [part, piece] of [frame.subarray(0, 1), frame.subarray(1, half), frame.subarray(half)].entries()) {
         const before = client.pings();
