@@ -10,7 +10,7 @@ import { clusterNetwork, type PluginNetwork } from '../../../src/plugins/service
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const oneDay = 24 * 60 * 60 * 1000;
 
-/** A certificate authority as a cluster has one for its Services. */
+/** A certificate authority like that of a cluster for its Services. */
 export class ServiceAuthority {
   readonly #keys: webcrypto.CryptoKeyPair;
   readonly #certificate: x509.X509Certificate;
@@ -40,7 +40,7 @@ export class ServiceAuthority {
     return this.#certificate.toString('pem');
   }
 
-  /** PEM certificate and key for a host name. */
+  /** Issues a PEM certificate and key for a host name. */
   async issue(name: string): Promise<{ cert: string; key: string }> {
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const certificate = await x509.X509CertificateGenerator.create({
@@ -67,25 +67,25 @@ const validity = () => ({
   signingAlgorithm: algorithm,
 });
 
-/** One request as the Service got it. */
+/** A request as the Service received it. */
 export interface Received {
   method: string;
   /** Path and query. */
   url: string;
-  /** Name and value as they came, in lower case names. */
+  /** Headers with their values, with names in lower case. */
   headers: Record<string, string>;
   body: string;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** An https server that stands for a Service: it answers what a test wants, and keeps what it got. */
+/** An https server in place of a Service: it answers as the test says, and records the requests. */
 export class PluginService {
-  /** What it got whole, but for the manifest: the service looks at that by itself, whenever it likes. */
+  /** Complete requests, except those for the manifest, which the service reads at any time. */
   readonly received: Received[] = [];
-  /** TCP connections so far. */
+  /** Number of TCP connections so far. */
   connections = 0;
-  /** Instead of the echo of what came. */
+  /** Replaces the echo of the request. */
   handle: Handler | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -138,7 +138,7 @@ export class PluginService {
   }
 }
 
-/** Services on this machine, whatever they are called; other names as a test says. */
+/** Resolves Services to this machine, whatever their names are; other names resolve as the test says. */
 export const loopbackNetwork = (names: Readonly<Record<string, readonly string[]>> = {}): PluginNetwork => ({
   resolve: async (hostname) => names[hostname] ?? ['127.0.0.1'],
   isRefused: (address) => address !== '127.0.0.1' && clusterNetwork.isRefused(address),

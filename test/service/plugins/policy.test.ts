@@ -32,7 +32,7 @@ describe('the policy of pages with what ConsolePlugins ask for', () => {
     const wide = ['https:', 'http:', 'data:', 'BLOB:', 'ws:', 'filesystem:', 'https://*', '*:443', 'https://*:443', '*.com', '*.co.uk'];
     const named = ['https://cdn.example.com', '*.example.com', 'https://localhost:9001/a.js', 'cdn.example.org:*'];
     await suite.plugin('wide', { contentSecurityPolicy: [{ directive: 'ScriptSrc', values: [...wide, ...named] }] });
-    // Hosts of a wildcard are judged by a list that is loaded for the first of them.
+    // Hosts of a wildcard are verified by a list that is loaded for the first of them.
     const sources = await eventually(
       () => sourcesOf('script-src'),
       (taken) => taken.includes('*.example.com'),
@@ -44,7 +44,7 @@ describe('the policy of pages with what ConsolePlugins ask for', () => {
 
     const more = ['https:', 'data:', 'blob:', '*.github.io', 'https://*.uk:443/x'];
     await suite.plugin('wide', { contentSecurityPolicy: [{ directive: 'DefaultSrc', values: [...more, 'https://d.example'] }] });
-    // The 'none' of the console's own policy says nothing beside a source.
+    // The 'none' of the console's own policy has no effect beside a source.
     expect(await sourcesOf('default-src')).to.deep.equal(['https://d.example']);
     expect(await sourcesOf('script-src')).to.deep.equal(["'self'"]);
   });

@@ -28,7 +28,7 @@ describe('the proxy of plugins, put to the test', () => {
   });
 
   const send = (path: string, options = {}) => suite.server.request(`/api/proxy/plugin/shop/${path}`, { token, ...options });
-  /** What a client without a library sends. */
+  /** Sends a request without an HTTP library. */
   const raw = (head: string, ...parts: (string | Buffer)[]) =>
     sendRaw(suite.server.port, `${head}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`, ...parts);
 
@@ -88,7 +88,7 @@ describe('the proxy of plugins, put to the test', () => {
     expect(chunked.status).to.equal(413);
     expect(JSON.parse(chunked.body)).to.deep.include({ reason: 'RequestEntityTooLarge' });
     expect(bytes).to.be.at.most(10 * mebibyte);
-    // Elsewhere the limit is what it was.
+    // Other paths keep their limit.
     const elsewhere = await suite.server.request('/auth/v1/selfsubjectaccessreviews', {
       token,
       method: 'POST',
@@ -123,7 +123,7 @@ describe('the proxy of plugins, put to the test', () => {
       response.end();
       under -= 1;
     };
-    // The Service makes all of it again in this very process.
+    // The Service allocates all of it again in this process.
     const held = () => collectedMemory().arrayBuffers / mebibyte;
     const before = held();
     const sockets = Array.from({ length: 20 }, () => {
@@ -135,7 +135,7 @@ describe('the proxy of plugins, put to the test', () => {
       () => begun,
       (count) => count === sockets.length,
     );
-    // The kernel takes some of it; what is sent by then, and not read, must not be in our memory.
+    // The kernel buffers some of it; the service must not hold the rest of what was sent and not read.
     const peaks: number[] = [];
     for (let look = 0; look < 10; look += 1) {
       await sleep(50);

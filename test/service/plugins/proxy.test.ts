@@ -32,7 +32,7 @@ describe('the proxy of plugins', () => {
   });
 
   const send = (path: string, options = {}) => suite.server.request(`/api/proxy/plugin/shop/${path}`, { token, ...options });
-  /** What a client without a library sends. */
+  /** Sends a request without an HTTP library. */
   const raw = (head: string, ...parts: (string | Buffer)[]) =>
     sendRaw(suite.server.port, `${head}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`, ...parts);
   const firstReceived = () => suite.service.received[0] ?? expect.fail('nothing arrived');
@@ -273,7 +273,7 @@ describe('the proxy of plugins', () => {
   });
 });
 
-/** A machine that stands still for a moment lets the time pass for every request: here are those alone that are to take too long. */
+/** Requests that are meant to time out. They are separate, because on a suspended machine any request times out. */
 describe('the proxy of plugins, when the time of a request is over', () => {
   const suite = forSuite(() => startPluginSuite({}, { proxyTimeoutMs: 500 }));
 
@@ -295,7 +295,7 @@ describe('the proxy of plugins, when the time of a request is over', () => {
       () => 'whole',
       () => 'cut',
     );
-    // Before its first part, if that took so long.
+    // On a slow machine the time is over before the first part.
     expect([response.status, end]).to.be.deep.oneOf([
       [200, 'cut'],
       [504, 'whole'],

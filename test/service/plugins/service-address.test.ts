@@ -53,7 +53,7 @@ describe('where a Service of a plugin may be', () => {
     const asset = async () => (await suite.server.request('/plugins/shop/x.js')).status;
 
     it('PLG-03 connects to none of the addresses of a name of which one is refused, whatever it was before', async () => {
-      // From the start: the service looks at the manifest by itself, a moment after it knows the plugin.
+      // The name is set from the start: the service reads the manifest by itself, a moment after it knows the plugin.
       names['shop.plugins.svc'] = ['169.254.169.254'];
       await suite.plugin('shop', { backend: { service: suite.reference() } });
       for (const addresses of [['169.254.169.254'], ['127.0.0.1', '169.254.169.254'], ['::ffff:127.0.0.1'], ['0.0.0.0'], ['::1'], []]) {

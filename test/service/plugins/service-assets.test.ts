@@ -186,7 +186,7 @@ describe('GetPluginAsset, from a Service', () => {
     await (await get('/plugins/both/a.js')).text();
     const before = suite.service.connections;
     for (let turn = 0; turn < 5; turn += 1) await (await get(`/plugins/both/${turn}.js`)).text();
-    // The look at the manifest may need one more.
+    // The check of the manifest may need one more.
     expect(suite.service.connections).to.be.within(before, before + 1);
   });
 

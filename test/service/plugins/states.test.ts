@@ -88,7 +88,7 @@ describe('the state of ConsolePlugins', () => {
     await apply('map', {});
     const { condition: none } = await untilReason('map', 'NotFound');
     expect(none).to.deep.include({ status: 'False', message: 'no ConfigMap labelled for the plugin holds plugin-manifest.json' });
-    // Who may see it makes no difference to whether it is there.
+    // The condition does not depend on who may read the ConfigMap.
     const labels = { 'console.platform.io/plugin': 'map' };
     await suite.server.kubernetes.apply(configMap('map', labels, { data: { 'plugin-manifest.json': manifest('1.2.3') } }));
     const { object, condition } = await untilReason('map', 'ManifestRead');
@@ -132,7 +132,7 @@ describe('the state of ConsolePlugins', () => {
     await suite.server.kubernetes.apply(withVersion('1'), consolePlugin('still', {}));
     const { condition } = await untilReason('still', 'ManifestRead');
     const other = { type: 'Reviewed', status: 'True', reason: 'ByHand', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
-    // Beside what is there: a merge patch replaces the list, and the service does not look again because of a status.
+    // The patch repeats the existing condition: a merge patch replaces the list, and the service does not reconcile after a status change.
     await suite.server.kubernetes.apply({ ...consolePlugin('still', {}), status: { conditions: [other, condition] } });
     await suite.server.kubernetes.apply(withVersion('2'));
     const settled = await eventually(
@@ -141,7 +141,7 @@ describe('the state of ConsolePlugins', () => {
     );
     expect(settled.status?.conditions).to.deep.include(other);
     expect(settled.status?.conditions?.map(({ type }) => type)).to.have.members(['Reviewed', 'Available']);
-    // The next turn of the loop has looked at it again.
+    // The plugin `turn` is reconciled in the next turn of the loop, together with `still`.
     await suite.server.kubernetes.apply(
       configMap('turn', ofPlugin('turn'), { data: { 'plugin-manifest.json': manifest('1') } }),
       consolePlugin('turn', {}),

@@ -16,15 +16,15 @@ export const consolePlugin = (name: string, spec: Record<string, unknown>): Mani
   spec: { displayName: name, ...spec },
 });
 
-/** Labels of a public ConfigMap with files of that plugin. */
+/** Returns labels of a public ConfigMap with files of the plugin. */
 export const ofPlugin = (plugin: string) => ({ ...publicLabel, 'console.platform.io/plugin': plugin });
 
-/** The assembled service, an authority that it trusts, and a Service called `shop` in the namespace `plugins`. */
+/** The assembled service, a certificate authority that it trusts, and a Service called `shop` in the namespace `plugins`. */
 export interface PluginSuite {
   server: TestServer;
   authority: ServiceAuthority;
   service: PluginService;
-  /** As a ConsolePlugin names it. */
+  /** Returns the reference of a ConsolePlugin to the Service. */
   reference(over?: Record<string, unknown>): Record<string, unknown>;
   /** Applies ConsolePlugins, and waits until the service knows them. */
   plugin(name: string, spec: Record<string, unknown>): Promise<void>;
@@ -45,7 +45,7 @@ export async function startPluginSuite(options: ServerOptions = {}, surroundings
     config: { ...config, console: { static: { directory: 'web/dist' }, plugins: { caFile }, ...(config.console as object) } },
     pluginSurroundings: { network: loopbackNetwork(), ...surroundings },
   });
-  /** Seen in the policy of pages, which changes with each. */
+  /** Number in the content security policy of pages, which shows the current change. */
   let mark = 0;
   return {
     server,
