@@ -152,6 +152,7 @@ describe('the sentences of the code', () => {
     'test/service/factors',
     'test/service/identity',
     'test/service/kubernetes',
+    'test/service/links',
     'test/service/login',
     'test/service/meta',
     'test/service/relying-party',

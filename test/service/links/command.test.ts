@@ -46,7 +46,7 @@ describe('kubectl atrium users', () => {
     clock.advance(360);
     const running = machine.start(['users', 'link', jane, ...options()]);
     const address = await startAddress(running);
-    // The issuer goes by the real time: the login that begins now is fresh by that.
+    // The issuer uses the real time, by which the login that begins now is recent.
     clock.reset();
     const begun = await play(address, player());
     expect(begun.status).to.equal(200);

@@ -47,7 +47,7 @@ describe('one-time links for a second factor', () => {
   const asVisit = (page: Page) => ({ body: page.body }) as Parameters<typeof secretIn>[0];
   const confirm = (link: string, page: Page, code = codeOf(secretIn(asVisit(page))), at?: string) =>
     visit(service, link, { ...hidden(page), code }, at);
-  /** @returns the heading of what follows the password */
+  /** @returns the heading of the page after the password */
   const afterPassword = async (email: string, given = password) => {
     const { refusal, back } = await service.authorize(email, given);
     return back.searchParams.has('code') ? 'in' : refusal;
@@ -101,7 +101,7 @@ describe('one-time links for a second factor', () => {
 
     expect(await typesOf(late)).to.deep.equal(['RecoveryCodes', 'TOTP']);
     expect(await statusOf(service, late)).not.to.have.property('factorsDueTime');
-    // The new factor is asked.
+    // The new factor is required.
     expect(await afterPassword(late)).to.equal(200);
     const heard = service.lines.filter((line) => line.includes(nameOf(late))).join('\n');
     for (const audit of ['LinkMade', 'LinkUsed', 'FactorAdded']) expect(heard).to.contain(`"${audit}"`);
@@ -124,7 +124,7 @@ describe('one-time links for a second factor', () => {
     const second = await office.makeLink(other, enrol);
     const ofSecond = await begin(second);
     expect((await confirm(link, ofSecond)).status).to.equal(403);
-    // What was proved at a link is worth nothing at the login page.
+    // A proof from a link is not valid at the login page.
     const { browser, back } = await service.authorize(other, 'no horse at all');
     const { response } = await browser.submit({ url: back, body: '' } as Parameters<typeof browser.submit>[0], {
       ...hidden(ofSecond),
@@ -152,7 +152,7 @@ describe('one-time links for a second factor', () => {
     const passkeyPage = await visit(service, link, { ...hidden(page), instead: 'passkey' });
     const authenticator = new Authenticator(service.url);
     const assertion = authenticator.create(asVisit(passkeyPage));
-    // A look at the page, and a form without a passkey, spend nothing.
+    // Reading the page, and a form without a passkey, do not use the link.
     expect((await visit(service, link)).status).to.equal(200);
     expect((await visit(service, link, { ...hidden(passkeyPage), assertion: '' })).status).to.equal(422);
     expect((await desk.call('GET', '/auth/v1/me')).status).to.equal(200);
@@ -212,7 +212,7 @@ describe('one-time links for a second factor', () => {
     expect((await desk.call('POST', linksOf(key), { kind: 'password' })).status).to.equal(201);
     expect((await desk.call('POST', linksOf(key), enrol)).status).to.equal(403);
 
-    // Once their group is known.
+    // The group is known a moment later.
     const refused = await eventually(
       () => office.call('POST', linksOf(guest), enrol),
       (answer) => answer.status === 409,

@@ -51,7 +51,7 @@ describe('a forgotten password', () => {
   };
   after(() => mailServer?.stop());
 
-  /** Of a network of its own, as there is a bound on each. */
+  /** Number of the network of a request: each has its own, because networks are throttled. */
   let networks = 0;
   const forget = async (email: string, headers: Record<string, string> = {}) => {
     networks += 1;
@@ -153,7 +153,7 @@ describe('a forgotten password', () => {
     for (const email of [`${ann}\r\nBcc: evil@example.com`, `${ann}\nevil@example.com`, `${ann},evil@example.com`, `<${ann}>`])
       expect((await forget(email)).status).to.equal(200);
     await forget(ben);
-    // Mails of two accounts come in any order.
+    // Mails of two accounts arrive in any order.
     await server.until(() => [ann, ben].every((email) => server.mails.some(({ to }) => to.includes(email))));
 
     expect(server.mails.map(({ to }) => to).toSorted()).to.deep.equal([[ann], [ben]]);

@@ -15,7 +15,7 @@ const [jane = '', manager = ''] = emails;
 const arabic = {
   'identity.links.forgottenTitle': 'نسيت كلمة المرور',
   'identity.links.send': '<b>إرسال</b>',
-  // Without the address, which the English text has.
+  // The translation lacks the address of the English text.
   'identity.logInTo': 'تسجيل الدخول',
   'identity.links.sent': 'a\u0000b',
   'mail.password.subject': 'كلمة مرور جديدة في {{title}}',

@@ -12,7 +12,7 @@ const eventSchema = z.object({
   event: z.enum(['listening', 'connected', 'put off', 'mail']),
   to: z.array(z.string()).default([]),
   isSecure: z.boolean().default(false),
-  /** False of a client that gives none. */
+  /** False for a client without authentication. */
   user: z.union([z.string(), z.literal(false)]).default(''),
   text: z.string().default(''),
 });
@@ -34,11 +34,11 @@ export interface TakenMail {
   user: string;
   headers: string;
   body: string;
-  /** The address of the link in it. */
+  /** Address of the link in the mail. */
   link: string;
 }
 
-/** A mail server on this machine, in a process of its own, and what was sent to it. */
+/** A mail server on this machine, in a process of its own, with the mails that it has received. */
 export class MailServer {
   readonly #process: ChildProcess;
   readonly #events: z.output<typeof eventSchema>[] = [];
@@ -76,7 +76,7 @@ export class MailServer {
     );
   }
 
-  /** The next mail after so many. */
+  /** Waits for the next mail after a number of them. */
   async mail(after = 0): Promise<TakenMail> {
     await this.until(() => this.mails.length > after);
     const taken = this.mails[after];

@@ -1,4 +1,4 @@
-/** What users are mailed of their logins, and told at the next one. */
+/** Mails to users about their logins, and notices at the next login. */
 import { expect } from 'chai';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';

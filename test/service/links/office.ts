@@ -11,7 +11,7 @@ export const linksOf = (email: string): string => `/auth/v1/users/${nameOf(email
 const made = z.object({ url: z.string(), expiresAt: z.iso.datetime() });
 const record = z.object({ status: z.looseObject({}) });
 
-/** A manager of users who is logged in, as the console sends requests. */
+/** A logged-in manager of users, who sends requests like the console. */
 export class Office {
   readonly #service: EmbeddedLogin;
   readonly #browser: Browser;
@@ -39,7 +39,7 @@ export class Office {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** @returns its address */
+  /** @returns the address of the link */
   async makeLink(email: string, request: Record<string, unknown> = { kind: 'password' }): Promise<string> {
     const { status, body } = await this.call('POST', linksOf(email), request);
     expect(status, JSON.stringify(body)).to.equal(201);
@@ -54,7 +54,7 @@ export interface Page {
   body: string;
 }
 
-/** What a link leads to, as a browser asks for it that has no cookie of the service. @param fields of the form that it sends */
+/** Opens a link in a browser without cookies of the service. @param fields of the form that it sends */
 export async function visit(service: EmbeddedLogin, link: string, fields?: Record<string, string>, at = service.url): Promise<Page> {
   const { pathname, origin } = new URL(link);
   expect(origin).to.equal(service.url);

@@ -15,7 +15,7 @@ const smtp = { host: '127.0.0.1', port: 1, tls: 'none', from: 'atrium@example.co
 
 const translations = new Translations([]);
 
-/** Notes what is looked up, and waits for the API server until that answers. */
+/** Records lookups, and delays the answers of the API server. */
 function aQueue() {
   const connection = {
     server: 'http://127.0.0.1:1',
@@ -74,7 +74,7 @@ describe('the queue of mails for forgotten passwords', () => {
   });
 });
 
-/** A new one for each test. */
+/** Returns a new instance for each test. */
 function forEach<T extends { stop(): void }>(make: () => T): () => T {
   let made: T | undefined;
   beforeEach(() => {

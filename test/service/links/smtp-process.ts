@@ -1,4 +1,4 @@
-/** A mail server in a process of its own: reads its options from stdin, and writes a line of JSON for all that happens. */
+/** A mail server in a process of its own: reads its options from stdin, and writes a line of JSON for each event. */
 import { readFileSync } from 'node:fs';
 import { SMTPServer } from 'smtp-server';
 import { z } from 'zod';
@@ -11,9 +11,9 @@ const options = z
     user: z.string(),
     password: z.string(),
     offersTLS: z.boolean(),
-    /** How many mails it puts off before it takes one. */
+    /** Number of temporary refusals of a mail before it is accepted. */
     putsOff: z.number(),
-    /** Whether it says nothing to those who connect. */
+    /** True for a server that accepts connections and never answers. */
     hangs: z.boolean(),
   })
   .parse(JSON.parse(readFileSync(0, 'utf8')));
