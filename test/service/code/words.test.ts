@@ -151,6 +151,7 @@ describe('the sentences of the code', () => {
     'test/service/demo',
     'test/service/factors',
     'test/service/identity',
+    'test/service/kubectl-atrium',
     'test/service/kubernetes',
     'test/service/links',
     'test/service/login',

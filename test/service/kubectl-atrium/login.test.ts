@@ -25,7 +25,7 @@ describe('kubectl-atrium login', () => {
   afterEach(() => machine.remove());
 
   const logIn = (...further: string[]): Running => machine.start(['login', ...options, ...further]);
-  /** Ends it, with whatever it says. */
+  /** Ends a login, whatever its output. */
   const given = async (running: Running) => {
     running.signal('SIGINT');
     await running.finished;
@@ -142,7 +142,7 @@ describe('kubectl-atrium login', () => {
 
   it('ends after the given time, and at a signal', async () => {
     const late = logIn('--timeout', '1');
-    // On a slow machine before it has an address to show.
+    // On a slow machine, the time ends before it has an address to print.
     expect((await late.finished).stderr).to.match(/^there was no login within 1 seconds\n$/m);
     const interrupted = logIn();
     await startAddress(interrupted);
@@ -275,7 +275,7 @@ describe('kubectl-atrium login', () => {
   });
 });
 
-/** As a page would ask that a name of its own leads to. */
+/** Sends a request with another Host header, as in a DNS rebinding attack. */
 const statusWithHost = (url: URL, host: string, cookie: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     request(url, { headers: { host, cookie } }, (response) => {

@@ -14,14 +14,14 @@ import { type Player, play } from './play-browser.ts';
 const program = fileURLToPath(new URL('../../../packages/kubectl-atrium/src/kubectl-atrium.ts', import.meta.url));
 const player = fileURLToPath(new URL('play-browser.ts', import.meta.url));
 
-/** A command that runs, and what it has said so far. */
+/** A running command, with its output so far. */
 export interface Running {
   readonly output: { stdout: string; stderr: string };
   readonly finished: Promise<Finished>;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
 }
 
-/** What it says to the person, once that fits. @returns the groups of the match */
+/** Waits for output that matches. @returns the groups of the match */
 export async function says({ output, finished }: Running, pattern: RegExp): Promise<string[]> {
   let isOver = false;
   const watch = async () => {
@@ -38,10 +38,10 @@ export async function says({ output, finished }: Running, pattern: RegExp): Prom
   return match.slice(1);
 }
 
-/** The address that the browser is to open. */
+/** Returns the address that the browser has to open. */
 export const startAddress = async (running: Running): Promise<string> => (await says(running, /(http:\/\/127\.0\.0\.1:\d+\/\S+)/))[0] ?? '';
 
-/** A person's own machine: a home folder, and a browser that does what it is asked. */
+/** A user's own machine: a home folder, and a browser that opens what it is told. */
 export class Machine {
   readonly home: string;
   readonly environment: Record<string, string>;
@@ -62,7 +62,7 @@ export class Machine {
     return new Machine(await mkdtemp(join(tmpdir(), 'atrium-machine-')), environment);
   }
 
-  /** In a process of its own. */
+  /** Runs a command in a process of its own. */
   spawn(command: readonly string[], environment: Record<string, string> = {}): Running {
     const [file = '', ...args] = command;
     const child = spawn(file, args, { env: { ...this.environment, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -75,12 +75,12 @@ export class Machine {
     return { output, finished, signal: (name) => child.kill(name) };
   }
 
-  /** The command line of the program. */
+  /** Returns the command line of the program. */
   command(args: readonly string[]): string[] {
     return [process.execPath, program, ...args];
   }
 
-  /** In this process, which is much faster. */
+  /** Runs a command in this process, which is much faster. */
   start(args: readonly string[], environment: Record<string, string> = {}): Running {
     const output = { stdout: '', stderr: '' };
     const ended = new AbortController();
@@ -115,14 +115,14 @@ export class Machine {
     return running.finished;
   }
 
-  /** As kubectl calls it, which asks for a credential. */
+  /** Asks for a credential like kubectl. */
   token(args: readonly string[], { interactive = true, ...spec }: { interactive?: boolean; apiVersion?: string } = {}): Promise<Finished> {
     const { apiVersion = 'client.authentication.k8s.io/v1' } = spec;
     const info = { apiVersion, kind: 'ExecCredential', spec: { interactive } };
     return this.run(['token', ...args], { KUBERNETES_EXEC_INFO: JSON.stringify(info) });
   }
 
-  /** The same, in a process of its own. */
+  /** Asks for a credential like kubectl, in a process of its own. */
   spawnToken(args: readonly string[], { interactive = true } = {}): Promise<Finished> {
     const info = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', spec: { interactive } };
     return this.spawn(this.command(['token', ...args]), { KUBERNETES_EXEC_INFO: JSON.stringify(info) }).finished;
@@ -132,13 +132,13 @@ export class Machine {
     return join(this.home, 'cache', 'atrium');
   }
 
-  /** Paths of what is kept. */
+  /** Returns the paths of the cached files. */
   async kept(): Promise<string[]> {
     const names = await readdir(this.cacheDirectory).catch(() => []);
     return names.map((name) => join(this.cacheDirectory, name));
   }
 
-  /** What the one kept file holds. */
+  /** Returns the contents of the only cached file. */
   async entry(): Promise<{ tokens: { idToken: string; refreshToken?: string } }> {
     const [path = ''] = await this.kept();
     return JSON.parse(await readFile(path, 'utf8'));
@@ -154,7 +154,7 @@ export class Machine {
   }
 }
 
-/** The credential that kubectl would take from there. */
+/** Returns the credential that kubectl would read from the output. */
 export function credentialOf({ stdout, stderr }: Finished): { apiVersion: string; token: string; expirationTimestamp: string } {
   if (stdout === '') throw new Error(`no credential: ${stderr}`);
   const { apiVersion, kind, status, ...rest } = JSON.parse(stdout);

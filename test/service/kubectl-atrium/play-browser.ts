@@ -1,6 +1,7 @@
 /**
- * The browser of the tests: opens the address that a login begins with, logs in at the issuer, and goes back to where that sends it.
- * As a program (`BROWSER="node play-browser.ts %s"`) it is whom PLAY_EMAIL and PLAY_PASSWORD name; issuers that ask no user need no names.
+ * The browser of the tests: it opens the start address of a login, logs in at the issuer, and follows the redirect back.
+ * Run as a program (`BROWSER="node play-browser.ts %s"`) it logs in as PLAY_EMAIL with PLAY_PASSWORD; issuers without a login page need
+ * neither.
  */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
@@ -8,7 +9,7 @@ import { Agent, type Dispatcher, fetch } from 'undici';
 import { Browser } from '../identity/browser.ts';
 
 export interface Player {
-  /** Default: the issuer asks for nothing. */
+  /** User who logs in. Default: the issuer has no login page. */
   person?: { email: string; password: string };
   dispatcher?: Dispatcher;
 }
@@ -19,7 +20,7 @@ export interface Played {
   body: string;
 }
 
-/** Up to the address that the issuer sends the browser back to, and the cookie that goes with it. */
+/** Logs in up to the redirect of the issuer. @returns its address, and the cookie that belongs to it */
 export async function begin(startURL: string, { person, dispatcher }: Player = {}): Promise<{ back: URL; cookie: string }> {
   const begun = await fetch(startURL, { redirect: 'manual' });
   const place = new URL(begun.headers.get('location') ?? '');

@@ -50,7 +50,7 @@ describe('the kept tokens', () => {
       await new TokenCache(terminal(changes)).alone(logIn, async () => new TokenCache(terminal(changes)).write(logIn, tokens), 1_000);
       expect(await readdir(join(machine.home, place)), place).to.have.length(1);
     }
-    // Whatever is relative there does not count (XDG Base Directory Specification).
+    // Relative paths are ignored (XDG Base Directory Specification).
     const relative = new TokenCache(terminal({ environment: { XDG_CACHE_HOME: 'cache' } }));
     expect(await relative.read(logIn)).to.deep.equal(tokens);
   });
@@ -138,7 +138,7 @@ describe('the lock of a login', () => {
 
   it('is taken over by one of those who wait, when its holder has died', async () => {
     await writeFile(path, 'dead');
-    // A clock of another machine that is ahead changes nothing.
+    // A file time in the future, by the clock of another machine, changes nothing.
     await utimes(path, new Date('2100-01-01'), new Date('2100-01-01'));
     let inside = 0;
     let most = 0;

@@ -25,7 +25,7 @@ describe('kubectl-atrium token', () => {
   });
   afterEach(() => machine.remove());
 
-  /** @param seconds life of the ID token; below ten is too little for kubectl */
+  /** @param seconds lifetime of the ID token; kubectl needs at least ten */
   const logIn = async (seconds = 900) => {
     provider.tokenSeconds = seconds;
     const { code, stderr } = await machine.logIn(options);
@@ -33,7 +33,7 @@ describe('kubectl-atrium token', () => {
     provider.tokenSeconds = 900;
     provider.forgetRequests();
   };
-  /** As kubectl calls it where no user can be asked. */
+  /** Options of kubectl without a terminal. */
   const alone = { interactive: false };
 
   it('logs in by the browser and prints the ID token, and nothing else', async () => {
