@@ -1,4 +1,4 @@
-/** A client that knows the documented interface alone: no header, parameter or cookie name that is not written there. */
+/** A client of the documented interface alone: it uses no header, parameter or cookie name that is not documented. */
 import { type Dispatcher, request } from 'undici';
 
 export type Version = 'v1' | 'v2';
@@ -21,7 +21,7 @@ interface RequestOptions {
 export class DocumentedClient {
   readonly #base: string;
   readonly #dispatcher: Dispatcher | undefined;
-  /** As any HTTP client keeps them, whatever they are called. */
+  /** Cookies, kept like by any HTTP client, whatever their names are. */
   readonly #cookies = new Map<string, string>();
 
   /** @param base `{base_url}`, without a slash at its end */

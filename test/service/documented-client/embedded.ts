@@ -21,7 +21,7 @@ interface Credentials {
   password: string;
 }
 
-/** A person at the login page of the embedded issuer, up to what it sends back. */
+/** Logs a user in at the page of the embedded issuer, up to its redirect. */
 const atLoginPage =
   (origin: string, { email, password }: Credentials, dispatcher?: Dispatcher): SetUp['authenticate'] =>
   async (authURL) => {
@@ -35,7 +35,7 @@ const infoSchema = z.object({
   people: z.array(z.object({ email: z.string(), password: z.string(), role: z.string() })),
 });
 
-/** `npm run demo` as a newcomer starts it. */
+/** Starts `npm run demo` with its defaults. */
 export async function demo(): Promise<SetUp> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-documented-'));
   const path = join(directory, 'info.json');
@@ -62,7 +62,7 @@ export async function demo(): Promise<SetUp> {
 
 const gif = 'R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 
-/** In every cluster of these suites: the image, and all rights for that name. */
+/** Returns the objects of every cluster of these suites: the image, and all permissions for that user name. */
 export const objectsFor = (subject: string): readonly Manifest[] => [
   {
     apiVersion: 'v1',
@@ -79,11 +79,11 @@ const admin: Credentials = { email: 'admin@example.com', password: 'documented h
 
 interface ServeOptions {
   basePath?: string;
-  /** The embedded issuer gives ID tokens to the browser over https only. */
+  /** Default: `code`. The embedded issuer sends ID tokens to the browser over https only. */
   flow?: 'code' | 'id_token';
 }
 
-/** `atrium serve` in a process of its own beside a cluster, with nothing set but where it is and what a test needs to vary. */
+/** Starts `atrium serve` in a process of its own beside a cluster, with the minimal settings and those that a test varies. */
 export async function serve({ basePath = '', flow = 'code' }: ServeOptions = {}): Promise<SetUp> {
   const cluster = await apiServer();
   const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));

@@ -4,7 +4,7 @@ import { LoginCluster } from '../login/support.ts';
 import { image, objectsFor } from './embedded.ts';
 import { documentedInterface, type SetUp } from './suite.ts';
 
-/** What Dex announces: no `iss` in answers, no place to revoke tokens, none to log out at. */
+/** Metadata of Dex: no `iss` in answers, no revocation endpoint, no logout endpoint. */
 const metadata = {
   authorization_response_iss_parameter_supported: undefined,
   revocation_endpoint: undefined,

@@ -1,4 +1,4 @@
-/** What the documented interface says of its bodies, field by field. A member that is not documented is a failure. */
+/** Documented bodies, field by field. An undocumented member is a failure. */
 import { z } from 'zod';
 
 const text = z.string();
@@ -31,7 +31,7 @@ export const renewPayloadSchema = z.strictObject({
 
 export type RenewPayload = z.infer<typeof renewPayloadSchema>;
 
-/** `ext` is free-form: what is in it is looked at by its form, never by a name. */
+/** The member `ext` is free-form: its contents are recognized by their form, never by a name. */
 export const userInfoSchema = z.strictObject({
   name: text,
   uid: text,
@@ -69,12 +69,12 @@ export const statusSchema = z.strictObject({
     .optional(),
 });
 
-/** The bodies of these operations are not documented: a client reads what any Kubernetes object has. */
+/** Bodies of these operations are not documented: a client reads the members of any Kubernetes object. */
 export const objectSchema = z.looseObject({ metadata: z.looseObject({ name: text }) });
 export const rolesSchema = z.looseObject({ items: z.array(z.looseObject({ role: text })) });
 export const listSchema = z.looseObject({ items: z.array(objectSchema) });
 
-/** The first value in a free-form object that has the form of a RenewPayload with a token to send. */
+/** Returns the first value in a free-form object that has the form of a RenewPayload with a token to send. */
 export function renewPayloadIn(value: unknown): RenewPayload | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const payload = renewPayloadSchema.safeParse(value);

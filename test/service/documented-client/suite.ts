@@ -17,14 +17,14 @@ import {
   userInfoSchema,
 } from './shapes.ts';
 
-/** One way to run the service, with an administrator of users who can log in. */
+/** A way to run the service, with an administrator of users who can log in. */
 export interface SetUp {
   /** `{base_url}`, without a slash at its end. */
   base: string;
   dispatcher?: Dispatcher;
-  /** What the issuer sends back to the redirect URL after the administrator has logged in there. */
+  /** Logs the administrator in at the issuer. @returns the parameters that the issuer adds to the redirect URL */
   authenticate(authURL: string): Promise<URLSearchParams>;
-  /** Whether the flow gives the service a refresh token. */
+  /** True if the flow gives the service a refresh token. */
   canRenew: boolean;
   /** A ConfigMap and its key that hold an image for every caller. */
   image: { name: string; key: string };
@@ -47,7 +47,7 @@ const readStatus = (answer: Answer, code: number) => {
   expect(status.reason).not.to.equal('');
 };
 
-/** Declares the whole documented interface as tests against one set-up. */
+/** Declares tests of the whole documented interface for one set-up. */
 export function documentedInterface(title: string, start: () => Promise<SetUp>): void {
   describe(`the documented interface, ${title}`, () => {
     let setUp: SetUp;
@@ -58,7 +58,7 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
 
     const newClient = () => new DocumentedClient(setUp.base, setUp.dispatcher);
 
-    /** From the login operation to UserInfo, and the tokens that came with it. */
+    /** Logs in from the login operation to UserInfo, and returns its tokens. */
     const logIn = async (version: Version) => {
       const client = newClient();
       const { auth_url: authURL, state } = read(loginInfoSchema, await client.login(version));
@@ -76,7 +76,7 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
       return { client, user, tokens };
     };
 
-    /** The ID token flow gives the service nothing to renew with: then the answer is the documented 401. */
+    /** Renews the tokens. The ID token flow has no refresh token: then the answer is the documented 401. */
     const renew = async (client: DocumentedClient, version: Version, tokens: RenewPayload): Promise<RenewPayload> => {
       const answer = await client.refresh(version, refreshTokenOf(tokens));
       if (!setUp.canRenew) readStatus(answer, 401);
