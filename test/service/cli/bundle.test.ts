@@ -70,9 +70,9 @@ describe('the programs as they are built', () => {
   it('begins with what an old Node.js can read', async () => {
     for (const file of [program, plugin.service]) {
       const text = await readFile(file, 'utf8');
-      // Else the file as a whole is refused, before it can say why.
+      // With an import or export, an old Node.js would refuse the file before the message.
       expect(text).not.to.match(/^\s*(import|export)\b/m);
-      // What comes out the same has nothing in it that is newer.
+      // A file that both targets leave equal contains no newer syntax.
       const { code: old } = await transform(text, { target: 'node14' });
       const { code: newest } = await transform(text, { target: 'esnext' });
       expect(old === newest, file).to.equal(true);
@@ -93,7 +93,7 @@ describe('the programs as they are built', () => {
     const end = service.finished.finally(() => {
       isOver = true;
     });
-    // It also logs that there is no cluster, before or after.
+    // The service also logs that it cannot reach the cluster, before or after.
     await eventually(
       () => service.output.stdout,
       (text) => isOver || text.includes('listening'),

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../scripts/build.ts', import.meta.url));
 
-/** What `npm run build` makes, in a folder that `remove` takes away: the program for people's machines, and that of the service. */
+/** Builds like `npm run build`, in a folder that `remove` deletes: the program for users' machines, and that of the service. */
 export async function buildPlugin(): Promise<{ path: string; service: string; remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-plugin-'));
   await run(process.execPath, [script, '--outfile', join(directory, 'atrium.js')], { timeout: 240_000 });

@@ -1,4 +1,4 @@
-/** What the demo prints and answers, and the programs that its lines are for. */
+/** Output and answers of the demo, and the programs that run its printed commands. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

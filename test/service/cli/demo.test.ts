@@ -39,7 +39,7 @@ describe('atrium sandbox, the demo', () => {
     return fetch(`${info.url}${path}`, { ...init, headers: { ...(token && { authorization: `Bearer ${token}` }), ...init.headers } });
   };
 
-  /** As a browser without scripts, up to what the console is told. */
+  /** Logs in with a browser without scripts, up to the answer for the console. */
   const logIn = async (role: string, { storage = 'cookie', password = '', email = '' } = {}) => {
     const person = email === '' ? info.people.find((one) => one.role === role) : { email, password };
     const browser = new Browser(info.url, [info.url]);
@@ -303,7 +303,7 @@ describe('atrium sandbox, the demo', () => {
   it('stops on SIGTERM: not ready at once, what is in flight finishes, exit 0', async () => {
     const watch = await get('/apis/auth.platform.io/v1/users?watch=true', 'admin');
     demo.signal('SIGTERM');
-    // Both at a time: it takes late requests for three seconds only, and a slow machine may come later still.
+    // Both requests are concurrent: the demo accepts late requests for three seconds only, and a slow machine may be later still.
     const answers = await eventually(
       () => Promise.all([get('/readyz'), get('/api/v1/modules')]).catch(() => undefined),
       (given) => given === undefined || given[0].status === 503,

@@ -38,7 +38,7 @@ describe('atrium serve, the process', () => {
     return path;
   };
 
-  /** With nothing but its address set, beside what keeps it from the ports of others on this machine. */
+  /** Starts the service with its address alone, and settings that keep it off the ports of other programs. */
   async function start(kubeconfig: string, environment: Record<string, string> = {}, args: string[] = []) {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -59,7 +59,7 @@ describe('atrium serve, the process', () => {
     return { service, url };
   }
 
-  /** The port is closed a moment after the first answer that says so: a slow machine sees only that. */
+  /** The port closes a moment after the first answer that reports the stop: a slow machine sees only the closed port. */
   const isStopping = (url: string) =>
     eventually(
       () =>
