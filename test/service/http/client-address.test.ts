@@ -6,7 +6,7 @@ import { operations } from './frame-operations.ts';
 
 const trustedProxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48', '::ffff:172.16.0.0/108'];
 
-/** `X-Forwarded-For` as proxies write it, and the source that counts. */
+/** Values of `X-Forwarded-For` as proxies send them, with the resulting source. */
 const sources: Record<string, string> = {
   '203.0.113.8': '203.0.113.8',
   '203.0.113.8:51001': '203.0.113.8',
@@ -31,7 +31,7 @@ const sources: Record<string, string> = {
   '198.51.100.1, 203.0.113.8:51001': '203.0.113.8',
   ', 203.0.113.8:51001,, ,10.0.0.2,': '203.0.113.8',
   '10.0.0.3, 10.0.0.2': '10.0.0.3',
-  // No address: the peer that sent it.
+  // Values that are no address: the source is the peer that sent them.
   unknown1: '127.0.0.1',
   _hidden: '127.0.0.1',
   'unknown, 10.0.0.2': '10.0.0.2',

@@ -193,7 +193,7 @@ describe('the edges of HTTP', () => {
       () => service.logLines.slice(lines).map((line): Record<string, unknown> => JSON.parse(line)),
       (entries) => entries.some(({ code }) => code === 499),
     );
-    // What comes after it would come at once.
+    // Further log lines would be written before the answer to this request.
     await rawGet(service.port, '/console/api/read');
     expect(written.map(({ level, msg, operation: id }) => ({ level, msg, id }))).to.deep.equal([
       { level: 'info', msg: 'request', id: 'Slow' },

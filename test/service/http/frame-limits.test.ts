@@ -179,7 +179,7 @@ describe('the limits of the frame around every request', () => {
   });
 
   it('LIM-06 asks about no more than 600 refused tokens a minute from one address, and goes on serving accepted ones', async () => {
-    // The minute never ends.
+    // The clock stands still, so that the minute never ends.
     const guarded = await startBareService(operations, { clock: () => 0 });
     const codes: Record<number, number> = {};
     const ask = async (token: string) => {
@@ -195,7 +195,7 @@ describe('the limits of the frame around every request', () => {
       }
       const refused = await ask('bad-again');
 
-      // Requests under way together with the 600th are counted once they are refused.
+      // Requests in progress with the 600th are counted when they are refused.
       expect(codes[401]).to.be.within(600, 604);
       expect((codes[401] ?? 0) + (codes[429] ?? 0)).to.equal(700);
       expect(guarded.judged).to.equal(1 + (codes[401] ?? 0));

@@ -6,7 +6,7 @@ import { startBareService } from '../../support/bare-service.ts';
 const answers = { 200: { description: 'done' } };
 const common = { tag: 'test', summary: 'test', answers };
 
-/** What the slow operation saw, for tests that end a request early, and what lets it answer all who wait. */
+/** State of the slow operation for tests that end a request early, with the function that answers all waiting requests. */
 export const slow = {
   aborted: [] as unknown[],
   waiting: [] as (() => void)[],
@@ -95,11 +95,11 @@ export async function statusOf(response: Response) {
   return body;
 }
 
-/** The frame with operations of the tests, whose deadlines none of them reaches. */
+/** Starts the request chain with operations of the tests, whose deadlines no test reaches. */
 export const startFrame = (): ReturnType<typeof startBareService> =>
   startBareService(operations, { maxInFlight: 3, corsOrigins: ['https://console.example.com'], trustedProxies: ['127.0.0.1'] });
 
-/** To the operation that tells what it was sent. */
+/** Sends a request to the operation that echoes it. */
 export const post = (
   { url }: { url: string },
   body: string | null,

@@ -30,7 +30,7 @@ describe('a port with TLS', () => {
         const silent = connect(port, '127.0.0.1').resume();
         const closed = once(silent, 'close');
         await once(silent, 'connect');
-        // Accepted after the silent one.
+        // This connection is accepted after the silent one.
         const dispatcher = new Agent({ connect: { ca } });
         const { body } = await request(`https://127.0.0.1:${port}/`, { dispatcher });
         expect(await body.text()).to.equal('here');

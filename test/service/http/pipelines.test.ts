@@ -12,7 +12,7 @@ import { operations as frameOperations, slow } from './frame-operations.ts';
 
 const common = { tag: 'test', summary: 'test', credential: 'none', answers: { 200: { description: 'done' } } } as const;
 const maxInFlight = 20;
-/** No deadline of the tests is reached. */
+/** Milliseconds that no test takes. */
 const longMs = 600_000;
 
 describe('pipelined requests and unread answers', () => {
@@ -109,7 +109,7 @@ describe('pipelined requests and unread answers', () => {
     expect(numbers).to.deep.equal([]);
   });
 
-  /** X-Request-Id of requests whose connection was cut. */
+  /** Returns the X-Request-Id of requests whose connection was closed. */
   const cut = () => service.logLines.map((line) => JSON.parse(line)).flatMap(({ code, requestId }) => (code === 499 ? [requestId] : []));
   const openUnread = async (path: string, id: string, address: string) => {
     const before = await inFlight('unread');

@@ -34,13 +34,13 @@ const operations = [
 ];
 
 const maxInFlight = 20;
-/** No test takes so long. */
+/** Milliseconds that no test takes. */
 const longMs = 600_000;
 
 describe('LIM-08 bodies that do not come', () => {
   let service: BareService;
   const sockets: Socket[] = [];
-  /** What each connection was told, in the order of their ends. */
+  /** Answers of the connections, in the order of their ends. */
   let answered: string[];
   const timers: NodeJS.Timeout[] = [];
 

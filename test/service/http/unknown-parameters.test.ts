@@ -1,4 +1,4 @@
-/** Query parameters that no operation knows, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Query parameters that no operation declares, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { forSuite } from '../../support/for-suite.ts';
@@ -25,7 +25,7 @@ const strict = [
   '/api/v2/token/issuers',
   '/auth/v1/kubeconfig',
 ];
-/** Probes, clients of Kubernetes, files and pages. */
+/** Paths of probes, clients of Kubernetes, files and pages. */
 const open = [
   '/livez',
   '/readyz',

@@ -8,13 +8,13 @@ import { z } from 'zod';
 import { startServer, type TestServer } from '../../../support/server.ts';
 import { aUser } from '../../users/a-user.ts';
 
-/** What one request may cost, once the same has been asked before. */
+/** Bounds of the cost of a request that was sent before. */
 interface Bounds {
   /** Calls to the API server. */
   calls: number;
   /** Timers set. */
   timers: number;
-  /** Bytes on the heap of the service, and of the embedded cluster where that is called. */
+  /** Bytes on the heap of the service, and of the embedded cluster if it is called. */
   bytes: number;
 }
 
@@ -30,11 +30,11 @@ interface Operation {
 
 const review = { spec: { resourceAttributes: { verb: 'list', group: 'auth.platform.io', resource: 'users' } } };
 
-/** Work beside the requests, on a slow machine, adds less than these parts of a call and of a timer. A request has one timer, its deadline. */
+/** Tolerance for work beside the requests, as fractions of a call and of a timer. A request has one timer, its deadline. */
 const kept = { calls: 0.05, timers: 1.1 };
 const passed = { calls: 1.05, timers: 6 };
 
-/** The bounds leave a third above what was counted when they were set: docs/performance.md has the figures. */
+/** The bounds are a third above the measured values: docs/performance.md has the figures. */
 const operations: readonly Operation[] = [
   { name: 'HandleModules', path: '/api/v1/modules', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 40_000 } },
   { name: 'HandleStaticFiles', path: '/small.js', isAnonymous: true, count: 10_000, bounds: { ...kept, bytes: 38_000 } },
@@ -86,7 +86,7 @@ describe('what a request costs, counted', () => {
     await rm(files, { recursive: true });
   });
 
-  /** By the service's own count, without its watches. */
+  /** Counts the calls of the service, without its watches. */
   async function calls(): Promise<number> {
     const text = await (await fetch(`${server.metricsURL}/metrics`)).text();
     const counts = [...text.matchAll(/^atrium_kubernetes_request_duration_seconds_count\{call="([^"]+)".*\} (\d+)$/gm)];
@@ -133,10 +133,10 @@ describe('what a request costs, counted', () => {
   }
 });
 
-/** Since the start; the types of Node.js do not know it yet. */
+/** Bytes allocated since the start; the types of Node.js do not declare the member yet. */
 const allocatedBytes = (): number => z.object({ total_allocated_bytes: z.number() }).parse(v8.getHeapStatistics()).total_allocated_bytes;
 
-/** Counts the timers of this thread that are made by name; those of Node.js itself are not. */
+/** Counts the timers that code of this thread creates, without those of Node.js itself. */
 function countTimers(): { end(): number } {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;

@@ -1,4 +1,4 @@
-/** A thread that sends one request again and again: what it allocates, and the timers it sets, are none of the service's. */
+/** A thread that repeats a request, so that its own allocations and timers are not counted for the service. */
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -13,7 +13,7 @@ const connections = 8;
 let sent = 0;
 let answered = 0;
 
-/** @throws Error for anything but a success */
+/** @throws Error for any other status than a success */
 function isWhole(answer: Buffer): boolean {
   const end = answer.indexOf('\r\n\r\n');
   if (end < 0) return false;
