@@ -34,11 +34,11 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   text: string;
-  /** The JSON of the body; undefined where it is something else. */
+  /** Decoded JSON of the body; undefined for another media type. */
   body: unknown;
 }
 
-/** A Status as an API server answers a refusal. */
+/** Returns the Status with which an API server refuses a request. */
 export const failure = (code: number, reason: string, message: string, details: object) => ({
   ...statusBody(code, reason, message),
   details,
@@ -49,7 +49,7 @@ export type Query = Record<string, string | number | boolean>;
 export interface Call {
   query?: Query;
   headers?: Record<string, string>;
-  /** Sent as it is when a string or bytes, as JSON otherwise. */
+  /** Strings and bytes are sent unchanged, other values as JSON. */
   body?: unknown;
 }
 
@@ -59,7 +59,7 @@ const patchTypes = {
   strategic: 'application/strategic-merge-patch+json',
 };
 
-/** One caller of an API server: plain HTTP, no knowledge of what is behind the paths. */
+/** A caller of an API server: plain HTTP, without knowledge of the paths. */
 export class ApiClient {
   readonly #server: ApiServer;
   readonly #token: string | undefined;
@@ -102,23 +102,23 @@ export class ApiClient {
     return this.send('DELETE', path, { body });
   }
 
-  /** The object of a successful POST; throws the server's answer otherwise. */
+  /** Returns the object of a successful POST. @throws the answer of the server otherwise */
   async create(path: string, body: unknown): Promise<KubernetesObject> {
     return objectOf(await this.post(path, body));
   }
 
-  /** The object at `path`; throws the server's answer otherwise. */
+  /** Reads the object at `path`. @throws the answer of the server otherwise */
   async read(path: string): Promise<KubernetesObject> {
     return objectOf(await this.get(path));
   }
 
-  /** The list at `path`; throws the server's answer otherwise. */
+  /** Reads the list at `path`. @throws the answer of the server otherwise */
   async list(path: string, query: Query = {}): Promise<KubernetesList> {
     const answer = await this.get(path, query);
     return kubernetesList.parse(succeeded(answer).body);
   }
 
-  /** Opens a watch; the answer's head has arrived when this resolves. */
+  /** Opens a watch, and waits for the head of the answer. */
   async watch(path: string, query: Query = {}, headers: Record<string, string> = {}): Promise<WatchStream> {
     const abort = new AbortController();
     const response = await request(this.#url(path, { watch: true, ...query }), {
@@ -147,7 +147,7 @@ export async function connect(server: ApiServer, person: Person): Promise<ApiCli
   return new ApiClient(server, await server.token(person));
 }
 
-/** The object in a successful answer; throws the answer otherwise. */
+/** Returns the object of a successful answer. @throws the answer otherwise */
 export function objectOf(answer: Answer): KubernetesObject {
   return kubernetesObject.parse(succeeded(answer).body);
 }

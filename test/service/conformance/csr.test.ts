@@ -17,7 +17,7 @@ describe('CertificateSigningRequests', () => {
   before(async () => {
     alice = await workspace.as('alice');
     await bind('alice', [{ apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create', 'get'] }]);
-    // A grant reaches the authorizer through a watch.
+    // The authorizer learns of a grant by a watch.
     await eventually(async () => expect((await alice.get(`${path}/missing`)).status).to.equal(404));
   });
 
@@ -83,7 +83,7 @@ describe('CertificateSigningRequests', () => {
     expect(certificate.subject.split(/\n| \+ /).sort()).to.deep.equal(['CN=carol', 'O=dev', 'O=ops']);
     expect(certificate.keyUsage).to.deep.equal(['1.3.6.1.5.5.7.3.2']);
     expect(certificate.ca).to.equal(false);
-    // Signed in between, and told in whole seconds.
+    // The certificate was signed between the two times, which are compared in whole seconds.
     expect(certificate.validToDate.getTime()).to.be.within(before + 599_000, after + 601_000);
 
     const { status, body } = await whoami(pem, key);

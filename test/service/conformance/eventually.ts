@@ -1,6 +1,6 @@
 const patience = 60_000;
 
-/** Calls `probe` until it resolves; its last error is thrown when that took too long. */
+/** Calls `probe` until it resolves. @throws its last error after the time limit */
 export async function eventually<T>(probe: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + patience;
   for (;;) {

@@ -147,7 +147,7 @@ describe('requests that are not right', () => {
       call.end('x'.repeat(bytes));
       const [answer]: IncomingMessage[] = await once(call, 'response');
       await answer?.resume().toArray();
-      // The agent has the connection back one turn later.
+      // The agent gets the connection back one turn later.
       await letOthersGoOn();
       expect(answer?.statusCode).to.equal(401);
       return { isReused: call.reusedSocket, connection: answer?.headers.connection };

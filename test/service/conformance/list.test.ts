@@ -186,7 +186,7 @@ describe('list', () => {
 
     it('is not older than the version asked for', async () => {
       const { metadata } = await admin.create(configMaps, { metadata: { name: 'newer' } });
-      // A server whose cache does not come so far within three seconds answers 504.
+      // A server whose cache lags behind for more than three seconds answers 504.
       const list = await eventually(() =>
         admin.list(configMaps, { resourceVersion: metadata.resourceVersion, resourceVersionMatch: 'NotOlderThan' }),
       );

@@ -25,13 +25,13 @@ const definition = z.looseObject({
 });
 export type Definition = z.infer<typeof definition>;
 
-/** The custom resource definitions that the product ships, from their files. */
+/** Returns the custom resource definitions of the product, from their files. */
 async function shippedDefinitions(): Promise<Definition[]> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.io.yaml'));
   return Promise.all(files.sort().map(async (name) => definition.parse(parse(await readFile(join(directory, name), 'utf8')))));
 }
 
-/** Installs what the product ships, and waits until it is served. */
+/** Installs the definitions of the product, and waits until they are served. */
 export async function installShipped(admin: ApiClient): Promise<Definition[]> {
   const definitions = await shippedDefinitions();
   await Promise.all(definitions.map((each) => installDefinition(admin, each)));

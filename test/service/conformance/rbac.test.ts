@@ -13,7 +13,7 @@ describe('role-based access control', () => {
   let alice: ApiClient;
   let bob: ApiClient;
   let carol: ApiClient;
-  /** Cluster-wide objects bear the name of the namespace and go with this suite. */
+  /** Cluster-wide objects, which have the name of the namespace and are deleted after the suite. */
   const clusterWide: string[] = [];
   before(async () => {
     [alice, bob, carol] = await Promise.all([workspace.as('alice'), workspace.as('bob'), workspace.as('carol')]);
@@ -39,7 +39,7 @@ describe('role-based access control', () => {
   const user = (name: string) => [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
   const role = (kind: 'Role' | 'ClusterRole', name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name });
   const status = async (call: Promise<{ status: number }>) => (await call).status;
-  /** A grant reaches the authorizer through a watch. */
+  /** Waits for a status: the authorizer learns of a grant by a watch. */
   const becomes = (expected: number, call: () => Promise<{ status: number }>) =>
     eventually(async () => expect(await status(call())).to.equal(expected));
 

@@ -7,7 +7,7 @@ import { suiteWorkspace } from './workspace.ts';
 const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const selfReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
 
-/** A JSON Web Token that says it needs no signature. */
+/** Header of a JSON Web Token without a signature. */
 const unsigned = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url');
 
 const tokenRequest = z.object({ status: z.object({ token: z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/) }) });
@@ -115,7 +115,7 @@ describe('tokens of service accounts', () => {
     const reborn = await admin.create(accounts, { metadata: { name: 'mortal' } });
     expect(reborn.metadata.uid).not.to.equal(metadata.uid);
 
-    // A server follows the accounts by a watch, and may keep a token that it has verified for some seconds.
+    // A server watches the accounts, and may cache a verified token for some seconds.
     const mortal = withToken(tokenOf(answer.body));
     await eventually(async () => expect((await mortal.get('/version')).status).to.equal(401));
   });

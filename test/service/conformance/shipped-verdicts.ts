@@ -1,10 +1,10 @@
-/** One thing that a definition refuses (`field` of the first cause, perhaps a text in it) or, without a field, accepts. */
+/** An object that a definition refuses (`field` of the first cause, perhaps a text in it) or, without a field, accepts. */
 export interface Verdict {
   what: string;
   name?: string;
-  /** Merged over the valid spec; null takes a field away. */
+  /** Merged into the valid spec; null removes a field. */
   spec?: Record<string, unknown>;
-  /** Instead a merge patch of the spec of the object that `spec` made. */
+  /** Merge patch of the spec of the object that `spec` has created, instead of a creation. */
   update?: Record<string, unknown>;
   field?: string;
   text?: string;
@@ -26,7 +26,7 @@ const policy = (...values: string[]) => ({ contentSecurityPolicy: [{ directive: 
 const subject = (name: string, kind = 'User') => ({ kind, name });
 const condition = { type: 'Ready', status: 'True', lastTransitionTime: early, reason: 'Fine', message: '' };
 
-/** Every rule of docs/contract/resources.md, from both sides. */
+/** Every rule of docs/contract/resources.md, with accepted and refused objects. */
 export const shippedVerdicts: Verdicts[] = [
   {
     plural: 'users.auth.platform.io',
@@ -266,7 +266,7 @@ export const shippedVerdicts: Verdicts[] = [
   },
 ];
 
-/** A status of User that its schema accepts, and statuses that it refuses with the field of the first cause. */
+/** Statuses of User: one that its schema accepts, and others that it refuses with the field of the first cause. */
 export const userStatus = {
   valid: { phase: 'Normal', groups: ['a', 'b'], failedLogins: 0, lastLoginTime: early, conditions: [condition] },
   refused: [

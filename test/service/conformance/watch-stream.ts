@@ -17,7 +17,7 @@ export type WatchEvent = z.infer<typeof watchEvent>;
 
 const patience = 60_000;
 
-/** An open watch: its events one by one, each awaited for a minute at most. */
+/** An open watch, whose events are read one by one, each within a minute. */
 export class WatchStream {
   readonly status: number;
   readonly #lines: AsyncIterator<string>;
@@ -30,7 +30,7 @@ export class WatchStream {
     this.#lines = createInterface({ input: response.body })[Symbol.asyncIterator]();
   }
 
-  /** The next event; undefined when the server ended the stream. */
+  /** Returns the next event, or undefined when the server has ended the stream. */
   async next(): Promise<WatchEvent | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -40,7 +40,7 @@ export class WatchStream {
     return line.done ? undefined : watchEvent.parse(JSON.parse(line.value));
   }
 
-  /** The events up to and with the first that `isLast` holds for. */
+  /** Returns the events up to and with the first for which `isLast` holds. */
   async until(isLast: (event: WatchEvent) => boolean): Promise<WatchEvent[]> {
     const events: WatchEvent[] = [];
     for (;;) {
@@ -56,5 +56,5 @@ export class WatchStream {
   }
 }
 
-/** `TYPE name`, as tests compare them. */
+/** Returns `TYPE name`, as tests compare events. */
 export const label = (event: WatchEvent | undefined) => (event ? `${event.type} ${event.object.metadata.name ?? ''}` : 'end');

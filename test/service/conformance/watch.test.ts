@@ -111,10 +111,10 @@ describe('watch', () => {
     const { metadata } = await create('marked');
     const query = { allowWatchBookmarks: true, timeoutSeconds: 4, fieldSelector: 'metadata.name=marked' };
     let others = 0;
-    // A server that has no time for it in these seconds may end the watch without one.
+    // A busy server may end the watch within these seconds without a bookmark.
     const bookmark = await eventually(async () => {
       const stream = await watch({ resourceVersion: metadata.resourceVersion, ...query });
-      // kube-apiserver sends no bookmark of the version that the watch began with.
+      // kube-apiserver sends no bookmark of the version with which the watch began.
       others += 1;
       await create(`unrelated-${others}`);
       return (await stream.until((event) => event.type === 'BOOKMARK')).at(-1)?.object;

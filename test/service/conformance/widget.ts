@@ -93,10 +93,10 @@ export function aWidget(name: string, spec: Record<string, unknown> = {}, metada
   return { apiVersion: 'conformance.example.com/v1', kind: 'Widget', metadata: { name, ...metadata }, spec: { size: 1, ...spec } };
 }
 
-/** How kubectl and the controllers ask what is served. */
+/** Media types with which kubectl and the controllers request discovery. */
 export const aggregatedDiscovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** Creates the definition where the server has none yet, and waits until its objects are served. */
+/** Creates the definition if it does not exist, and waits until its objects are served. */
 export async function installDefinition(
   admin: ApiClient,
   definition: { metadata: { name: string }; spec: { group: string; names: { plural: string }; versions: { name: string }[] } },
@@ -105,7 +105,7 @@ export async function installDefinition(
   if (answer.status !== 201 && answer.status !== 409) throw new Error(`${answer.status} ${answer.text}`);
   const { group, names, versions } = definition.spec;
   for (const version of versions) await eventually(() => admin.list(`/apis/${group}/${version.name}/${names.plural}`));
-  // Discovery follows a moment later, each of its forms by itself; controllers go by it.
+  // Each form of discovery is updated a moment later; controllers rely on it.
   const tells = (path: string, text: string, headers: Record<string, string> = {}) =>
     eventually(async () => expect((await admin.send('GET', path, { headers })).text).to.include(`"${text}"`));
   for (const version of versions) await tells(`/apis/${group}/${version.name}`, names.plural);

@@ -4,7 +4,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { type ApiClient, connect } from './api-client.ts';
 import { installDefinition, widgetDefinition, widgetsIn } from './widget.ts';
 
-/** What most suites stand on: the server, its admin, and a namespace of their own in which widgets are served. */
+/** The fixture of most suites: the server, its administrator, and a namespace of their own in which widgets are served. */
 export interface Workspace {
   server: ApiServer;
   admin: ApiClient;
@@ -17,7 +17,7 @@ export interface Workspace {
   close(): Promise<void>;
 }
 
-/** A workspace for all tests of a `describe`. */
+/** Creates a workspace for all tests of a `describe`. */
 export function suiteWorkspace() {
   const namespace = `conformance-${randomUUID().slice(0, 8)}`;
   const workspace = forSuite(
