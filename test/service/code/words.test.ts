@@ -155,6 +155,7 @@ describe('the sentences of the code', () => {
     'test/service/kubectl-atrium',
     'test/service/kubernetes',
     'test/service/links',
+    'test/service/lists',
     'test/service/login',
     'test/service/meta',
     'test/service/relying-party',

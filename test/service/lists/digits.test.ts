@@ -29,7 +29,7 @@ const definition = {
   },
 };
 
-/** JSON of a ledger: `JSON.stringify` has no such numbers. */
+/** Returns the JSON of a ledger, with numbers that `JSON.stringify` cannot write. */
 const ledger = (name: string, version: string, account: string) =>
   `{"metadata":${JSON.stringify(metadata(name, version))},"spec":{"account":${account},"entries":[{"id":-9223372036854775808,"of":9007199254740991}]}}`;
 

@@ -86,7 +86,7 @@ describe('lists of any resource', () => {
       () => rows(`${configMaps}?${mine}`, 'bob').catch(() => undefined),
       (found) => found?.total === shops.length * perShop,
     );
-    // A right and a definition count a moment after the cluster has them.
+    // A permission and a definition take effect a moment after their creation.
     await eventually(
       () => rows(`${configMaps}?${mine}`).catch(() => undefined),
       (found) => found?.total === ofAlice.length * perShop,
@@ -282,7 +282,7 @@ describe('lists of any resource', () => {
       ({ total }) => total === 3,
     );
 
-    // A custom resource may call a member `env`: what is secret is in kinds that no list offers.
+    // A custom resource may have a member `env`: kinds with secrets are on no list.
     expect(found.columns).to.deep.equal([
       { name: 'size', title: 'Size', type: 'number' },
       { name: 'currentState', title: 'Current State', type: 'string' },
@@ -336,7 +336,7 @@ describe('lists of any resource', () => {
     await server.kubernetes.apply(aConfigMap('shop-11', 'fresh', 'new'));
     const { body } = await server.kubernetes.call('GET', '/api/v1/namespaces/shop-11/configmaps/fresh');
     const { resourceVersion } = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) }).parse(body).metadata;
-    // While the watch is behind it is 504, and never a list without what was written.
+    // While the watch lags behind, the answer is 504, and never a list without the write.
     const answer = await eventually(
       () => get(`${configMaps}?filterBy=tier,new&resourceVersion=${resourceVersion}`, 'bob'),
       ({ status }) => status !== 504,

@@ -1,4 +1,4 @@
-/** Printer columns of custom resources, each beside the cell of the API server's Table. */
+/** Printer columns of custom resources, compared with the cells of the API server's Table. */
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ interface Printed {
   type: string;
   jsonPath: string;
   value: unknown;
-  /** Where the Table has another text than the list: ages. */
+  /** Text of the Table if it differs from that of the list, such as an age. */
   cell?: RegExp;
 }
 
@@ -21,7 +21,7 @@ const printed = (title: string, name: string, jsonPath: string, value: unknown, 
   ...(cell && { cell }),
 });
 
-/** Columns of cases/11, and forms of k8s.io/client-go/util/jsonpath beside them. */
+/** Columns of cases/11, and further forms of k8s.io/client-go/util/jsonpath. */
 const columns: readonly Printed[] = [
   printed('Plain', 'plain', '.spec.color', 'red'),
   printed('Instance', 'instance', '.metadata.labels.node\\.kubernetes\\.io/instance-type', 'm5'),
@@ -89,7 +89,7 @@ const definition: Manifest = {
         schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
         additionalPrinterColumns: [
           ...columns.map(({ title, type, jsonPath }) => ({ name: title, type, jsonPath })),
-          // The API server shows no column behind one that it cannot read.
+          // The API server shows no column after one that it cannot parse.
           { name: 'Broken', type: 'string', jsonPath: '.spec.color[x]' },
           { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
         ],

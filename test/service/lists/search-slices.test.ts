@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { SearchService } from '../../../src/search/service.ts';
 import { opened, type SearchSource } from '../../../src/search/source.ts';
 
-/** A slice of `search/service.ts`, and one chunk of each other search that waits for the same turn. */
+/** Rows of a slice of `search/service.ts`, and of a chunk of each other search that waits for the same turn. */
 const maxRows = 16 * 128;
 const chunk = 128;
 
@@ -28,7 +28,7 @@ describe('a search of many rows', () => {
       }),
   });
 
-  /** Runs the searches of as many callers at once. @returns the most rows that were looked at in one turn of the event loop */
+  /** Runs concurrent searches of several callers. @returns the maximum number of rows that were tested in one turn of the event loop */
   async function mostRowsInATurn(sources: readonly SearchSource[], searches: number): Promise<number> {
     const service = new SearchService(sources);
     const parameters = { q: 'object-9999', kinds: [], namespace: '', limit: 20 };

@@ -49,7 +49,7 @@ const searched = [
   ...resources.map((resource) =>
     resource.resource === 'widgets' ? { ...resource, columns: [{ name: 'images', jsonPath: '.spec.image' }] } : resource,
   ),
-  // The account of the service may not list these.
+  // Kinds that the service account may not list.
   { version: 'v1', resource: 'pods' },
 ];
 

@@ -1,4 +1,4 @@
-/** What the suites of lists put into a cluster: widgets and ConfigMaps in twelve shops, of which alice may list three. */
+/** Objects of the suites of lists: widgets and ConfigMaps in twelve shops, of which alice may list three. */
 import { type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { aBinding, aNamespace, aRole } from '../access/objects.ts';
 
@@ -78,7 +78,7 @@ const follows = (group: string, plurals: string[], verbs: string[], resourceName
 
 const definitionNames = ['widgets.example.com', 'gadgets.example.com'];
 
-/** The rights that the chart gives the account of the service for these resources. */
+/** Permissions that the chart grants to the service account for these resources. */
 const ofService = [
   aRole('lists-service', [
     follows('', ['configmaps', 'events'], ['list', 'watch']),
@@ -105,7 +105,7 @@ export const objects: readonly Manifest[] = [
   aRole('lists-viewer', [follows('', seen, ['list', 'watch']), follows('example.com', ['widgets', 'gadgets'], ['list', 'watch'])]),
   aBinding('lists-bob', { role: 'lists-viewer', to: 'User:bob' }),
   ...ofAlice.map((namespace) => aBinding('lists-alice', { role: 'lists-viewer', to: 'User:alice', namespace })),
-  // By names alone: no list.
+  // A permission for single names, which allows no list.
   aRole('lists-one', [follows('', ['configmaps'], ['get', 'list'], ['m0'])], 'shop-02'),
   aBinding('lists-one', { role: 'lists-one', roleKind: 'Role', to: 'User:alice', namespace: 'shop-02' }),
 ];
