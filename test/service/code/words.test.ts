@@ -150,6 +150,7 @@ describe('the sentences of the code', () => {
     'test/service/config',
     'test/service/demo',
     'test/service/factors',
+    'test/service/groups',
     'test/service/http',
     'test/service/identity',
     'test/service/kubectl-atrium',

@@ -80,7 +80,7 @@ describe('members of groups', () => {
       expect(refused.body.message).to.include('"local:dev" is forbidden: User "bob" cannot impersonate resource "groups"');
     }
     expect((await add([john], { as: 'carol' })).body.message).to.include('cannot patch resource "groups" in API group "auth.platform.io"');
-    // Of a group that is not there it is told no other way.
+    // The answer for a group that does not exist is the same.
     expect((await add([john], { as: 'bob', group: 'xyz' })).status).to.equal(403);
     expect((await add([john], { group: 'ops' })).status).to.equal(403);
     expect((await stored(server.kubernetes, 'dev')).metadata?.resourceVersion).to.equal(resourceVersion);
@@ -146,7 +146,7 @@ describe('members of groups', () => {
     expect([beyond.status, ...causesOf(beyond)]).to.deep.equal([422, 'spec.users FieldValueTooMany']);
     expect((await remove(strangers)).body).to.deep.include({ total: 4999, succeeded: 4999, failed: 0 });
     expect(await memberNamesOf(server.kubernetes, 'dev')).to.deep.equal([jane]);
-    // The trail names some, and counts all.
+    // The audit event names some members, and counts all.
     const { members } = auditOf('GroupMembersChanged').at(-1);
     expect([members.removed, members.names.length]).to.deep.equal([4999, 100]);
   });

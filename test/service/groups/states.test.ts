@@ -21,7 +21,7 @@ describe('the status of groups', () => {
   });
   beforeEach(async () => {
     await server.kubernetes.apply(aUser('jane@example.com'), aUser('john@example.com'));
-    // The service follows users and groups by two watches: what a status says of members is about the users that it has seen.
+    // The service watches users and groups separately: the status is about members that it has seen.
     for (const name of [jane, john]) {
       const { body } = await server.kubernetes.call('GET', `${users}/${name}`);
       const { resourceVersion } = z.object({ metadata: z.object({ resourceVersion: z.string() }) }).parse(body).metadata;
@@ -121,7 +121,7 @@ describe('the status of groups', () => {
       );
       await whenCounted('dev', 2);
 
-      // A look later she is still there.
+      // The member is still listed after another reconciliation.
       await server.kubernetes.call('PATCH', `${nativeGroups}/dev`, { spec: { description: 'x' } }, mergePatch);
       await eventually(
         async () => await stored(server.kubernetes, 'dev'),

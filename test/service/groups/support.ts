@@ -6,7 +6,7 @@ import type { TestServer } from '../../support/server.ts';
 export const groups = '/auth/v1/groups';
 export const nativeGroups = '/apis/auth.platform.io/v1/groups';
 
-/** A Group to be created without the service. */
+/** Returns a Group to be created without the service. */
 export const aGroup = (name: string, members: readonly string[] = [], spec: Record<string, unknown> = {}): Manifest => ({
   apiVersion: 'auth.platform.io/v1',
   kind: 'Group',
@@ -16,7 +16,7 @@ export const aGroup = (name: string, members: readonly string[] = [], spec: Reco
 
 const rbac = 'rbac.authorization.k8s.io';
 
-/** Lets a person act as these groups, as who changes their members has to. */
+/** Lets a person impersonate these groups, as required to change their members. */
 export function mayImpersonate(person: Person, ...names: string[]): Manifest[] {
   const metadata = { name: `${person}-acts-as-groups` };
   const rules = [{ apiGroups: [''], resources: ['groups'], verbs: ['impersonate'], resourceNames: names.map((name) => `local:${name}`) }];
@@ -34,7 +34,7 @@ export function mayImpersonate(person: Person, ...names: string[]): Manifest[] {
 
 const review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** Waits until the API server knows that a person may act as that group. */
+/** Waits until the API server lets the person impersonate the group. */
 export const untilActsAs = (server: TestServer, as: Person, group: string) =>
   eventually(
     async () => {
@@ -51,7 +51,7 @@ export const untilActsAs = (server: TestServer, as: Person, group: string) =>
 
 const condition = z.looseObject({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() });
 
-/** A Group, a list, a result or a Status: as much of each as the tests look at. */
+/** Members of a Group, a list, a result or a Status that the tests read. */
 const answerBody = z.looseObject({
   kind: z.string().default(''),
   message: z.string().default(''),
@@ -84,25 +84,25 @@ export interface Asked {
 interface AskOptions {
   body?: unknown;
   headers?: Record<string, string>;
-  /** Address of another replica. */
+  /** URL of another replica. */
   at?: string;
 }
 
-/** What the person is answered. */
+/** Sends a request of that person, and returns the answer. */
 export async function ask(server: TestServer, as: Person, method: string, path: string, options: AskOptions = {}): Promise<Asked> {
   const response = await server.request(path, { method, as, ...options });
   const text = await response.text();
   return { status: response.status, body: answerBody.parse(text === '' ? {} : JSON.parse(text)), headers: response.headers };
 }
 
-/** The group as it is stored. */
+/** Reads the group from the cluster. */
 export const stored = async (kubernetes: ClusterAdmin, name: string): Promise<AnswerBody> =>
   answerBody.parse((await kubernetes.call('GET', `${nativeGroups}/${name}`)).body);
 
 export const memberNamesOf = async (kubernetes: ClusterAdmin, name: string): Promise<string[]> =>
   (await stored(kubernetes, name)).spec?.users.map((user) => user.name) ?? [];
 
-/** Waits until the service has seen what was written without it. */
+/** Waits until the service has seen a write of another client. */
 export const whenSeen = (server: TestServer, as: Person, name: string, resourceVersion?: string) =>
   eventually(
     () => ask(server, as, 'GET', `${groups}/${name}`),
@@ -110,7 +110,7 @@ export const whenSeen = (server: TestServer, as: Person, name: string, resourceV
       status === 200 && (resourceVersion === undefined || Number(body.metadata?.resourceVersion) >= Number(resourceVersion)),
   );
 
-/** The group once its status is about what it is now: nothing more is written then. */
+/** Waits until the status is about the current version: no further write follows. */
 export const settled = (kubernetes: ClusterAdmin, name: string): Promise<AnswerBody> =>
   eventually(
     () => stored(kubernetes, name),
@@ -118,7 +118,7 @@ export const settled = (kubernetes: ClusterAdmin, name: string): Promise<AnswerB
       typeof status === 'object' && status.observedGeneration === metadata?.generation && status.conditions.length > 0,
   );
 
-/** How many members the status tells of, and what of them. */
+/** Returns the member count of the status, and the condition about the members. */
 export async function statusOf(kubernetes: ClusterAdmin, name: string) {
   const { status } = await stored(kubernetes, name);
   if (typeof status !== 'object') return undefined;

@@ -42,7 +42,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       );
     });
 
-    /** Seen by the service when it returns. */
+    /** Sets the members, and waits until the service has seen the change. */
     async function setMembers(names: readonly string[]) {
       const users = names.map((name) => ({ name }));
       await service.admin.call('PATCH', `${nativeGroups}/dev`, { spec: { users } }, mergePatch);
