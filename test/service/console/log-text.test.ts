@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { LogText } from '../../../web/src/pages/cluster/log-text.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer;
-/** Each text in a message of its own. */
+/** Reads texts that arrive in a message each. */
 const read = (log: LogText, ...texts: string[]) => texts.flatMap((text) => log.add(bytes(text)).map((line) => line.text));
 const at = (second: number, fraction = '000000000') => `2026-11-26T10:00:${String(second).padStart(2, '0')}.${fraction}Z`;
 

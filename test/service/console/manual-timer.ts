@@ -1,6 +1,6 @@
 import type { Timer } from '../../../src/console/static-files.ts';
 
-/** Time that stands still until a test moves it. */
+/** A clock that only the test moves. */
 export class ManualTimer implements Timer {
   #now = 0;
   readonly #sleepers = new Set<{ dueAt: number; wake: () => void }>();
@@ -19,7 +19,7 @@ export class ManualTimer implements Timer {
     return promise;
   }
 
-  /** Moves the time, wakes who is due, and waits until that one sleeps again. */
+  /** Advances the clock, wakes the sleeper, and waits until it sleeps again. */
   async advance(ms: number): Promise<void> {
     await this.#asleep.promise;
     this.#now += ms;

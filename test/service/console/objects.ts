@@ -11,7 +11,7 @@ export const configMap = (
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels, ...(annotations && { annotations }) }, ...contents };
 };
 
-/** Lets a person get one ConfigMap, whether it exists or not. */
+/** Lets a person get one ConfigMap, whether or not it exists. */
 export function mayGetConfigMap(person: string, name: string, namespace = serviceNamespace): Manifest[] {
   const metadata = { name: `${person}-gets-${name}`, namespace };
   return [

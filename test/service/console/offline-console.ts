@@ -13,7 +13,7 @@ import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { servicesOf } from '../../support/services.ts';
 
-/** A directory with these files, below a fresh temporary one that holds `outside` too. */
+/** Creates a directory with these files, within a temporary one that also contains `outside`. */
 export async function makeDirectory(
   files: Record<string, string | Buffer>,
 ): Promise<{ path: string; outside: string; remove(): Promise<void> }> {
@@ -29,11 +29,11 @@ export async function makeDirectory(
 export interface OfflineOptions {
   config?: { server?: Record<string, unknown>; console?: Record<string, unknown> };
   environment?: Record<string, string>;
-  /** Of the looks at the static directory. */
+  /** Timer of the checks of the static directory. */
   timer?: Timer;
 }
 
-/** The console in its frame while there is no API server: what needs none works all the same. */
+/** Starts the console with the request chain of the service, and without an API server. */
 export async function startOfflineConsole({ config = {}, environment = {}, timer }: OfflineOptions) {
   const parsed = parseConfig({ yaml: stringify(config) });
   const basePath = basePathOf(parsed);

@@ -29,7 +29,7 @@ describe('HandleConsolePlugins', () => {
     return (await response.json()) as FileList;
   };
   const paths = async (options = {}) => (await list(options)).items.map(({ path }) => path);
-  /** The list once it names that file. */
+  /** Waits until the list names the file. */
   const listWith = (path: string, options = {}) =>
     eventually(
       () => list(options),

@@ -41,7 +41,7 @@ describe('HandleStaticFiles', () => {
   });
 
   const get = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);
-  /** Without the decompression and the headers that fetch adds by itself. */
+  /** Sends a request without the decompression and the headers of fetch. */
   const exchange = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {
     const answer = await request(`${server.url}${path}`, { method, headers });
     return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) };
@@ -216,11 +216,11 @@ describe('HandleStaticFiles', () => {
   });
 
   it('reads large files from disk, whole and in parts, and does not serve other bytes under an old ETag', async () => {
-    // One more than is held in memory, and sparse, so that it costs no time.
+    // The file has one byte more than the service caches, and is sparse, so that creating it is fast.
     const size = 64 * 1024 * 1024 + 1;
     const large = await makeDirectory({ 'index.html': index, 'large.bin': 'begin' });
     await truncate(join(large.path, 'large.bin'), size);
-    // However long that takes, the directory is not read again meanwhile.
+    // The timer stands still, so that the directory is not read again during the test.
     const timer = new ManualTimer();
     const other = await startOfflineConsole({ config: { ...patient, console: { static: { directory: large.path } } }, timer });
     try {

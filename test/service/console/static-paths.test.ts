@@ -66,7 +66,7 @@ describe('HandleStaticFiles, the paths', () => {
         for (const headers of ['', 'Accept: text/html\r\n']) {
           const answer = await rawGet(server.port, target, 'GET', headers);
           expect(answer.body, target).not.to.include('canary');
-          // A sibling's name without an extension may be a page of the console.
+          // A name without an extension may be a page of the console.
           if (target === '/static-secret' && headers !== '') continue;
           expect(answer.status, `${target} ${headers}`).to.equal(status);
           expect(JSON.parse(answer.body), target).to.include({ kind: 'Status', status: 'Failure', code: status });

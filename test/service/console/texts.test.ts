@@ -21,7 +21,7 @@ describe('the texts of the console', () => {
       expect(Object.keys(translated)).to.have.members(wanted);
       for (const key of wanted) {
         expect(translated[key], key).not.to.equal('');
-        // "One user" needs no number.
+        // Singular forms such as "One user" need no number.
         if (!key.endsWith('_one')) expect(placeholders(translated[key] ?? ''), key).to.deep.equal(placeholders(english[key] ?? ''));
       }
     });

@@ -25,7 +25,7 @@ spec:
   "quoted": 1
 `;
 
-/** Lines of a text, and where | stands in it. */
+/** Returns the lines of a text, and the position of | in it. */
 function at(marked: string): [Lines, number, number] {
   const before = marked.slice(0, marked.indexOf('|!'));
   const all = marked.replace('|!', '').split('\n');

@@ -4,7 +4,7 @@ import { parseJson, stringifyJson } from '../../../web/src/api/json.ts';
 import { mistakesIn, parse, stringify, YamlError } from '../../../web/src/editors/yaml.ts';
 import { yamlCases, yamlObject, yamlTexts } from '../../support/kubectl-yaml.ts';
 
-/** kubectl takes the last of two members of one name. The console refuses, because one of them was meant otherwise. */
+/** Texts with duplicate members. kubectl uses the last one; the console refuses them, because they are a mistake. */
 const refusedHere = ['value: {a: 1, a: 2}\n', 'a: 1\nvalue: 2\na: 3\n', 'value: {.inf: a}\n'];
 
 function specOf(yaml: string): unknown {
