@@ -15,7 +15,7 @@ import { aUser, nameOf, type UserParts } from '../users/a-user.ts';
 
 const run = promisify(execFile);
 
-/** The one rule that people need, and whom they may act as beyond. */
+/** Grants the rule that users need, and permission to impersonate others. */
 export async function mayHaveCertificates(kubernetes: ClusterAdmin, person: Person, ...impersonate: string[][]): Promise<void> {
   await grant(kubernetes, person, 'atrium-certificates');
   if (impersonate.length === 0) return;
@@ -30,7 +30,7 @@ export async function mayHaveCertificates(kubernetes: ClusterAdmin, person: Pers
   await grant(kubernetes, person, name);
 }
 
-/** A record of the person, which the service then knows. @returns its name */
+/** Creates the record of a person, and waits until the service has it. @returns its name */
 export async function recordOf(server: TestServer, person: Person, parts: UserParts = {}): Promise<string> {
   const email = `${person}@example.com`;
   await server.kubernetes.apply(aUser(email, { subjectName: person, ...parts }));
@@ -44,11 +44,11 @@ export async function recordOf(server: TestServer, person: Person, parts: UserPa
 export const authorize = (server: TestServer, as: Person, spec: Record<string, unknown> = {}) =>
   server.request('/auth/v1/authorize', { method: 'POST', as, body: { spec } });
 
-/** The certificate that was issued. */
+/** Requests a certificate that must be issued. */
 export const issued = async (server: TestServer, as: Person, spec?: Record<string, unknown>): Promise<UserCertificate> =>
   issuedBy(await authorize(server, as, spec));
 
-/** The certificate that the service answers. */
+/** Returns the certificate of an answer. */
 export async function issuedBy(response: Response): Promise<UserCertificate> {
   const text = await response.text();
   expect(response.status, text).to.equal(201);
@@ -56,7 +56,7 @@ export async function issuedBy(response: Response): Promise<UserCertificate> {
   return userCertificate.parse(JSON.parse(text));
 }
 
-/** `spec.request` as a caller makes it. */
+/** Returns `spec.request` as a caller creates it. */
 export const ownRequest = async (parts: RequestParts) => {
   const { request, key } = await signingRequest(parts);
   return { request: base64(request), key };
@@ -68,7 +68,7 @@ const status = z.object({
   details: z.object({ causes: z.array(z.object({ field: z.string().optional() })).default([]) }).prefault({}),
 });
 
-/** Code, message and the field of the first cause. */
+/** Returns code, message and the field of the first cause. */
 export async function refusal(response: Response): Promise<{ code: number; message: string; field: string | undefined }> {
   const { code, message, details } = status.parse(await response.json());
   return { code, message, field: details.causes[0]?.field };
@@ -76,7 +76,7 @@ export async function refusal(response: Response): Promise<{ code: number; messa
 
 const whoami = z.object({ status: z.object({ userInfo: z.object({ username: z.string(), groups: z.array(z.string()) }) }) });
 
-/** Whom kubectl is with that kubeconfig, and a key beside it if there is one. */
+/** Returns the user that the API server sees with that kubeconfig, and its key if it is separate. */
 export async function kubectlWhoami({ status: { kubeconfig } }: UserCertificate, key?: string) {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-kubectl-'));
   try {
@@ -101,20 +101,20 @@ const requestList = z.object({
   ),
 });
 
-/** The service's requests that are in the cluster now. */
+/** Returns the service's requests that exist in the cluster. */
 export async function requestsLeft({ kubernetes }: TestServer) {
   const { body } = await kubernetes.call('GET', `${requests}?labelSelector=app.kubernetes.io%2Fpart-of%3Datrium`);
   return requestList.parse(body).items;
 }
 
-/** Until none is left: where the API server is slow, a removal goes on after the answer. */
+/** Waits until no request is left: a slow API server deletes it after the answer. */
 export const untilNoneLeft = (server: TestServer) =>
   eventually(
     () => requestsLeft(server),
     ({ length }) => length === 0,
   );
 
-/** Says what became of a request, as an approver or a signer would. */
+/** Decides a request, like an approver or a signer. */
 export const decide = (
   kubernetes: ClusterAdmin,
   name: string,

@@ -171,7 +171,7 @@ describe('what no certificate is issued for', () => {
     ]) {
       const certificate = await issued(server, 'alice', { expirationSeconds: asked });
       expect(certificate.spec.expirationSeconds).to.equal(counted);
-      // Kubernetes takes five minutes off the end of long ones.
+      // Kubernetes subtracts five minutes from long durations.
       expect(secondsFrom(certificate)).to.be.within((counted ?? 0) - 330, (counted ?? 0) + 1);
     }
   });

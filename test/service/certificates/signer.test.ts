@@ -8,13 +8,13 @@ import { authorize, decide, issuedBy, mayHaveCertificates, refusal, requestsLeft
 const nobodysSigner = 'example.com/nobody-signs-here';
 
 async function start(certificates: Record<string, unknown>): Promise<TestServer> {
-  // What a test holds up, a slow machine must not end.
+  // Caches are long, so that a delay by the test causes no timeout on a slow machine.
   const server = await startServer({ config: { users: { certificates }, kubernetes: { accessCache: '10m' } } });
   await mayHaveCertificates(server.kubernetes, 'alice');
   return server;
 }
 
-/** Gives the service's account what it needs at another signer, and waits until that counts. */
+/** Grants the service account the permissions for another signer, and waits until they take effect. */
 async function letApprove(kubernetes: ClusterAdmin, signerName: string): Promise<void> {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'atrium-other-signer' };
   const rules = [{ apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: [signerName], verbs: ['approve'] }];
@@ -37,7 +37,7 @@ describe('the signer of certificates', () => {
   let server: TestServer;
 
   const names = async () => (await requestsLeft(server)).map(({ metadata }) => metadata.name);
-  /** Asks, and returns when the request is in the cluster while the service hears nothing of that; the answers must then be released. */
+  /** Requests a certificate, and returns when the request exists and its answer is held back; the test must release the answers. */
   const askedInSilence = async (signal?: AbortSignal): Promise<{ answer: Promise<unknown>; name: string }> => {
     const token = await server.token('alice');
     const ask = async (rest: { signal?: AbortSignal } = {}) => {
@@ -45,9 +45,9 @@ describe('the signer of certificates', () => {
       return response.status === 201 ? 'issued' : refusal(response);
     };
     for (let attempt = 1; ; attempt += 1) {
-      // What the caller is and may is then known, mostly, so that the service asks for the certificate next.
+      // The first call usually fills the caches, so that the next one requests the certificate at once.
       await eventually(ask, (told) => told === 'issued');
-      // On a slow machine one that was given up is still there, approved already.
+      // On a slow machine an abandoned request may still exist, approved already.
       const earlier = await names();
       server.relay.holdAnswers();
       const answer = ask(signal && { signal }).catch((error: unknown) => error);
@@ -84,7 +84,7 @@ describe('the signer of certificates', () => {
 
     it('CRT-05 serves many at once, and nothing is left', async () => {
       const one = async () => {
-        // On a machine with other work the last ones are told to come again.
+        // On a busy machine the last ones are asked to retry.
         const response = await eventually(
           () => authorize(server, 'alice'),
           ({ status }) => status !== 504,
