@@ -153,6 +153,7 @@ describe('the sentences of the code', () => {
     'test/service/groups',
     'test/service/http',
     'test/service/identity',
+    'test/service/issuer',
     'test/service/kubectl-atrium',
     'test/service/kubernetes',
     'test/service/links',

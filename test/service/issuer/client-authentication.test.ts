@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { authorize, Browser, logIn, loginInfoOf } from '../login/provider/browser.ts';
 import { expectLogIn, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 
-/** Everything that is unreserved in a URL, which openid-client would percent-encode. */
+/** A secret with all unreserved characters of a URL, which openid-client would percent-encode. */
 const unreserved = 'a-client.secret_with~every-unreserved.one_9';
 const config = { login: { perMinute: 1_000_000 } };
 

@@ -43,7 +43,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
     };
 
     it('LIM-13 are refused, and no honest caller is', async () => {
-      // All of one minute, however slow the machine is.
+      // All requests are in one minute, also on a slow machine.
       clock.freeze();
       for (let sent = 0; sent < 700; sent += 50) {
         const statuses = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`junk-${sent + index}`)));

@@ -17,7 +17,7 @@ interface Line {
 describe('why a token was refused', () => {
   const party = relyingParty({ clientSecret: 'a secret', config: { login: { perMinute: 1_000_000 } } });
 
-  /** What the log says of refused tokens from here on. */
+  /** Returns the log lines about refused tokens from now on. */
   function listen(): () => Line[] {
     const { logLines } = party().service;
     const from = logLines.length;
@@ -28,7 +28,7 @@ describe('why a token was refused', () => {
         .filter(({ msg = '' }) => msg.startsWith('a token was refused'));
   }
 
-  // Each kind is told once a minute.
+  // Each kind is logged once a minute.
   beforeEach(() => party().cluster.clock.advance(61));
   afterEach(() => party().cluster.clock.thaw());
 
