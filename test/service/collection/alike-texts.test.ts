@@ -5,7 +5,7 @@ import { collectedMemory } from '../../support/collected-memory.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
 import { aStoredUser } from '../users/a-user.ts';
 
-/** Any JSON value: what needs an escape, what looks like a member, and what no other text has. */
+/** Returns a random JSON value, with texts that need escapes or look like members, and unique ones. */
 function randomValue(random: () => number, depth = 0): unknown {
   const below = (bound: number) => Math.floor(random() * bound);
   const scalars = ['', 'Ann', '"', '\\', '":"', 'Zoë', '名前', '\0', '\u2028', `own ${below(1e9)}`, below(1e6), -0.5, true, null];

@@ -5,11 +5,11 @@ import { userProperties } from '../../../src/users/list-properties.ts';
 import { UserRow } from '../../../src/users/row.ts';
 import { aStoredUser, type UserParts } from '../users/a-user.ts';
 
-/** An index over users that a test changes one by one. */
+/** An index of users, which a test changes one by one. */
 class Users {
   readonly rows = new Map<string, UserRow>();
   #changes = 0;
-  /** How many results were made out of all rows. */
+  /** Number of results that were computed from all rows. */
   made = 0;
   readonly index = new ListIndex(userProperties, {
     rows: () => {
@@ -45,7 +45,7 @@ class Users {
   }
 }
 
-/** The same query on an index that has never seen it. */
+/** Runs the query on an index without cached results. */
 const fromScratch = (users: Users, parameters: Partial<QueryParameters>): Promise<string[]> => {
   const other = new Users();
   for (const [name, row] of users.rows) other.rows.set(name, row);

@@ -1,4 +1,4 @@
-/** A patch that another writer of the object comes before, between the service's read and its write. */
+/** A write of another client between the read and the write of a patch. */
 
 import { expect } from 'chai';
 import { afterEach, before, describe, it } from 'mocha';
@@ -31,7 +31,7 @@ for (const { plural, name, field, object, status } of kinds)
     });
     afterEach(() => server.faults.mend());
 
-    /** The next write of the object by the caller comes after this one. */
+    /** Runs a change before the next write of the object by the caller. */
     const writtenBefore = (at: string, change: unknown) =>
       server.faults.inject(
         ({ pass }) => void server.kubernetes.call('PATCH', at, change, mergePatch).then(() => pass()),

@@ -5,7 +5,7 @@ interface Row {
   readonly value: number;
 }
 
-/** An array of the same rows, kept in order the slow way, beside the rows under test. */
+/** Rows under test, with an array of the same rows that is sorted each time. */
 class Pair {
   plain: Row[];
   readonly rows: SortedRows<Row>;

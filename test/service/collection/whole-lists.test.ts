@@ -15,7 +15,7 @@ const listSchema = z.object({
 const logLine = z.looseObject({ level: z.string(), msg: z.string(), userAgent: z.string().optional() });
 const inAll = 5003;
 
-/** Access tokens: nothing but lists takes notice of them. */
+/** Returns an access token, a kind that only lists depend on. */
 const aToken = (number: number) => ({
   apiVersion: 'auth.platform.io/v1',
   kind: 'AccessToken',
@@ -122,7 +122,7 @@ describe('lists without limit and page', () => {
       await once(socket, 'readable');
       expect(socket.read(15)?.toString()).to.equal('HTTP/1.1 200 OK');
     }
-    // Others are answered meanwhile.
+    // Other requests are answered meanwhile.
     expect(await read('?limit=1')).to.include({ total: inAll });
     for (const socket of sockets) socket.destroy();
 
