@@ -1,6 +1,7 @@
 /**
- * Whether the time of an answer tells who has an account: medians for known and unknown addresses, asked in turn, of the page for a forgotten
- * password and of a login with a wrong password at the embedded issuer. Only the ratio says something. Run: node bench/known-addresses.ts
+ * Compares the times of answers for known and unknown addresses: medians of alternating requests to the page for a forgotten password, and
+ * of logins with a wrong password at the embedded issuer. A ratio far from 1 would disclose which addresses have an account.
+ * Run: node bench/known-addresses.ts
  */
 
 import { Browser } from '../test/service/identity/browser.ts';
@@ -13,7 +14,7 @@ const people = 125;
 const password = 'correct horse battery staple';
 const emails = Array.from({ length: people }, (_, index) => `person${index}@example.com`);
 
-// Mails go nowhere: what becomes of them is after the answer.
+// The mail server does not exist: mails are sent after the answer.
 const service = await startEmbeddedLogin({
   emails,
   password,
@@ -36,7 +37,7 @@ const forgotten = (email: string) =>
     return response.status;
   }, 200);
 
-/** Each from a network of its own: limits are not what is measured. */
+/** Number of the network of a request: each has its own, because limits are not measured. */
 let networks = 0;
 
 async function refused(email: string): Promise<number> {

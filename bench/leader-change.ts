@@ -1,6 +1,6 @@
 /**
- * What a change of leader costs a replica that follows 100,000 users (LIM-12): the longest pause of its event loop until it has looked at
- * all of them, what it costs while nothing happens, and what a second costs in which 1,000 of them expire. The cluster is another process.
+ * Measures a change of leader for a replica that watches 100,000 users (LIM-12): the longest pause of its event loop until it has examined
+ * all of them, its cost while no user changes, and its cost in a second in which 1,000 of them expire. The cluster is another process.
  *
  * node bench/leader-change.ts [--users 100000] [--idle 60] [--expire 1000]
  */
@@ -33,7 +33,7 @@ const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/l
 const users = '/apis/auth.platform.io/v1/users';
 const timestamp = (date: Date) => date.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** A user of whom nothing is left to write, and whose phase changes when they have been idle for long. */
+/** Returns a user without pending writes, whose phase changes after a long time without a login. */
 function settledUser(index: number, now: Date): Manifest {
   const email = `person-${index}@example.com`;
   const since = timestamp(new Date(now.getTime() - (index % 86_400) * 1000));
@@ -64,7 +64,7 @@ function settledUser(index: number, now: Date): Manifest {
   };
 }
 
-/** The other process. */
+/** Runs the cluster, in the other process. */
 async function runCluster(): Promise<void> {
   const cluster = await Cluster.start();
   const token = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
@@ -80,7 +80,7 @@ const tickMs = 5;
 const delays = monitorEventLoopDelay({ resolution: tickMs });
 delays.enable();
 
-/** The most of the CPU that this thread has used between two ticks of a timer: no other program of the machine makes it longer. */
+/** Measures the maximum CPU time of this thread between two ticks of a timer, which other programs of the machine do not change. */
 class Busiest {
   longestMs = 0;
   #last = process.threadCpuUsage();
@@ -98,7 +98,7 @@ class Busiest {
   }
 }
 
-/** What the time until `end` costs. */
+/** Measures the cost of the time until `end`. */
 class Period {
   readonly #cpu = process.cpuUsage();
   readonly #begun = performance.now();
@@ -125,7 +125,7 @@ const say = (what: string, { seconds, cpuMs, longestMs, busiestMs }: ReturnType<
     ].join('   '),
   );
 
-/** Until the process has had little to do for three seconds. */
+/** Waits until the process has been almost idle for three seconds. */
 async function untilQuiet(): Promise<void> {
   for (let quiet = 0; quiet < 3; ) {
     const before = process.cpuUsage();
@@ -194,7 +194,7 @@ async function measure(): Promise<void> {
   child.kill();
 }
 
-/** Users whose time is over in the same second. */
+/** Lets users expire in the same second, and measures the cost. */
 async function expire(admin: ClusterAdmin, writes: () => Promise<number>): Promise<void> {
   const end = new Date(Math.ceil(Date.now() / 1000) * 1000 + 90_000);
   const paths = Array.from({ length: expiringCount }, (_, index) => `${users}/${nameOf(`person-${index}@example.com`)}`);
@@ -213,7 +213,7 @@ async function expire(admin: ClusterAdmin, writes: () => Promise<number>): Promi
   say(`${expiringCount} users expire in one second`, period.end());
 }
 
-/** What else runs on the machine is not to be measured; only the superuser may say so. */
+/** Raises the priority of this process, which needs the superuser: other programs of the machine distort the measurement. */
 function preferThisProcess(): void {
   try {
     setPriority(-15);
@@ -230,7 +230,7 @@ const baseline = {
   log: { level: 'info' },
 };
 
-/** Another replica, as far as the Lease tells. */
+/** Another replica, which holds the Lease. */
 class LeaseHolder {
   readonly #admin: ClusterAdmin;
   #timer: NodeJS.Timeout | undefined;

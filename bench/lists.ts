@@ -1,6 +1,6 @@
 /**
- * Lists of any resource with 100,000 pods in 2,000 namespaces (docs/lists.md): when they can be listed, memory of a replica, pages a second,
- * and how many pages the API server's own list gives beside it. The cluster is a process of its own where it is a real one.
+ * Measures lists of any resource with 100,000 pods in 2,000 namespaces (docs/lists.md): the time until they are listed, the memory of a
+ * replica, pages a second, and pages a second of the API server's own list. A real cluster is a process of its own.
  *
  * TEST_CLUSTER=real node --expose-gc bench/lists.ts [pods]
  */
@@ -99,7 +99,7 @@ const replica = await server.replica();
 note(`another replica was ready after ${seconds(begun)} s`);
 await replica.stop();
 
-/** Whole answers a second, of some that are asked at one time. */
+/** Measures complete answers a second, with some requests at a time. */
 async function rate(what: string, ask: (turn: number) => Promise<unknown>): Promise<number> {
   await ask(0);
   const end = performance.now() + secondsEach * 1000;

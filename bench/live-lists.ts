@@ -1,6 +1,6 @@
 /**
- * What 1,000 open live lists cost one replica (docs/contract/users.md), of 10,000 users: memory, how long a change takes to all of them, and what they
- * cost while nothing happens; the readers are another process. Run: node --expose-gc bench/live-lists.ts
+ * Measures 1,000 open live lists of 10,000 users on a replica (docs/contract/users.md): memory, the time until all of them have a change,
+ * and the cost while no user changes. The readers are another process. Run: node --expose-gc bench/live-lists.ts
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ function memory(): number {
   return heapUsed + external;
 }
 
-/** Opens the streams, and tells when each has had as many events as were asked for. */
+/** Opens the streams, and reports when each has received the requested number of events. */
 async function read(): Promise<void> {
   const counts = new Array<number>(streamCount).fill(0);
   const opened = Array.from({ length: streamCount }, async (_, index) => {

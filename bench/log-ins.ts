@@ -1,8 +1,8 @@
 /**
- * Logins per second, end to end with the embedded provider: login, login page, password, callback, a session. Beside it how many
- * passwords a second this machine can check at all, which is the bound that nothing gets around.
+ * Measures logins a second, end to end with the embedded provider: login, login page, password, callback, a session. The number of
+ * passwords that this machine can check a second is printed too: it is the upper bound.
  *
- * Service, provider, cluster and browsers share one process here, so the first number is the least to be had. Run: node bench/logins.ts
+ * Service, provider, cluster and browsers share one process here, so the first number is a lower bound. Run: node bench/log-ins.ts
  */
 import { Passwords } from '../src/users/passwords/passwords.ts';
 import { startEmbeddedLogin } from '../test/support/embedded-login.ts';

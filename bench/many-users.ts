@@ -1,7 +1,7 @@
 /**
- * What more users cost, all in one run on a real control plane: how long a replica takes from its start until it lists them, beside what
- * the API server needs to give them in pages and as a stream (`sendInitialEvents`), both read and not parsed; and pages a second, while
- * nothing changes and while users are renamed.
+ * Measures the cost of more users, in one run on a real control plane: the time from the start of a replica until it lists them, beside the
+ * time in which the API server returns them in pages and as a stream (`sendInitialEvents`), both read and not parsed; and pages a second,
+ * without changes and while users are renamed.
  *
  * node bench/many-users.ts (after `npm run build`; needs wrk and bubblewrap)
  */
@@ -21,7 +21,7 @@ import { fillUsers } from './peers/users.ts';
 
 const counts = [10_000, 100_000];
 const rounds = 3;
-/** Every 100 ms: 1,000 a second. */
+/** Number of renamed users every 100 ms, which is 1,000 a second. */
 const changedAtOnce = 100;
 const users = '/apis/auth.platform.io/v1/users';
 
@@ -43,7 +43,7 @@ const get = async (query: Record<string, string>) => {
 async function readPages(): Promise<undefined> {
   for (let next = ''; ; ) {
     const text = await (await get({ limit: '500', ...(next && { continue: next }) })).text();
-    // The metadata of a list of custom resources stands at its end.
+    // The metadata of a list of custom resources is at its end.
     next = /"continue":"([^"]+)"/.exec(text.slice(-2_000))?.[1] ?? '';
     if (next === '') return;
   }
@@ -60,7 +60,7 @@ async function readStream(): Promise<undefined> {
 }
 
 let replicas = 0;
-/** Resolves when it lists the users: it is ready after 15 s also without them. */
+/** Starts a replica, and waits until it lists the users: it is ready after 15 s also without them. */
 async function startReplica(): Promise<Target> {
   replicas += 1;
   const surroundings = { directory, files: directory, plane, adminToken, serviceToken: await admin.serviceToken(), isDrawn: false };
@@ -91,7 +91,7 @@ async function measureFirstList(): Promise<void> {
   console.log(`  a replica lists them in ${(listed / inPages).toFixed(2)}x of the pages, ${(listed / asStream).toFixed(2)}x of the stream`);
 }
 
-/** Runs until it is ended; tells how many were renamed. */
+/** Renames users until it is ended. @returns their number */
 function renaming(rename: (from: number, to: number, suffix: string) => Promise<void>): { end(): Promise<number> } {
   let isOver = false;
   const run = async () => {
@@ -119,7 +119,7 @@ try {
     const rename = await fillUsers(admin, plane.etcdURL, made, count - 1);
     made = count - 1;
     console.log(`${count} users`);
-    // The cache of the API server follows etcd.
+    // The cache of the API server lags behind etcd.
     const isRead = () =>
       readPages().then(
         () => true,

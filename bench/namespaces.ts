@@ -1,6 +1,6 @@
 /**
- * How long it takes to tell people their namespaces, of 10,000 with 2,000 bindings, and what memory that costs one replica (docs/contract/access.md). The
- * service, the load and the cluster are processes of their own where the cluster is a real one.
+ * Measures lists of the namespaces of a caller, with 10,000 namespaces and 2,000 bindings (docs/contract/access.md): time, and memory of a
+ * replica. The service, the load and a real cluster are processes of their own.
  *
  * node --expose-gc bench/namespaces.ts                      on the embedded cluster, in this process
  * TEST_CLUSTER=real node --expose-gc bench/namespaces.ts    on kube-apiserver
@@ -14,7 +14,7 @@ import { median } from './peers/rows.ts';
 
 const namespaceCount = 10_000;
 const bindingCount = 2_000;
-/** Each is a question that was not asked before; the first ones only warm the process up. */
+/** Verbs that make each question a new one; the first ones only warm the process up. */
 const verbs = Array.from({ length: 60 }, (_, index) => `ask-${index}`);
 const warmUps = 20;
 
@@ -37,7 +37,7 @@ await apply([
   aRole('pod-viewer', [podRule(['list', 'watch', ...verbs])]),
   ...Array.from({ length: 100 }, (_, index) => aRole(`role-${index}`, [podRule(['get']), podRule(['list'], { resources: ['secrets'] })])),
 ]);
-// Alice has 60 namespaces, bob 800; all others are those of other people.
+// Alice has 60 namespaces, bob 800; the others belong to other people.
 const personOf = (index: number) => (index < 60 ? 'alice' : index < 860 ? 'bob' : `person-${index}`);
 await apply(
   Array.from({ length: bindingCount }, (_, index) =>
@@ -50,7 +50,7 @@ await apply(
 );
 await apply([aBinding('viewer-all', { role: 'pod-viewer', to: 'User:viewer' })]);
 
-/** The whole answer. */
+/** Requests a list, and reads the whole answer. */
 async function list(token: string, query: string): Promise<{ total: number; ms: number }> {
   const begun = performance.now();
   const response = await server.request(`/auth/v1/namespaces?resource=pods${query}`, { token });
@@ -75,7 +75,7 @@ for (const [as, total] of [
 console.log(
   `${namespaceCount} namespaces and ${bindingCount} bindings: ${before} MB before, ${memory()} MB with them (and the embedded cluster, if it is that)`,
 );
-// The lists of all namespaces are made once, whichever request comes first.
+// The first request, whatever it is, computes the lists of all namespaces.
 await list(await server.token('viewer'), '&verb=watch&sortBy=name');
 
 async function measure(as: Person, what: string, query: string): Promise<void> {

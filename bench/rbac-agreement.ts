@@ -1,6 +1,6 @@
 /**
- * Does what we read out of roles and bindings agree with the API server? 100,000 questions by chance about roles, bindings and people by
- * chance, each also asked as a SubjectAccessReview. Needs the programs of `node test/cluster/build.ts`.
+ * Compares the answers from watched roles and bindings with those of the API server: 100,000 random questions about random roles, bindings
+ * and users, each also sent as a SubjectAccessReview. Needs the programs of `node test/cluster/build.ts`.
  *
  * TEST_CLUSTER=real node bench/rbac-agreement.ts [--questions 100000] [--rounds 10] [--seed N]
  */

@@ -1,6 +1,6 @@
 /**
- * A search of 100,000 pods (docs/contract/lists.md), as a ratio to a bare scan of their names: CPU time of an answer, and the most of it
- * for which the event loop is held.
+ * Measures a search of 100,000 pods (docs/contract/lists.md), as a ratio to a plain scan of their names: CPU time of an answer, and the
+ * maximum CPU time for which the event loop is blocked.
  *
  * node bench/search.ts [pods]
  */
@@ -39,13 +39,13 @@ const service = new SearchService([source]);
 const caller: Caller = { token: '', hash: '', identity: { name: 'bench', uid: '', groups: [], extra: {} } };
 const { signal } = new AbortController();
 
-/** CPU time of this thread: a busy machine adds nothing to it. */
+/** Returns the CPU time of this thread, which a busy machine does not increase. */
 function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** Milliseconds of CPU of the work, and the most of them between two turns of the event loop. */
+/** Measures the CPU milliseconds of the work, and the maximum between two turns of the event loop. */
 async function measure(work: () => Promise<unknown>): Promise<{ ms: number; heldMs: number }> {
   let heldMs = 0;
   let isRunning = true;

@@ -1,6 +1,6 @@
 /**
- * What the session check adds to a request (docs/contract/conventions.md), for 10,000 sessions of which each request takes another: time, and calls to the
- * API server. Run: node bench/session-check.ts
+ * Measures the cost of the session check for a request (docs/contract/conventions.md), with 10,000 sessions that are used in turn: time,
+ * and calls to the API server. Run: node bench/session-check.ts
  */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';

@@ -24,7 +24,7 @@ const { values: options, positionals } = parseArgs({
   },
 });
 
-/** @returns how many things went wrong */
+/** @returns the number of failures */
 const parts: Record<string, (installation: Installation) => Promise<number>> = {
   async restarts(installation) {
     const load = await HonestLoad.prepare(installation);

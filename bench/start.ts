@@ -1,8 +1,8 @@
 /**
- * The image at rest: how large it is, how long it takes from the start of the process until /readyz says 200, and how much memory is
- * resident afterwards, while no request comes. In the folder that the steps of the Dockerfile make, as a pod would run it.
+ * Measures the image at rest: its size, the time from the start of the process until /readyz answers 200, and the resident memory
+ * afterwards, while no request arrives. The folder is built by the steps of the Dockerfile, and run as in a pod.
  *
- * The API server is the embedded cluster in this process: warm, and with no users. Needs root and bubblewrap. Run: node bench/start.ts
+ * The API server is the embedded cluster in this process: warm, and without users. Needs root and bubblewrap. Run: node bench/start.ts
  */
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { buildImage } from '../test/tools/image/image.ts';
 import { writeServiceAccount } from '../test/tools/image/service-account.ts';
 
 const starts = 7;
-/** V8 collects what the start has left within half a minute. */
+/** Milliseconds in which V8 collects the garbage of the start: half a minute is enough. */
 const restMs = 60_000;
 
 const directory = await mkdtemp(join(tmpdir(), 'atrium-start-'));
@@ -57,7 +57,7 @@ for (let count = 0; count < starts; count += 1) {
   const container = start();
   await untilReady();
   milliseconds.push(performance.now() - begun);
-  // The last one shows what stays.
+  // The last start shows the memory at rest.
   if (count === starts - 1) await sleep(restMs);
   resident.push(Number.parseInt(await container.status('VmRSS'), 10) / 1024);
   await container.end();

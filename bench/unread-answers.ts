@@ -1,8 +1,8 @@
 /**
- * Measures well-behaved clients while others misuse the service: 1,050 connections that read nothing, one connection that pipelines
- * 1,200 requests behind three answers that it does not read, and 40 connections that pipeline 200 requests each, over and over. 20 clients
- * ask one request each 50 ms meanwhile; their answers are compared with those of a quiet service. The abusers and the clients are
- * processes of their own. Each case takes some seconds. Run: node bench/unread-answers.ts
+ * Measures well-behaved clients while others misuse the service: 1,050 connections that read no answers, one connection that pipelines
+ * 1,200 requests behind three answers that it does not read, and 40 connections that repeatedly pipeline 200 requests each. Meanwhile, 20
+ * clients send one request each 50 ms; their answers are compared with those of an idle service. The abusers and the clients are processes
+ * of their own. Each case takes some seconds. Run: node bench/unread-answers.ts
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ function open(text: string) {
   return socket;
 }
 
-/** Sends the next 200 requests once the answers to the last ones are there. */
+/** Sends the next 200 requests when the answers to the previous ones have arrived. */
 function pipelineAgain(): void {
   const socket = open(small.repeat(200));
   let answers = 0;
@@ -52,7 +52,7 @@ function pipelineAgain(): void {
   });
 }
 
-/** Tells the milliseconds of each answer, and how many were not 200. */
+/** Reports the milliseconds of each answer, and the number of failures. */
 async function behave(): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const times: number[] = [];
@@ -64,7 +64,7 @@ async function behave(): Promise<void> {
     times.push(performance.now() - started);
     if (answer.statusCode !== 200) refused += 1;
   };
-  // The first answers wait until the abusers' requests have arrived, which takes the kernel gigabytes of buffers.
+  // The first answers wait until the abusers' requests have arrived, for which the kernel needs gigabytes of buffers.
   await Promise.all(Array.from({ length: clients }, ask));
   times.splice(0);
   const until = performance.now() + caseMs;
@@ -125,7 +125,7 @@ async function measure(): Promise<void> {
 
 if (role === 'abuse') {
   abuses[kind]?.();
-  // Ends with the process that started it.
+  // The process ends with the one that started it.
   process.on('disconnect', () => process.exit());
 } else if (role === 'behave') await behave();
 else {

@@ -1,6 +1,6 @@
 /**
- * How long 1,000 UserBindings take to become RBAC, how soon a change reaches it, and what that costs the replica that does it. The
- * service is a process of its own, of which the memory is told.
+ * Measures the time until 1,000 UserBindings have their RBAC objects, the delay of a change, and the cost for the replica that creates
+ * them. The service is a process of its own, whose memory is reported.
  *
  * node bench/user-bindings.ts [--bindings 1000] [--namespaces 20] [--members 20]        on the embedded cluster, in this process
  * TEST_CLUSTER=real node bench/user-bindings.ts                                         on kube-apiserver
@@ -37,7 +37,7 @@ const directory = await mkdtemp(join(tmpdir(), 'atrium-bench-'));
 const cluster = await apiServer();
 const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
 await admin.install();
-/** A connection that the busy cluster has just closed is no result. */
+/** Repeats a request whose connection the busy cluster has just closed. */
 async function again<T>(ask: () => Promise<T>): Promise<T> {
   for (let left = 20; ; left -= 1) {
     try {
@@ -97,7 +97,7 @@ await writeFile(
   }),
 );
 const replicas: Replica[] = [];
-// Whatever ends this program ends them.
+// The replicas end with this program, however it ends.
 process.on('exit', () => {
   for (const replica of replicas) replica.abandon();
 });

@@ -1,11 +1,11 @@
 /**
- * How fast are pages of the user list, each request authorized, filtered and sorted, beside the API server's own unsorted page of the
- * same length? Both in one run on one machine, each in a process of its own, and the load generator in a third.
+ * Measures pages of the user list a second, each request authorized, filtered and sorted, beside the API server's own unsorted page of the
+ * same length. Both run on one machine, each in a process of its own, and the load generator in a third.
  *
  * node bench/users-list.ts [--users 10000] [--seconds 10] [--connections 32] [--kubeconfig FILE]
  *
- * Without --kubeconfig the API server is the embedded cluster: the ratio then says how we compare with that. With it, the cluster has
- * to hold the User resource and users, and the kubeconfig a token that may list them.
+ * Without --kubeconfig the API server is the embedded cluster, to which the ratio then compares. With it, the cluster must have the User
+ * resource and users, and the kubeconfig a token that may list them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean 
   }
 }
 
-/** The embedded cluster; the service that comes with it is not used. */
+/** Starts the embedded cluster; its service is not used. */
 async function embeddedCluster(): Promise<string> {
   const info = join(directory, 'info.json');
   start('sandbox', '--port', '0', '--users', options.users, '--info', info);
@@ -61,9 +61,9 @@ async function embeddedCluster(): Promise<string> {
 interface Target {
   url: string;
   token: string;
-  /** For a single request. */
+  /** Connections for single requests. */
   dispatcher: Agent;
-  /** A connection for many. */
+  /** Opens a connection for many requests. */
   connect(): Socket;
 }
 
@@ -106,7 +106,7 @@ async function ask({ url, token, dispatcher }: Target, path: string): Promise<st
   return text;
 }
 
-/** One connection that asks again as soon as it has an answer; it looks at no more of that than at its status and its end. */
+/** Repeats requests on one connection, each after the answer to the last; reads only the status and the end of an answer. */
 async function askAgain({ url, token, connect }: Target, paths: readonly string[], end: number, times: number[]): Promise<void> {
   const { host, pathname } = new URL(url);
   const requests = paths.map(
@@ -132,7 +132,7 @@ async function askAgain({ url, token, connect }: Target, paths: readonly string[
   }
 }
 
-/** @throws Error for anything but a success */
+/** @throws Error for any other status than a success */
 function isWhole(answer: Buffer): boolean {
   const headEnd = answer.indexOf('\r\n\r\n');
   if (headEnd < 0) return false;
@@ -143,7 +143,7 @@ function isWhole(answer: Buffer): boolean {
   return answer.toString('latin1', answer.length - 5) === '0\r\n\r\n';
 }
 
-/** Answers per second, and the 99th percentile of the time for one, in milliseconds. */
+/** Measures answers a second, and the 99th percentile of their time in milliseconds. */
 async function load(target: Target, paths: readonly string[], forSeconds: number): Promise<{ rate: number; p99: number }> {
   const times: number[] = [];
   const begun = performance.now();
@@ -152,7 +152,7 @@ async function load(target: Target, paths: readonly string[], forSeconds: number
   return { rate: (times.length * 1000) / (performance.now() - begun), p99: times[Math.floor(times.length * 0.99)] ?? 0 };
 }
 
-/** Resident memory of a process, where the kernel tells. */
+/** Returns the resident memory of a process, if the kernel reports it. */
 async function residentMiB(pid: number): Promise<string> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(status)?.[1];

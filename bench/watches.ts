@@ -1,7 +1,7 @@
 /**
- * What open watches below /api/kubernetes cost one replica (docs/contract/kubernetes.md): memory each, how long others wait meanwhile,
- * and whether all is given back. 100 callers have 95 watches each; a process has 20,000 files at most here, and each watch takes two.
- * The API server and the readers are processes of their own. Run: node --expose-gc bench/watches.ts
+ * Measures open watches below /api/kubernetes on a replica (docs/contract/kubernetes.md): memory of each, the delay of other requests, and
+ * whether all memory is freed. 100 callers have 95 watches each: a process has 20,000 files at most here, and each watch needs two. The API
+ * server and the readers are processes of their own. Run: node --expose-gc bench/watches.ts
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const kibibytes = (bytes: number) => Math.round(bytes / 1024);
 const percentile = (numbers: readonly number[], part: number) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * part)] ?? Number.NaN;
 
-/** Answers what the service asks of itself, knows every token, and keeps watches open. */
+/** Answers the requests of the service itself, accepts every token, and keeps watches open. */
 async function serveKubernetes(): Promise<void> {
   const server = createServer((incoming, outgoing) => {
     const answer = (body: unknown) => outgoing.setHeader('Content-Type', 'application/json').end(JSON.stringify(body));
@@ -48,7 +48,7 @@ async function read(): Promise<void> {
     if (incoming.statusCode !== 200) throw new Error(`watch ${index}: ${incoming.statusCode}`);
     await once(incoming, 'data');
   };
-  // So many at once as a kernel queues connections.
+  // The kernel queues about so many connections.
   while (open.length > 0) await Promise.all(open.splice(0, 200).map(watch));
   process.send?.('open');
   process.on('message', () => process.exit());

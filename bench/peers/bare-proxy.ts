@@ -1,5 +1,5 @@
 /**
- * What Koa and undici cost by themselves: a GET is passed on to an API server with a token, and its answer as it comes.
+ * Measures Koa and undici by themselves: forwards GET requests to an API server with a token, and streams the answers.
  *
  * API_SERVER=URL API_TOKEN=TOKEN API_AUTHORITY=FILE node bench/peers/bare-proxy.ts PORT
  */

@@ -1,6 +1,6 @@
 /**
- * What Node.js and Koa cost by themselves: the bytes of the files in a folder, by their names, with a type and a length. Koa
- * reads the body of a POST before it answers, as text.
+ * Measures Node.js and Koa by themselves: serves the files of a folder from memory, with a type and a length. Koa reads the body of a POST
+ * as text before it answers.
  *
  * node bench/peers/bare.ts node|koa PORT FOLDER
  */

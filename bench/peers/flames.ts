@@ -7,20 +7,20 @@ import { type Row, warmUp } from './rows.ts';
 
 const run = promisify(execFile);
 
-/** What the service is started with besides, so that perf knows the names of compiled functions. */
+/** Additional options of the service, by which perf knows the names of compiled functions. */
 export const namesForPerf = '--perf-basic-prof --interpreted-frames-native-stack';
 
-/** However V8 has compiled a function, and wherever the build lies, it is the same one. */
+/** Merges the compiled forms of a function, and its paths in different builds. */
 const asOneFunction = "s/JS:[*+^~]'?//g; s#file://[^;]*/([^/;]+/[^/;]+[.]js)#\\1#g";
 
-/** The same colours at each run; what takes less than half a percent is left out. */
+/** Colours are the same in each run; stacks below half a percent are left out. */
 const look = '--no-javascript --deterministic --minwidth 0.5';
 
-/** A picture, without the rest of a script that it leaves. */
+/** Removes the script and its handler from the picture. */
 const still = 's#<script.*</script>##; s# onload=.init.evt..##';
 
 /**
- * A flame graph of each build of the service in each row, as `FOLDER/ROW-NAME.svg`, and the stacks beside it, as `.folded`. Needs perf
+ * Draws a flame graph of each build of the service in each row, as `FOLDER/ROW-NAME.svg`, with the stacks as `.folded`. Needs perf
  * (`apt-get install linux-perf`) and inferno (`cargo install inferno`).
  */
 export async function drawFlames(rows: readonly Row[], folder: string, options: LoadOptions): Promise<void> {

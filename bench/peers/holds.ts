@@ -3,12 +3,12 @@ import { longestHoldMs } from './process.ts';
 import { type Contender, median } from './rows.ts';
 
 const times = 7;
-/** The monitor of `/metrics` looks each 10 ms, and tells the time between two looks. */
+/** Interval of the event loop monitor of `/metrics`, which reports the time between two of its ticks. */
 const lookEveryMs = 10;
 
 /**
- * How long a single request of the heavy kinds holds the event loop, while nothing else is asked: the first time, the median, and the
- * most of the others. `TURN` in a body is another number each time.
+ * Measures for how long a single heavy request blocks the event loop of an idle service: the first time, and the median and maximum of the
+ * others. `TURN` in a body is replaced by a new number each time.
  */
 export async function heavyHolds(contenders: readonly Contender[]): Promise<void> {
   for (const { name, target, request } of contenders) {

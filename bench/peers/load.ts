@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 export interface Request {
   method?: 'GET' | 'POST';
-  /** Asked for in turn. */
+  /** Paths that are requested in turn. */
   paths: readonly [string, ...string[]];
   headers?: Readonly<Record<string, string>>;
   body?: string;
@@ -16,18 +16,18 @@ export interface Request {
 export interface LoadOptions {
   seconds: number;
   connections: number;
-  /** For the script that wrk reads. */
+  /** Directory of the script for wrk. */
   directory: string;
 }
 
 export interface Loaded {
   requests: number;
   perSecond: number;
-  /** Of the time for one, in milliseconds. */
+  /** 99th percentile of the time of an answer, in milliseconds. */
   p99: number;
 }
 
-/** What wrk is told: which requests it sends, and to print what it has counted as one line of JSON. */
+/** Script for wrk: sends the requests, and prints the counters as one line of JSON. */
 const script = ({ method = 'GET', paths, headers = {}, body }: Request): string => `
 local paths = { ${paths.map(quoted).join(', ')} }
 local headers = {}
@@ -54,10 +54,10 @@ done = function(summary, latency)
 end
 `;
 
-/** A string of Lua; none of ours holds what has to be escaped in another way than in JSON. */
+/** Returns a string of Lua, which needs the same escapes as JSON for the strings of the requests. */
 const quoted = (text: string) => JSON.stringify(text);
 
-/** @throws Error if any other answer came than a success */
+/** @throws Error if any answer is not a success */
 export async function load(base: string, request: Request, { seconds, connections, directory }: LoadOptions): Promise<Loaded> {
   const file = join(directory, 'wrk.lua');
   await writeFile(file, script(request));

@@ -7,8 +7,8 @@ import type { Row } from './rows.ts';
 const turnSeconds = 10;
 
 /**
- * Sends the work of all rows at the same time, until so many requests are answered: a line for each tenth of them, with what the
- * service holds. What grows from line to line would grow for ever.
+ * Sends the requests of all rows concurrently, up to a total, and prints the memory of the service after each tenth. Memory that grows from
+ * line to line would never stop growing.
  *
  * @throws Error if any request fails
  */

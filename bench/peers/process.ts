@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const startWithinMs = 300_000;
 
-/** Seconds of CPU that a process has used in user and kernel mode, by all of its threads. */
+/** Returns the seconds of CPU that all threads of a process have used in user and kernel mode. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name of the program, which may hold anything.
+  // The fields follow the name of the program, which may contain any character.
   const [user = 0, system = 0] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -20,7 +20,7 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (user + system) / ticksPerSecond;
 }
 
-/** Memory that is resident now, and the most that ever was, in MiB. */
+/** Returns the resident memory of a process in MiB, now and at its maximum. */
 export async function residentMiB(pid: number): Promise<{ now: number; most: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024;
@@ -28,20 +28,20 @@ export async function residentMiB(pid: number): Promise<{ now: number; most: num
 }
 
 /**
- * For how long the event loop of the service was held at most since this was last asked, in milliseconds; by `monitorEventLoopDelay`,
- * which the service's metrics read and begin again.
+ * Returns for how many milliseconds the event loop of the service was blocked at most since the last call. `monitorEventLoopDelay` measures
+ * it, and reading the metrics resets it.
  */
 export async function longestHoldMs(metricsURL: string): Promise<number> {
   const text = await (await fetch(`${metricsURL}/metrics`)).text();
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? Number.NaN) * 1000;
 }
 
-/** A program that is measured. Its output goes to a file. */
+/** A measured program, whose output is written to a file. */
 export class Measured {
   readonly #child: ChildProcess;
   readonly #logFile: string;
   readonly #command: string;
-  /** Of the process that does the work: not always the one that the command begins as. */
+  /** Id of the process that does the work, which the command may have started. */
   readonly pid: number;
 
   private constructor(child: ChildProcess, command: string, logFile: string, pid: number) {
@@ -64,13 +64,13 @@ export class Measured {
     });
     await once(child, 'spawn');
     let info = '';
-    // bubblewrap tells there which process it has made.
+    // bubblewrap writes the id of its child process there.
     if (isContained) for await (const chunk of child.stdio[3] as Readable) info += String(chunk);
     const pid = isContained ? Number(/"child-pid": (\d+)/.exec(info)?.[1]) : (child.pid ?? 0);
     return new Measured(child, program, logFile, pid);
   }
 
-  /** Resolves at the first answer that is wanted. @throws Error with the end of its log */
+  /** Waits for the first wanted answer. @throws Error with the end of its log */
   async until(url: string, isWanted: (status: number) => boolean = (status) => status === 200): Promise<void> {
     for (const deadline = Date.now() + startWithinMs; ; await sleep(20)) {
       const status = await statusOf(url);

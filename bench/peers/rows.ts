@@ -2,14 +2,14 @@ import { type Loaded, type LoadOptions, load, type Request } from './load.ts';
 import { cpuSeconds, longestHoldMs } from './process.ts';
 import type { Target } from './servers.ts';
 
-/** One who does the work of a row. */
+/** A server with the request that it answers in a row. */
 export interface Contender {
   name: string;
   target: Target;
   request: Request;
 }
 
-/** The same work, done by several; the first is what the others are held against. */
+/** The same work of several servers; the others are compared with the first one. */
 export interface Row {
   name: string;
   work: string;
@@ -17,13 +17,13 @@ export interface Row {
 }
 
 interface Measure extends Loaded {
-  /** Microseconds of CPU for one request, of the process that was asked. */
+  /** Microseconds of CPU for a request, of the server's process. */
   cpu: number;
-  /** Milliseconds for which the event loop was held at most; of the service alone. */
+  /** Maximum milliseconds for which the event loop was blocked; for the service only. */
   heldMs?: number;
 }
 
-/** The measures of each contender of each row, round by round. */
+/** Measures of each contender of each row, round by round. */
 export type Results = Map<Contender, Measure[]>;
 
 async function measure({ target, request }: Contender, options: LoadOptions): Promise<Measure> {
@@ -36,8 +36,8 @@ async function measure({ target, request }: Contender, options: LoadOptions): Pr
 }
 
 /**
- * In every round all contenders of a row have their turn one right after the other, each time beginning with another: what the machine
- * does besides comes over all of them alike.
+ * Measures all contenders of a row one after the other in each round, each time beginning with another one: other work of the machine
+ * affects all of them alike.
  */
 export async function measureRows(rows: readonly Row[], rounds: number, options: LoadOptions): Promise<Results> {
   const results: Results = new Map(rows.flatMap(({ contenders }) => contenders.map((contender) => [contender, []])));
@@ -52,7 +52,7 @@ export async function measureRows(rows: readonly Row[], rounds: number, options:
   return results;
 }
 
-/** What runs for the first time is compiled first. On a machine that others use, seconds say nothing about how far that has come. */
+/** Warms a contender up by a number of requests: on a busy machine, a number of seconds does not show that the code is compiled. */
 export async function warmUp(contender: Contender, options: LoadOptions): Promise<void> {
   let requests = 0;
   for (let turn = 0; turn < warmUpTurns && requests < warmUpRequests; turn += 1)
@@ -68,7 +68,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? Number.NaN) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-/** How much of something the first contender of a row has for each of another's: the median of the rounds' ratios. */
+/** Returns the ratio between two contenders: the median of the rounds' ratios. */
 export function ratio(results: Results, one: Contender, other: Contender, of: 'cpu' | 'perSecond'): number {
   const others = results.get(other) ?? [];
   return median((results.get(one) ?? []).map((measure, round) => measure[of] / (others[round]?.[of] ?? Number.NaN)));

@@ -1,15 +1,15 @@
 /**
- * What a request costs, beside what it costs others, on this machine and in one run: each server is a process of its own on 127.0.0.1,
- * the load comes from wrk, CPU is what the kernel has counted for the process that was asked.
+ * Compares the cost of a request with that of other servers, on one machine and in one run. Each server is a process of its own on
+ * 127.0.0.1, wrk generates the load, and the kernel counts the CPU of the server's process.
  *
  * npm run bench:peers -- [--seconds 4] [--rounds 5] [--connections 32] [--users 10000] [--rows modules,static] [--before DIST]
  *   [--flames FOLDER] [--mixed 2000000] [--holds]
  *
  * Needs wrk, nginx and bubblewrap (`apt-get install wrk nginx-light bubblewrap`), kubectl, and Go for the control plane. `--before`
  * names a folder with another build of the service (`npm run build -- --outfile DIST/atrium.js`), which is measured in the same run.
- * `--flames` draws a flame graph of each row into that folder instead of measuring: perf costs time itself. `--mixed` sends so many
- * requests of all rows at the same time, and tells what the service holds meanwhile. `--holds` tells how long heavy requests hold its
- * event loop by themselves.
+ * `--flames` draws a flame graph of each row into that folder instead of measuring: perf itself takes time. `--mixed` sends that number
+ * of requests of all rows concurrently, and prints the memory of the service. `--holds` prints for how long heavy requests block its
+ * event loop.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -230,7 +230,7 @@ try {
     );
   }
 
-  /** The work of a controller would be counted as that of requests. */
+  /** Waits until the controllers are idle, whose CPU would be counted as that of requests. */
   async function untilQuiet(): Promise<void> {
     const read = async () => {
       const { body } = (await admin?.call('GET', `${users}?limit=${userCount}`)) ?? {};

@@ -7,24 +7,24 @@ import { writeServiceAccount } from '../../test/tools/image/service-account.ts';
 import { namesForPerf } from './flames.ts';
 import { Measured } from './process.ts';
 
-/** A server that is asked, and the process of which the CPU is counted. */
+/** A running server, with the process whose CPU is counted. */
 export interface Target {
   url: string;
   pid: number;
-  /** Of the service alone: where it tells how long its event loop was held. */
+  /** Address of the metrics of the service, which report for how long its event loop was blocked. */
   metricsURL?: string;
   end(): Promise<void>;
 }
 
 export interface Surroundings {
-  /** For what the servers need. */
+  /** Directory for the files that the servers need. */
   directory: string;
-  /** The files that all of them serve. */
+  /** Directory of the files that all of them serve. */
   files: string;
   plane: ControlPlane;
   adminToken: string;
   serviceToken: string;
-  /** Whether perf is to know the names of the service's functions. */
+  /** True if perf needs the names of the service's functions. */
   isDrawn: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function bareServer(kind: 'node' | 'koa', { directory, files }: Sur
   return targetOf(program, port);
 }
 
-/** Koa with undici, and none of what a service has to ask before it passes a request on. */
+/** Starts Koa with undici, without the checks of a service before it forwards a request. */
 export async function bareProxy({ directory, plane, adminToken }: Surroundings): Promise<Target> {
   const port = await freePort();
   const authority = join(directory, 'authority.crt');
@@ -49,7 +49,7 @@ export async function bareProxy({ directory, plane, adminToken }: Surroundings):
   return targetOf(program, port);
 }
 
-/** One worker, as Debian configures the rest; the passed-on calls keep their connections. */
+/** Starts nginx with one worker, and Debian's defaults otherwise; connections to the API server are kept alive. */
 export async function nginx({ directory, files, plane, adminToken }: Surroundings): Promise<Target> {
   const port = await freePort();
   const home = join(directory, 'nginx');
@@ -80,7 +80,7 @@ http {
   return targetOf(program, port);
 }
 
-/** Go's HTTP server, its file server and its reverse proxy, as other consoles in Go have them. */
+/** Starts Go's HTTP server, file server and reverse proxy, which other consoles in Go use. */
 export async function kubectlProxy({ directory, files, plane }: Surroundings): Promise<Target> {
   const port = await freePort();
   const args = ['proxy', `--kubeconfig=${plane.kubeconfig}`, `--port=${port}`, `--www=${files}`, '--www-prefix=/static/'];
@@ -88,7 +88,7 @@ export async function kubectlProxy({ directory, files, plane }: Surroundings): P
   return targetOf(program, port);
 }
 
-/** `atrium serve` as its image runs it: the built program, its environment, an account that a kubelet mounts. */
+/** Starts `atrium serve` as in its image: the built program, its environment, and an account that a kubelet mounts. */
 export async function atrium(name: string, dist: string, surroundings: Surroundings): Promise<Target & { metricsURL: string }> {
   const { directory, files, plane, serviceToken, isDrawn } = surroundings;
   const [port, metricsPort] = [await freePort(), await freePort()];

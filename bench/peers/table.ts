@@ -5,7 +5,7 @@ const number = (value: number, digits = 0) =>
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 
-/** A table in Markdown: what a request costs each, and how much of that Atrium's is. */
+/** Returns a Markdown table: the cost of a request on each server, and the ratio of Atrium's. */
 export function table(rows: readonly Row[], results: Results): string {
   const head = ['work', 'done by', 'requests/s', 'CPU µs each', 'p99 ms', "Atrium's CPU to this", "Atrium's rate to this"];
   const lines = rows.flatMap(({ work, contenders }) => {
@@ -28,10 +28,10 @@ export function table(rows: readonly Row[], results: Results): string {
   return [line(head), line(head.map((_, index) => (index < 2 ? '---' : '--:'))), ...lines].join('\n');
 }
 
-/** What a ratio, or a cost, is to be. */
+/** Bound of a ratio or a cost. */
 export interface Aim {
   row: Row;
-  /** By the name of a contender; undefined for the cost by itself. */
+  /** Name of the other contender; undefined for an absolute cost. */
   against?: string;
   of: 'cpu' | 'perSecond';
   bound: number;
@@ -52,7 +52,7 @@ export function aimTable(aims: readonly Aim[], results: Results): string {
   return [line(['work', 'what', 'aim', 'measured', 'met']), line(['---', '---', '--:', '--:', '---']), ...lines].join('\n');
 }
 
-/** A line for each row: how long the event loop of the service was held at most, in any round. */
+/** Returns a line for each row: the maximum time for which the event loop of the service was blocked, in any round. */
 export function holds(rows: readonly Row[], results: Results): string {
   const lines = rows.flatMap(({ work, contenders: [ours] }) => {
     const held = ours === undefined ? [] : (results.get(ours) ?? []).map(({ heldMs = Number.NaN }) => heldMs);

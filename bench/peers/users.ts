@@ -5,16 +5,16 @@ import type { ClusterAdmin } from '../../test/support/cluster-admin.ts';
 
 const path = '/registry/auth.platform.io/users/';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-/** etcd takes no more than 128 operations in one transaction. */
+/** Number of puts in a transaction; etcd accepts no more than 128 operations. */
 const atOnce = 100;
 
-/** Puts the users from one number up to another in one transaction, with this at the end of their names. */
+/** Puts a range of users in one transaction, with a suffix of their names. */
 type PutUsers = (from: number, to: number, suffix?: string) => Promise<void>;
 
 /**
- * Puts that many users into the cluster, with all that the service writes to them: otherwise its controller would be at work while it is
- * measured. One is made through the API server; the others are
- * copies of what etcd keeps of it, managed fields and all: through the API server 100,000 would take a quarter of an hour.
+ * Fills the cluster with users, including all fields that the service writes: otherwise its controller would run during the measurement.
+ * The API server creates one user; the others are copies of its value in etcd, with managed fields. Creating 100,000 through the API server
+ * would take a quarter of an hour.
  */
 export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: number, to: number): Promise<PutUsers> {
   const email = 'pattern@example.com';
@@ -64,8 +64,8 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
   };
   const last = to - 1;
   for (let index = from; index < last; index += atOnce) await put(index, Math.min(index + atOnce, last));
-  // All puts of a transaction share one revision, and the API server answers a list as soon as its cache has seen the first of them.
-  // Behind a revision of a single object nothing is missing.
+  // All puts of a transaction share one revision, and the API server answers a list as soon as its cache has the first of them. The last
+  // put is alone, so that no object is missing at its revision.
   await put(last, to);
   return put;
 }
