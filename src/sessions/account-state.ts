@@ -18,12 +18,12 @@ import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { SessionRow } from './record.ts';
 
-/** What a replica has heard of no longer hides what was ended since (docs/contract/conventions.md). */
+/** Maximum silence of a watch: after it, this replica may have missed the end of a login (docs/contract/conventions.md). */
 const maxSilenceSeconds = 60;
-/** A session so young may be known before the record of its user, which was made a moment earlier: the two watches run apart. */
+/** Age up to which a session may be known before the record of its user, because the two watches are independent. */
 const youngMs = 30_000;
 
-/** What a watch follows. */
+/** State of a watch. */
 type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
 
 type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
@@ -41,7 +41,7 @@ interface AccountStateNeeds {
   sessions: Followed;
 }
 
-/** Whether users may go on with the tokens and sessions that they have (docs/contract/conventions.md), by what this replica has seen of the cluster. */
+/** Decides whether tokens and sessions are still valid (docs/contract/conventions.md), from the caches of this replica. */
 export class AccountState {
   readonly #now: () => Date;
   readonly #config: Services['config'];
@@ -67,20 +67,20 @@ export class AccountState {
     this.#records = new UserRecords(client);
   }
 
-  /** Whether `whenKnown` has nothing to wait for, and nothing to refuse. */
+  /** Reports whether `whenKnown` would neither wait nor throw. */
   get isKnown(): boolean {
     const [tokens, accounts] = [this.#revokedTokens, this.#accounts];
     if (tokens.state === 'pending' || accounts.state === 'pending') return false;
     return !isSilent(tokens) && !isSilent(accounts) && !isSilent(this.#sessions);
   }
 
-  /** To be awaited before anything is verified. @throws StatusError 503 while it is not known who there is and what has ended */
+  /** Waits until users and revocations are known, before credentials are verified. @throws StatusError 503 while they are unknown */
   async whenKnown(signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;
     if ([this.#revokedTokens, accounts, this.#sessions].some(isSilent))
       throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
     await this.#revokedTokens.whenKnown(signal);
-    // Where the resource is not installed, login works without records.
+    // Login works without records if the resource is not installed.
     const isKnown = () => accounts.state !== 'pending';
     if (await accounts.until(isKnown, listedWithinMs, signal)) return;
     signal.throwIfAborted();
@@ -90,13 +90,13 @@ export class AccountState {
   /**
    * Waits for the record of the user of a session or login that began a moment ago.
    *
-   * @throws StatusError 503 if it is there and this replica has not heard of it in time; the signal's reason when it aborts
+   * @throws StatusError 503 if the record exists and the watch does not deliver it in time; the signal's reason when it aborts
    */
   async whenCaughtUp({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
     if (userUID !== undefined && this.#now().getTime() - createdAt < youngMs) await this.#whenHeardOf({ name: user, uid: userUID }, signal);
   }
 
-  /** The user's record, as far as there is one. */
+  /** Returns the record of a user, if it exists. */
   accountOf(user: string): Account | undefined {
     return this.#accounts.get(user);
   }
@@ -107,7 +107,7 @@ export class AccountState {
   }
 
   /**
-   * Returns the record of the user of a bearer token, if there is one. Waits for the record of a token that the embedded issuer gave out a
+   * Returns the record of the user of a bearer token, if it exists. Waits for the record of a token that the embedded issuer issued a
    * moment ago.
    *
    * @throws StatusError 401 if the token is no longer valid, 503; the signal's reason when it aborts
@@ -124,7 +124,7 @@ export class AccountState {
   }
 
   /**
-   * Returns the record of the user of a session, if there is one. Waits for the record of a session that began a moment ago.
+   * Returns the record of the user of a session, if it exists. Waits for the record of a session that began a moment ago.
    *
    * @throws StatusError 401 if the session is no longer valid, 503; the signal's reason when it aborts
    */
@@ -139,7 +139,7 @@ export class AccountState {
   /** Returns the 401 to throw if a session is no longer valid. @param account the record that the Session names */
   refusalOfSession({ row, secrets, verified }: Session, account = this.accountOf(row.user)): StatusError | undefined {
     const { login } = secrets;
-    // The Session can be written in the cluster, the sealed login cannot: the two may name different records.
+    // Others can write the Session object, but not the sealed login: the two may name different records.
     const sealedAccount = login.user === row.user ? account : this.accountOf(login.user);
     return this.refusalOfLogin(login, verified?.issuer, sealedAccount) ?? this.refusalOfRow(row, account);
   }
@@ -152,27 +152,27 @@ export class AccountState {
 
   /** Returns the 401 to throw if tokens of a login are not to be renewed. @param issuer undefined if it is no longer configured */
   refusalOfLogin(login: LoginFacts, issuer: Issuer | undefined, account = this.accountOf(login.user)): StatusError | undefined {
-    // A login goes with the issuer that it was made at.
+    // A login ends when its issuer is no longer configured.
     if (this.#revokedTokens.hasLogin(login.id) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
     if (account && this.#belongsToAnother(account, login, issuer)) return noLongerCounts(subjectDiffers);
     return this.#refusalOf(login, account);
   }
 
-  /** Whether a login is over for good: neither time nor an administrator brings it back. */
+  /** Reports whether a login has ended permanently: neither time nor an administrator restores it. */
   isOver(login: LoginFacts): boolean {
     if (this.#revokedTokens.hasLogin(login.id) || this.#now().getTime() / 1000 >= login.expiresAt) return true;
     const account = this.accountOf(login.user);
     return this.#isEnded(login, account) || login.at < (account?.sessionsNotBefore ?? 0);
   }
 
-  /** The same of a token in the hands of the user. @param subjectName user name as Kubernetes sees it */
+  /** Returns the 401 to throw if a bearer token is no longer valid. @param subjectName user name in Kubernetes */
   #refusalOfToken(login: VerifiedLogin, subjectName: string, account: Account | undefined): StatusError | undefined {
     const { claims } = login;
     if (this.#revokedTokens.hasEndedBearers(claims, claims.iat * 1000)) return noLongerCounts(revoked);
     if (this.#revokedTokens.hasSubject(subjectName, claims.iat * 1000)) return noLongerCounts(revoked);
     const holder = this.#accounts.ofLinkedName(subjectName);
     if (holder !== undefined && holder !== account) return noLongerCounts(subjectDiffers);
-    // As a session's: a token of the embedded issuer is of one record, and of no other that gets the name.
+    // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
     if (login.isEmbedded && !isSubjectOf(account, claims.sub)) return noLongerCounts(revoked);
     if (account && this.#belongsToAnother(account, claims, login.issuer)) return noLongerCounts(subjectDiffers);
     const subject = { issuer: claims.iss, sub: claims.sub };
@@ -183,10 +183,10 @@ export class AccountState {
   }
 
   /**
-   * Returns whether a rule requires a second factor that a login with a linked account does not show: beside it the password alone
-   * would be worth more than it is at the embedded issuer.
+   * Reports whether a rule requires a second factor that a login with a linked account lacks. Otherwise such a login would be a way around
+   * the factor that the embedded issuer requires.
    *
-   * @throws StatusError 503 while it is not known which groups the user is in
+   * @throws StatusError 503 while the groups of the user are unknown
    */
   lacksFactor(account: Account, { claims: { iss, sub, acr } }: VerifiedLogin): boolean {
     const config = this.#config;
@@ -196,7 +196,7 @@ export class AccountState {
     return ruleOf(account, this.#localGroups, config) === 'required';
   }
 
-  /** What the embedded issuer gives is of one record, by its `sub`. */
+  /** Reports whether the record is linked to another subject. A `sub` of the embedded issuer names one record, and needs no link. */
   #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>, { settings }: Issuer): boolean {
     return settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
   }
@@ -214,14 +214,14 @@ export class AccountState {
     return userUID !== undefined && account?.uid !== userUID;
   }
 
-  /** A record that is not there after the time that the watch may be behind is gone, or the watch is further behind: the API server knows. */
+  /** Waits for a record. If the watch does not deliver it in time, asks the API server whether it is deleted or the watch is behind. */
   async #whenHeardOf({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
     if (await this.#accounts.until(isThere, seenWithinMs, signal)) return;
     signal.throwIfAborted();
     if (this.#hasHeardOf(name, uid)) return;
     const record = await this.#records.read(name, signal);
     if (record === undefined || record === 'notInstalled' || record.metadata.uid !== uid || this.#hasHeardOf(name, uid)) return;
-    // A 401 would cost a browser its session.
+    // A 401 would end the session of a browser.
     throw serviceUnavailable('kubernetes', { cause: new Error('the watch of users is behind') });
   }
 
@@ -236,19 +236,19 @@ export class AccountState {
   }
 }
 
-/** Where a resource is not installed there is nothing to hear. */
+/** Reports whether a watch is silent. A resource that is not installed has no events. */
 const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
 
 const isSubjectOf = (account: Account | undefined, sub: string) => account !== undefined && subjectOf(account) === sub;
 
-/** 401 for a session that is over, or never was. */
+/** Builds the 401 for a session that has ended or does not exist. */
 export function sessionEnded(cause?: unknown): StatusError {
   const error = unauthorized({ tokenGiven: true, message: 'the session has ended' });
   error.cause = cause;
   return error;
 }
 
-/** For the audit trail: who acts, and the User record that it is about. */
+/** Returns actor and target for the audit trail. */
 export const whoseLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
   actor: { name: subjectName, uid: sub },
   target: { name: user, uid: userUID },

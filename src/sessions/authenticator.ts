@@ -12,7 +12,7 @@ import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import type { SessionRenewal } from './renewal.ts';
 
-/** Who is calling (docs/contract/conventions.md): by a bearer token in the header, else by the session that the browser's cookie stands for. */
+/** Authenticates callers (docs/contract/conventions.md) by the bearer token in the header, otherwise by the session of the cookie. */
 export class LoginAuthenticator implements Authenticator {
   readonly #context: SessionContext;
   readonly #renewal: SessionRenewal;
@@ -28,7 +28,7 @@ export class LoginAuthenticator implements Authenticator {
     return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);
   }
 
-  /** Whether a token is known to be none of our issuers', while nothing has to be waited for. @throws StatusError 401 if it is revoked */
+  /** Reports whether a token is known to be of no configured issuer, without waiting. @throws StatusError 401 if it is revoked */
   #isForeign({ token, hash }: Bearer): boolean {
     const { issuers, accountState, revokedTokens } = this.#context;
     if (!issuers.areForeignTo(hash) || !accountState.isKnown) return false;
@@ -63,7 +63,7 @@ export class LoginAuthenticator implements Authenticator {
   }
 
   /**
-   * A token of our issuer, after every check; any other is for the API server to verify.
+   * Verifies a token of a configured issuer. The API server verifies all other tokens.
    *
    * @throws StatusError 401, 503
    */
@@ -93,7 +93,7 @@ export class LoginAuthenticator implements Authenticator {
     return { token: secrets.tokens.bearer, hash: bearerHash, session: row.name, ...verifiedParts(verified, owner) };
   }
 
-  /** Renewed when a fifth of their life is left; a request waits for that only when hardly any is. @throws StatusError 401, 503 */
+  /** Renews tokens when a fifth of their lifetime is left. A request waits only when hardly any is left. @throws StatusError 401, 503 */
   async #withLivingTokens(session: Session, signal: AbortSignal): Promise<Session> {
     const { now } = this.#context;
     const { issuedAt, bearerExpiresAt, refreshToken } = session.secrets.tokens;

@@ -8,19 +8,19 @@ import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import type { SessionContext } from './context.ts';
 import { type SessionRow, whoseSession } from './record.ts';
 
-/** BrowserSessions deleted on behalf of one logout token, and how many of them at once; what is left does not count, and the sweeper takes it away. */
+/** Maximum of sessions that one logout token deletes. The sweeper deletes the others, which are invalid too. */
 const maxDeleted = 500;
 const deletionsAtOnce = 10;
 const deletionMs = 5_000;
-/** BrowserSessions that tell nothing of the issuer's session unless they are opened: those that an older release has made. */
+/** Maximum of sessions to unseal: sessions of an older release name the issuer's session only in their sealed part. */
 const maxOpened = 500;
 
 /**
- * Ends what the issuer has ended (OpenID Connect Back-Channel Logout 1.0). One object says so: from then on the sessions and tokens do not
- * count on any replica, whatever happens to the rest.
+ * Ends the logins that the issuer has ended (OpenID Connect Back-Channel Logout 1.0). A single object records the end: from then on the
+ * sessions and tokens are invalid on every replica, even if a later step fails.
  *
  * @param refusals counts logout tokens that are refused
- * @throws StatusError 400 for a token that does not count, or counted before; 429, 503, 504
+ * @throws StatusError 400 for a token that is invalid or was used before; 429, 503, 504
  */
 export async function receiveLogout(
   context: SessionContext,
@@ -33,7 +33,7 @@ export async function receiveLogout(
   refusals.requireRoom(source);
   const refuse = (cause: unknown): StatusError => {
     refusals.take(source);
-    // Why is for the log: who may send logout tokens knows what they look like.
+    // The reason is only logged: a legitimate sender knows the form of logout tokens.
     context.log.info({ source, reason: cause instanceof Error ? cause.message : cause }, 'a logout token was refused');
     return badParameter('logout_token', 'is not a logout token for this service that has not been used yet');
   };
@@ -41,7 +41,7 @@ export async function receiveLogout(
     throw error instanceof StatusError && error.status.code === 401 ? refuse(error.cause) : error;
   });
   const login = issuerLoginOf(claims);
-  // A session that is named is all that ends, whatever else is named beside it (section 2.4).
+  // A token with `sid` ends that session only, even if it also names the user (section 2.4).
   const ended: IssuerLogin = login.sid === undefined ? login : { sid: login.sid, sub: undefined };
   if (!(await recordEnd(context, claims, ended, signal))) throw refuse('it was used before');
   await deleteSessions(context, ctx, ended);
@@ -54,17 +54,17 @@ function recordEnd(
   { sid, sub }: IssuerLogin,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // The clocks of issuer and service may differ: tokens bear the time of the one, sessions that of the other.
+  // Clocks may differ: tokens have the time of the issuer, sessions the time of the service.
   const seconds = Math.floor(Math.max(now().getTime() / 1000, iat)) + 1;
   const notBefore = new Date(seconds * 1000);
-  // Nothing that was begun before counts longer.
+  // No earlier session lasts longer.
   const expiresAt = new Date(seconds * 1000 + config.login.session.absolute);
   return endAccess({ issuerLogout: { iss, jti, session: sid ?? sub ?? '', notBefore, expiresAt } }, 'IssuerLogout', signal);
 }
 
 async function deleteSessions(context: SessionContext, ctx: Context, ended: IssuerLogin): Promise<void> {
   const { store, audit, log } = context;
-  // Goes on when the issuer hangs up.
+  // Deletions continue when the issuer disconnects.
   const signal = AbortSignal.timeout(deletionMs);
   const event = { ...auditOrigin(ctx), audit: 'LoggedOut', outcome: 'success', code: 200, reason: 'BackChannel' } as const;
   try {

@@ -1,4 +1,4 @@
-/** The operation by which the issuer tells that a user has logged out there (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
+/** Operation by which the issuer reports a logout (OpenID Connect Back-Channel Logout 1.0, section 2.5). */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { formReader } from '../http/body.ts';

@@ -8,10 +8,10 @@ import { type SessionRow, whoseSession } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 const deletionsAtOnce = 10;
-/** Beyond the bound there is one, unless the bound was lowered; the next login ends further ones. */
+/** A login exceeds the limit by one session, unless the limit was lowered; the next login ends further sessions. */
 const maxEnded = 100;
 
-/** Creates a session of a browser; the oldest sessions of a user who has too many end. @throws StatusError 503, 504 */
+/** Creates a session of a browser, and ends the oldest sessions of a user who has too many. @throws StatusError 503, 504 */
 export async function beginSession(
   context: SessionContext,
   ctx: Context,
@@ -24,13 +24,13 @@ export async function beginSession(
 }
 
 /**
- * Keeps the number of sessions of a user within `login.session.maxPerUser`: a new one ends the oldest, as a logout does.
+ * Keeps the number of sessions of a user within `login.session.maxPerUser`: a new session ends the oldest ones, as a logout does.
  *
- * It counts when the watch has told of the new session, and so of each that was made before it, on whatever replica. Of several at the
- * same time the last one sees all. All go by the same order, the new session among the others: so each of them ends only what the last
- * one would, and the newest stay.
+ * Sessions are counted after the watch has delivered the new session, and so all sessions that were created before it on any replica. When
+ * logins race, the last one sees all sessions. All logins use the same order, which includes the new session: each of them ends only
+ * sessions that the last one would end, and the newest sessions remain.
  *
- * Never throws: a login counts even if an older one cannot be ended.
+ * Never throws: a login succeeds even if an older session cannot be ended.
  */
 async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
   const { store, audit, log, config } = context;
@@ -54,9 +54,9 @@ function oldestOf(store: SessionStore, newest: SessionRow, maxPerUser: number): 
   return all.sort(byAge).slice(0, Math.min(surplus, maxEnded));
 }
 
-/** By the record, or, where there is none, by the name that Kubernetes sees. */
+/** Compares the records, or without a record the user names in Kubernetes. */
 const isOfSame = (row: SessionRow, { user, userUID, subjectName }: SessionRow): boolean =>
   row.userUID === userUID && (userUID === undefined ? row.subjectName === subjectName : row.user === user);
 
-/** Times are in whole seconds; of one second, in any order that is the same on every replica. */
+/** Orders by age. Times are whole seconds, so the name breaks ties equally on every replica. */
 const byAge = (left: SessionRow, right: SessionRow): number => left.createdAt - right.createdAt || (left.name < right.name ? -1 : 1);

@@ -16,32 +16,32 @@ import type { LoginFacts } from './login-facts.ts';
 import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';
 import type { SessionStore } from './store.ts';
 
-/** How many sessions are kept opened; their tokens are in memory in the clear for that long. */
+/** Maximum of unsealed sessions in memory, with their tokens in plain text. */
 const maxOpen = 5_000;
-/** The idle end is moved when it has come nearer by this part of the idle time. */
+/** The idle expiry is extended after this part of the idle time. */
 const idleParts = 20;
-/** Pause after an idle end could not be moved. */
+/** Pause after a failed extension of the idle expiry. */
 const idleRetryMs = 5_000;
-/** How late a request of a browser may be that has logged in meanwhile. */
+/** Time after a new login in which requests with the browser's previous cookie may arrive. */
 const replacedMs = 10_000;
 
-/** A session with what is sealed in it. */
+/** A session with its unsealed secrets. */
 export interface Session {
   readonly row: SessionRow;
   readonly secrets: SessionSecrets;
-  /** SHA-256 of the credential in it. */
+  /** SHA-256 of the credential. */
   readonly bearerHash: string;
   /** Undefined if the issuer of the login is no longer configured. */
   readonly verified: VerifiedLogin | undefined;
 }
 
-/** A login, and the tokens that came with it. */
+/** A login with its tokens. */
 export interface NewSession {
   tokens: TokenSet;
   login: LoginFacts;
 }
 
-/** The sessions of browsers: a random secret in a cookie, whose hash names a Session object that holds the tokens. */
+/** Sessions of browsers. A cookie has a random secret, whose hash names the Session object with the tokens. */
 export class BrowserSessions {
   readonly #services: Pick<Services, 'log' | 'now' | 'clock'>;
   readonly #times: Config['login']['session'];
@@ -51,7 +51,7 @@ export class BrowserSessions {
   readonly #issuers: Issuers;
   readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
   readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
-  /** Names of sessions that their browser has left a moment ago. */
+  /** Names of sessions that their browser left a moment ago. */
   readonly #replaced = new LRUCache<string, true>({ ...atMost(maxOpen), ttl: replacedMs });
 
   constructor(
@@ -67,10 +67,10 @@ export class BrowserSessions {
   }
 
   /**
-   * The session that a cookie stands for, if it counts at this moment; its use moves the idle end, if this is one. Makes no call,
-   * unless the session is so new that the watch has not told of it yet.
+   * Returns the session of a cookie if it has not expired, and extends the idle expiry if `isUse`. Makes no call, unless the session is so
+   * new that the watch has not delivered it yet.
    *
-   * @throws StatusError 503 if that is not known
+   * @throws StatusError 503 if the sessions are unknown
    */
   async find(secret: string, source: string, signal: AbortSignal, isUse: boolean): Promise<Session | undefined> {
     if (!isSecret(secret)) return undefined;
@@ -82,7 +82,7 @@ export class BrowserSessions {
     return this.open(row);
   }
 
-  /** As it is now, by name. @throws StatusError 503 while there are no keys */
+  /** Returns the session of that name from the cache. @throws StatusError 503 while there are no keys */
   async current(name: string): Promise<Session | undefined> {
     const row = this.#store.get(name);
     return row && this.open(row);
@@ -94,7 +94,7 @@ export class BrowserSessions {
     return latest && this.open(latest);
   }
 
-  /** Undefined if what is sealed in it was not sealed by us, for it. @throws StatusError 503 while there are no keys */
+  /** Unseals a session and caches it; undefined unless this service has sealed it for that name. @throws StatusError 503 without keys */
   async open(row: SessionRow): Promise<Session | undefined> {
     const known = this.#open.get(row.name);
     if (known?.row === row) return known;
@@ -104,7 +104,7 @@ export class BrowserSessions {
   }
 
   /**
-   * Creates a session under a new secret, and gives the browser its cookie. The session that this browser had before ends.
+   * Creates a session under a new secret, and sets its cookie. The previous session of the browser ends.
    *
    * @throws StatusError 503, 504
    */
@@ -144,14 +144,14 @@ export class BrowserSessions {
   }
 
   /**
-   * Takes the cookie of a session that has ended from its browser. Not from one that has just logged in: the answer to a request that was
-   * under way meanwhile would take the new cookie from it.
+   * Expires the cookie of a session that has ended, unless the browser has just logged in: the response to a request from before the login
+   * would expire the new cookie.
    */
   expireCookie(ctx: Context, secret: string): void {
     if (!isSecret(secret) || !this.#replaced.has(sessionName(secret))) this.#cookie.expire(ctx);
   }
 
-  /** Ends the session that this browser has, if any. Never throws: what cannot be deleted ends by itself. */
+  /** Ends the session of this browser, if any. Never throws: a session that cannot be deleted expires. */
   async leave(ctx: Context, signal: AbortSignal): Promise<void> {
     const secret = this.#cookie.read(ctx);
     if (secret === undefined) return;
@@ -172,12 +172,12 @@ export class BrowserSessions {
     await this.#store.remove(row, signal);
   }
 
-  /** What is to be written as `spec.sealed` of that session. @throws StatusError 503 while there is no key */
+  /** Returns the value of `spec.sealed` for that session. @throws StatusError 503 while there is no key */
   seal(name: string, secrets: SessionSecrets): string {
     return this.#seal.seal(writeSecrets(name, secrets));
   }
 
-  /** As `open`, for a look: it is not kept. @throws StatusError 503 while there are no keys */
+  /** Unseals a session like `open`, without caching it. @throws StatusError 503 while there are no keys */
   async unseal(row: SessionRow): Promise<Session | undefined> {
     const text = await this.#seal.open(row.sealed);
     const secrets = text === undefined ? undefined : readSecrets(row.name, text);
@@ -188,7 +188,7 @@ export class BrowserSessions {
     return this.#issuers.has(login.iss) ? new VerifiedLogin(this.#issuers.of(login), tokens.claims) : undefined;
   }
 
-  /** In the background: no request waits for it, and the session lives on without it until the end that is written. */
+  /** Extends the idle expiry in the background. If that fails, the session lasts until the stored expiry. */
   #prolong(row: SessionRow, now: number): void {
     const { clock, log } = this.#services;
     const times = this.#times;

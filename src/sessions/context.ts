@@ -13,11 +13,11 @@ import type { IssuerFarewell } from './issuer-logout.ts';
 import type { RefreshSeals } from './refresh-seal.ts';
 import type { SessionStore } from './store.ts';
 
-/** What `createSessions` puts together, and the functions of this folder take. */
+/** Dependencies of the functions in this folder, assembled by `createSessions`. */
 export interface SessionContext extends Services {
   readonly issuers: Issuers;
   readonly accounts: AccountLookup;
-  /** Asks the API server whose a token is. */
+  /** Asks the API server for the owner of a token. */
   readonly identify: Authenticator['identify'];
   /** Counts login requests, and requests with a session that does not exist. */
   readonly limit: RateLimit;

@@ -2,16 +2,16 @@ import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { upgradeOf } from '../http/upgrade.ts';
 
-/** What a request must show whose credential is the session cookie, which a browser sends along with the requests of any page (docs/contract/conventions.md). */
+/** Rules for requests with the session cookie, which browsers add to the requests of any page (docs/contract/conventions.md). */
 export interface CrossSiteRule {
-  /** The cookie alone is the credential. @throws StatusError 403 for a write, or a request that is passed on, from a page of another site */
+  /** Checks a request with the cookie alone. @throws StatusError 403 for a write or a forwarded request from a page of another site */
   check(ctx: Context): void;
-  /** The caller has to know a secret beside the cookie. @throws StatusError 403 for a request from another site */
+  /** Checks a request whose caller has to know a secret beside the cookie. @throws StatusError 403 for a request from another site */
   checkProven(ctx: Context): void;
 }
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** What a GET does there, the service does not know. */
+/** Forwarded paths, where the effect of a GET is unknown to the service. */
 const isKubernetes = /^\/api\/kubernetes(\/|$)/;
 const isPassedOn = /^\/api\/(kubernetes|proxy)(\/|$)/;
 
@@ -24,16 +24,16 @@ export function crossSiteRule(own: string, listed: readonly string[]): CrossSite
   const isAllowed = (ctx: Context): boolean => {
     const { origin, 'sec-fetch-site': site } = ctx.req.headers;
     if (isListed(ctx)) return true;
-    // A browser writes this header itself. Behind some proxies `Origin` is not what the page's address says, so it does not count beside it.
+    // Browsers set `Sec-Fetch-Site` themselves. `Origin` is then ignored, because behind some proxies it differs from the page's address.
     if (site !== undefined) return site === 'same-origin' || site === 'none';
-    // Without both it is no browser: every browser sends `Origin` with a write from another site.
+    // A request without both headers is not from a browser: every browser sends `Origin` with a write from another site.
     return origin === undefined || origin === own;
   };
 
   return {
     check(ctx) {
       const upgrade = upgradeOf(ctx.req);
-      // Any page may open a WebSocket to us, and browsers send `Origin` with each; other protocols no page speaks.
+      // Any page can open a WebSocket, and browsers send `Origin` with it. Pages cannot use other protocols.
       if (upgrade && (upgrade.protocol !== 'websocket' || !(isListed(ctx) || ctx.req.headers.origin === own)))
         throw crossSite('with a session, only a WebSocket of a page of this service or of server.corsOrigins is opened');
       if (isKubernetes.test(ctx.path) && !isOfScript(ctx))
@@ -43,14 +43,14 @@ export function crossSiteRule(own: string, listed: readonly string[]): CrossSite
     },
     checkProven(ctx) {
       const { 'sec-fetch-site': site } = ctx.req.headers;
-      // Over plain http browsers send `Origin` alone.
+      // Browsers send only `Origin` over plain HTTP.
       const isElsewhere = site === undefined ? !isAllowed(ctx) : site === 'cross-site' && !isListed(ctx);
       if (isElsewhere) throw crossSite('the request comes from another site');
     },
   };
 }
 
-/** Browsers say what they want a response for (Fetch Metadata Request Headers, 2.2); for `fetch` and the like it is `empty`. */
+/** Reports whether a script sends the request: its destination (Fetch Metadata Request Headers, 2.2) is then `empty` or `websocket`. */
 const isOfScript = ({ req }: Context) => ['empty', 'websocket'].includes(String(req.headers['sec-fetch-dest'] ?? 'empty'));
 
 const crossSite = (message: string) =>

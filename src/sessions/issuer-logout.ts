@@ -10,23 +10,23 @@ import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import { newSecret } from './cookie.ts';
 
-/** The contract gives the issuer three seconds of a logout; the rest is for our own part. */
+/** The contract gives the issuer three seconds of a logout; the rest is for this service. */
 export const issuerMs = 2_500;
-/** Proxies may have 4 KiB for the headers of an answer, which the address of the issuer's logout is one of. */
+/** Proxies may limit the headers of a response to 4 KiB, which include the address of the issuer's logout. */
 const maxHintLength = 3_072;
-/** Pauses before an issuer that was not reached is asked again, in the background. */
+/** Pauses before background retries at an issuer that could not be reached. */
 const pausesMs = [5_000, 30_000, 120_000, 600_000];
-/** Tokens that are to be tried again; further ones end by themselves. */
+/** Maximum of tokens that wait for a retry. Further tokens expire without revocation. */
 const maxWaiting = 200;
 
-/** What the issuer knows of a login that has ended here. */
+/** Tokens of a login that has ended here, at its issuer. */
 interface AtIssuer {
   iss: string;
   refreshToken: string | undefined;
   idToken: string | undefined;
 }
 
-/** Tells the issuer of logouts, and callers where the issuer ends its own session. Never throws: what counts has happened before. */
+/** Revokes tokens at the issuer after a logout here, and tells callers the address of the issuer's own logout. */
 export class IssuerFarewell {
   readonly #log: Logger;
   readonly #issuers: Issuers;
@@ -46,9 +46,9 @@ export class IssuerFarewell {
   }
 
   /**
-   * Gives the answer its `Link`, and a `Warning` if the issuer was not reached in time.
+   * Sets the `Link` header of the response, and a `Warning` if the issuer was not reached in time.
    *
-   * @returns the ID token if the address has no room for it: the page posts it to the issuer (OpenID Connect RP-Initiated Logout 1.0, 2)
+   * @returns the ID token if it does not fit into the address: the page posts it to the issuer (OpenID Connect RP-Initiated Logout 1.0, 2)
    */
   async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<string | undefined> {
     if (!this.#issuers.has(iss)) return undefined;
@@ -65,10 +65,10 @@ export class IssuerFarewell {
   }
 
   /**
-   * Ends the refresh token of a login at its issuer, if it has one and that issuer is still there. What the issuer says of it is no
-   * matter; if it was not reached, it is asked again later.
+   * Revokes the refresh token of a login at its issuer, if it has one and the issuer is still configured. A refusal by the issuer is
+   * ignored. An issuer that cannot be reached is retried in the background.
    *
-   * @throws whatever kept it from being reached
+   * @throws the failure to reach the issuer
    */
   async end({ iss }: { iss: string }, refreshToken: string | undefined, deadline: AbortSignal): Promise<void> {
     if (refreshToken !== undefined && this.#issuers.has(iss)) await this.#end(this.#issuers.of({ iss }), refreshToken, deadline);
@@ -105,7 +105,7 @@ export class IssuerFarewell {
     this.#log.warn('a refresh token of a login that has ended could not be revoked at the identity provider');
   }
 
-  /** Where the page goes next, to end the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
+  /** Sets the address at which the page ends the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
   async #link(ctx: Context, { client, settings }: Issuer, idToken: string | undefined): Promise<void> {
     const [returnURL] = postLogoutURLsOf(this.#publicURL, settings);
     const url = await client.endSessionURL({
@@ -117,7 +117,7 @@ export class IssuerFarewell {
   }
 }
 
-/** What a call failed with; the deadline's reason if it took longer. */
+/** Returns the failure of a call; the deadline's reason after a timeout. */
 async function failureOf(call: Promise<void> | undefined, deadline: AbortSignal): Promise<unknown> {
   try {
     if (call !== undefined) await abortable(call, deadline);

@@ -7,12 +7,11 @@ import { issuerMs } from './issuer-logout.ts';
 import type { SessionRow } from './record.ts';
 
 const callsAtOnce = 10;
-/** A user with more sessions than this has most of them from a script, and their refresh tokens end by themselves. */
+/** A user with more sessions has most of them from a script. Further refresh tokens expire without revocation. */
 const maxRevoked = 100;
 
 /**
- * Ends at the issuer what sessions that have ended here could have been renewed with. Never throws: what the issuer does not hear of is
- * said in a Warning, and logged.
+ * Revokes the refresh tokens of sessions that have ended here at the issuer. Never throws: failures are logged, and reported in a Warning.
  */
 export async function revokeAtIssuer(
   { sessions, farewell, log }: SessionContext,

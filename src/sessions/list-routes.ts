@@ -1,4 +1,4 @@
-/** The operations by which people see and end sessions (docs/contract/teams.md). */
+/** Operations that list and end sessions (docs/contract/teams.md). */
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';

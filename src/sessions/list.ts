@@ -1,4 +1,4 @@
-/** How sessions are shown to people, and by what lists of them go (docs/contract/users.md and docs/contract/teams.md). Nothing that is sealed is among it. */
+/** Sessions in lists, with their properties for search and sort (docs/contract/users.md and teams.md). Sealed data is left out. */
 import { z } from 'zod';
 import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
@@ -74,7 +74,7 @@ export const sessionProperties: ListProperties<SessionRow> = {
   defaultSort: 'd,createdAt',
 };
 
-/** The list with a mark at the session that the caller asked with. */
+/** Marks the session of the request in a list. */
 export function withCurrent(list: Page, session: string | undefined): Page {
   if (session === undefined || !list.names.includes(session)) return list;
   return list.withTexts(({ name, text }) => (name === session ? `${text.slice(0, -1)},"current":true}` : text));

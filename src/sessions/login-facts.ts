@@ -4,27 +4,27 @@ import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { newSecret } from './cookie.ts';
 
 /**
- * What this service has to know of a login for as long as its tokens are renewed: sealed in a Session, or in the refresh token that the
- * caller keeps. It never changes. Times are unix seconds.
+ * Facts about a login that the service needs as long as its tokens are renewed: sealed in a Session, or in the refresh token of a caller
+ * who stores tokens. They never change. Times are unix seconds.
  */
 export interface LoginFacts {
-  /** Random: names the login, and no other one of the same user or of the same session at the issuer. */
+  /** Random name of this login. Other logins of the same user or of the same session at the issuer have other names. */
   readonly id: string;
-  /** When it was, by our clock. Not `auth_time`, which is as old as the issuer's session. */
+  /** Time of the login by the clock of this service. The claim `auth_time` is as old as the issuer's session. */
   readonly at: number;
-  /** Its absolute end. */
+  /** Absolute expiry. */
   readonly expiresAt: number;
-  /** Name of the User record, whether or not there is one. */
+  /** Name of the User record, even if it does not exist. */
   readonly user: string;
-  /** Left out if there is no record. */
+  /** Missing without a record. */
   readonly userUID?: string;
-  /** The user name that Kubernetes sees. */
+  /** User name in Kubernetes. */
   readonly subjectName: string;
-  /** The user name by the claims alone. */
+  /** User name by the claims alone. */
   readonly claimedName: string;
   readonly iss: string;
   readonly sub: string;
-  /** `sid`, `sub` and `auth_time`, as hashes. */
+  /** Hashes of `sid`, `sub` and `auth_time`. */
   readonly issuerLogin: IssuerLogin;
 }
 
@@ -62,7 +62,7 @@ export function newLogin(
   };
 }
 
-/** The same person goes on with the same tokens, in a login of its own. */
+/** Returns a new login of the same user with the same tokens. */
 export const successorOf = (login: LoginFacts, { now, absoluteMs }: { now: Date; absoluteMs: number }): LoginFacts => ({
   ...login,
   ...begun(now, absoluteMs),

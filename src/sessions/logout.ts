@@ -16,12 +16,12 @@ import { type ProvenSession, proofOf } from './proof.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 import { endedPayload, type GivenTokens, type RenewPayload } from './renew-payload.ts';
 
-/** Bearer tokens are accepted that much longer than they say. */
+/** Clock skew after the expiry of bearer tokens. */
 const leewaySeconds = 60;
-/** After so long a token that is issued next bears a later second than all before it, also by the clock of the issuer. */
+/** After this wait, a new token is issued in a later second than all earlier tokens, also by the clock of the issuer. */
 const longestWaitMs = 1_000;
 
-/** What has been ended here, and what is left to be ended at the issuer. */
+/** Login that has ended here, with the tokens to revoke at the issuer. */
 interface Ended {
   storage: RenewPayload['token_storage'];
   login: LoginFacts;
@@ -29,12 +29,12 @@ interface Ended {
   issuedAt: number;
   refreshToken: string | undefined;
   idToken: string | undefined;
-  /** After so many milliseconds tokens that the same user gets next count. */
+  /** Milliseconds until new tokens of the same user are valid. */
   waitMs: number;
 }
 
 /**
- * Logout (docs/contract/login.md). What is ours ends first; the issuer's answer, or silence, changes nothing about that.
+ * Logs a user out (docs/contract/login.md). The login ends here first, whether or not the issuer answers.
  *
  * @throws StatusError 400, 401, 403, 429, 503
  */
@@ -63,7 +63,7 @@ export async function logout(
   }
 }
 
-/** None of its tokens has left the service, so that its end ends them. */
+/** Ends a session, and a bearer token of the request. The tokens of the session have not left the service, and need no revocation. */
 async function endSession(context: SessionContext, ctx: Context, { session }: ProvenSession): Promise<Ended> {
   const { login, tokens } = session.secrets;
   const { signal } = stateOf(ctx);
@@ -88,13 +88,12 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
 }
 
 /**
- * Ends a login whose tokens the caller keeps, and nothing of the next login of the same user. Bearer tokens first: if that fails, the same
- * request can come again and ends everything. Last what covers the bearer tokens that another seal of the login names, now that no other
- * can come.
+ * Ends a login whose tokens the caller stores, and leaves the next login of the same user intact. Bearer tokens end first: if that fails, a
+ * retry of the request ends everything. Bearer tokens that another seal of the login names end last, after no more can be issued.
  *
- * @param bearers handed out last
- * @returns after how many milliseconds tokens of the next login through the same session of the issuer count
- * @throws StatusError 401 if another request was faster; 503, 504
+ * @param bearers latest bearer tokens
+ * @returns the milliseconds until tokens of the next login through the same session of the issuer are valid
+ * @throws StatusError 401 if another request was first; 503, 504
  */
 async function endLogin(context: SessionContext, login: LoginFacts, bearers: readonly HandedOut[], signal: AbortSignal): Promise<number> {
   const { endAccess, now } = context;
@@ -107,7 +106,7 @@ async function endLogin(context: SessionContext, login: LoginFacts, bearers: rea
   return endOtherBearers(context, login, bearers, signal);
 }
 
-/** Without a name of the login at the issuer nothing tells them from those of other logins: they run out. */
+/** Ends further bearer tokens of the login. Without a name of the login at the issuer they cannot be distinguished, and expire. */
 async function endOtherBearers(
   { endAccess, now }: SessionContext,
   { issuerLogin, user }: LoginFacts,
@@ -123,7 +122,7 @@ async function endOtherBearers(
   return Math.min(longestWaitMs, Math.max(0, notBefore.getTime() - now().getTime()));
 }
 
-/** A token of that login, for the issuer to verify: it only says who logs out. */
+/** Returns the ID token if it names the user of the login. The issuer verifies it, and learns only who logs out. */
 function hintOf({ iss, sub }: LoginFacts, idToken: string | undefined): string | undefined {
   try {
     const claims = idToken === undefined ? undefined : decodeJwt(idToken);
@@ -133,7 +132,7 @@ function hintOf({ iss, sub }: LoginFacts, idToken: string | undefined): string |
   }
 }
 
-/** Revokes the ID token here before it is sent to the issuer. Empty if the revocation fails: then the token is not sent. */
+/** Revokes the ID token here before it is sent to the issuer. Returns no token if the revocation fails. */
 async function postedHint(
   { endAccess, log }: SessionContext,
   idToken: string,
@@ -155,7 +154,7 @@ interface SentBearer {
   login: VerifiedLogin;
 }
 
-/** The token that was sent along, if it is one of our issuer and verifies; any other is not looked at (docs/contract/conventions.md). */
+/** Returns the bearer token of the request if a configured issuer has issued it; ignores other tokens (docs/contract/conventions.md). */
 async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
   try {
     const token = readBearer(ctx.req)?.token;

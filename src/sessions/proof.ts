@@ -7,26 +7,26 @@ import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 
-/** A handle that was replaced counts so much longer: requests under way still carry it. */
+/** Time in which a replaced handle remains valid for requests in flight. */
 const previousHandleMs = 10_000;
-/** Replicas may disagree so much about the time. */
+/** Clock skew between replicas. */
 const leewayMs = 60_000;
 
 export interface ProvenSession {
   session: Session;
-  /** Whether the handle is the current one, and not the one before, which counts a moment longer. */
+  /** False for the previous handle, which remains valid for a moment. */
   isCurrent: boolean;
 }
 
-/** What came with a request: the secret of the cookie, if it has one, and what the interface calls `refresh_token`. */
+/** Proof in a request: the secret of the cookie, if any, and the parameter `refresh_token`. */
 export interface GivenProof {
   secret: string | undefined;
   refreshToken: string;
 }
 
 /**
- * What a request that renews or ends a login proves to hold: the session of its cookie with the handle, or else a seal. What is neither
- * costs no call upstream. Only such requests count in `login.perMinute`.
+ * Returns the login that a request for renewal or logout has proof of: the session of its cookie with the handle, otherwise a seal. Failed
+ * proofs count in `login.perMinute`.
  *
  * @throws StatusError 400, 401, 403, 429, 503
  */
@@ -42,7 +42,7 @@ export async function proofOf(
       return await provenSession(context, ctx, secret, refreshToken);
     } catch (error) {
       if (!isLocalOffered || !(error instanceof StatusError) || error.status.code !== 401) throw error;
-      // The cookie is one of a session that has ended; it says nothing about tokens that the caller keeps.
+      // The session of the cookie has ended, which does not affect tokens that the caller stores.
       sessions.expireCookie(ctx, secret);
     }
   } else if (!isLocalOffered) throw badParameter('refresh_token', 'is the handle of a session, and its cookie was not sent');
@@ -79,13 +79,16 @@ function provenBy(handle: string, session: Session, context: SessionContext): Pr
   return isPrevious(handle, session, context) ? { session, isCurrent: false } : undefined;
 }
 
-/** In a time that tells nothing. */
+/** Compares in constant time. */
 function isEqual(given: string, wanted: string): boolean {
   const [left, right] = [Buffer.from(given), Buffer.from(wanted)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** By when it was seen here, as clocks differ; by when it was written too, or it would count again after each restart. */
+/**
+ * Reports whether the handle is the previous one and still valid. The time counts from when this replica first saw the replacement, because
+ * clocks differ, and also from when it was written: otherwise the handle would be valid again after each restart.
+ */
 function isPrevious(handle: string, { row, secrets: { previous } }: Session, { now, clock }: SessionContext): boolean {
   if (previous === undefined || clock() - row.sealedSeenAt >= previousHandleMs) return false;
   return now().getTime() - previous.replacedAt < previousHandleMs + leewayMs && isEqual(handle, previous.handle);

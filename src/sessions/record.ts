@@ -9,17 +9,17 @@ export const sessionResource: ResourceType = { group: 'auth.platform.io', versio
 export const sessionApiVersion = 'auth.platform.io/v1';
 
 /**
- * Who renews the tokens of a session at the moment: a random value that the replica writes before it goes to the issuer. It holds no
- * time, because clocks differ; how long others respect it they measure from when they first saw it.
+ * Claim of the replica that renews the tokens of a session: a random value that it writes before it calls the issuer. The value has no
+ * time, because clocks differ; other replicas measure from when they first saw it.
  */
 export const renewalAnnotation = 'auth.platform.io/renewal';
-/** What the issuer calls the login, as `IssuerLogin` has it; sessions made before there were logout tokens have neither. */
+/** Names of the login at the issuer (`IssuerLogin`). Sessions from before the support of logout tokens have neither label. */
 const sidLabel = 'auth.platform.io/session.sid';
 const subLabel = 'auth.platform.io/session.sub';
-/** What the value ends with when the issuer could not be reached. */
+/** Suffix of the claim after the issuer could not be reached. */
 const failedSuffix = '.failed';
 
-/** What is kept of a Session object. Times are milliseconds since 1970, but for those of `clock`. */
+/** Cached data of a Session object. Times are milliseconds since 1970, except times by `clock`. */
 export interface SessionRow {
   readonly name: string;
   readonly uid: string;
@@ -29,23 +29,23 @@ export interface SessionRow {
   /** Missing if there was no record at login. */
   readonly userUID: string | undefined;
   readonly subjectName: string;
-  /** Address and name of the browser; '' if they are not known. */
+  /** Address and name of the browser; '' if unknown. */
   readonly source: string;
   readonly userAgent: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** JSON text of what is shown of it. */
+  /** JSON text for lists, without sealed data. */
   readonly text: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** Never after the absolute end. */
+  /** Never after the absolute expiry. */
   readonly idleExpiresAt: number;
-  /** The two ends by `clock`, as they were when this replica first saw them: a wall clock that is put back does not move them. */
+  /** Both expiries by `clock`, from when this replica first saw them: a wall clock that is set back does not move them. */
   readonly endsAt: number;
   readonly idleEndsAt: number;
-  /** Undefined if it was made before that was written down. */
+  /** Undefined for a session without these labels. */
   readonly login: IssuerLogin | undefined;
   readonly sealed: string;
-  /** By `clock`: when this replica first saw this `sealed`. */
+  /** Time by `clock` at which this replica first saw this `sealed`. */
   readonly sealedSeenAt: number;
   readonly renewal: Renewal | undefined;
 }
@@ -53,7 +53,7 @@ export interface SessionRow {
 export interface Renewal {
   readonly id: string;
   readonly hasFailed: boolean;
-  /** By `clock`: when this replica first saw it. */
+  /** Time by `clock` at which this replica first saw the claim. */
   readonly seenAt: number;
 }
 
@@ -71,16 +71,18 @@ const sessionSpec = z.object({
   sealed: z.string(),
 });
 
-/** This moment, by the wall clock in milliseconds since 1970, and by one that only ever grows. */
+/** Current time by the wall clock, in milliseconds since 1970, and by a monotonic clock. */
 export interface Moment {
   readonly now: number;
   readonly clock: number;
 }
 
 /**
- * @param old what was kept of the object before
- * @returns undefined for one that is being deleted: it has ended, whatever still holds it
- * @throws ZodError for an object that its definition would not let in
+ * Converts a Session object to its cached row.
+ *
+ * @param old previous row of the object
+ * @returns undefined for an object that is being deleted: the session has ended, even if a finalizer remains
+ * @throws ZodError for an object that violates the resource definition
  */
 export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }: Moment, old?: SessionRow): SessionRow | undefined {
   if (metadata.deletionTimestamp !== undefined) return undefined;
@@ -118,7 +120,7 @@ export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }:
   };
 }
 
-/** The labels of a session that is made. */
+/** Returns the labels of a new session. */
 export const loginLabels = ({ sid, sub }: IssuerLogin): Record<string, string> => ({
   ...(sid !== undefined && { [sidLabel]: sid }),
   ...(sub !== undefined && { [subLabel]: sub }),
@@ -135,25 +137,25 @@ function renewalOf(value: string | undefined, clock: number, old: Renewal | unde
   return old?.id === id && old.hasFailed === hasFailed ? old : { id, hasFailed, seenAt: clock };
 }
 
-/** For the audit trail: who acts, and the User record that it is about. */
+/** Returns actor and target for the audit trail. */
 export const whoseSession = ({ subjectName, user, userUID = '' }: SessionRow) => ({
   actor: { name: subjectName, uid: '' },
   target: { name: user, uid: userUID },
 });
 
-/** The annotation that tells other replicas to leave the issuer alone for a moment. */
+/** Returns the claim that tells other replicas not to call the issuer for a moment. */
 export const failedRenewal = (id: string): string => `${id}${failedSuffix}`;
 
-/** Name of the Session that a cookie stands for: it can be found with the cookie, the cookie not from it. */
+/** Returns the name of the Session of a cookie. The cookie cannot be derived from the name. */
 export const sessionName = (secret: string): string => `s-${hash('sha256', secret)}`;
 
-/** What only the replicas may read. */
+/** Sealed data of a session, which only the replicas can read. */
 export interface SessionSecrets {
   readonly tokens: TokenSet;
-  /** What the interface calls the `refresh_token` of a session. */
+  /** Value of `refresh_token` in the API. */
   readonly handle: string;
   readonly login: LoginFacts;
-  /** The one before, and when it was replaced, in milliseconds since 1970. */
+  /** Previous handle, with the time of its replacement in milliseconds since 1970. */
   readonly previous?: { readonly handle: string; readonly replacedAt: number };
 }
 
@@ -175,13 +177,13 @@ const sealedSecrets = z.object({
   }),
 });
 
-/** As text, to be sealed. The name goes along, so that what was sealed for one session is nothing in another. */
+/** Returns the text to seal. The text includes the name, so that secrets of one session are invalid in another. */
 export function writeSecrets(session: string, { tokens, ...rest }: SessionSecrets): string {
   const { bearer, ...others } = tokens;
   return JSON.stringify({ session, ...rest, bearer: bearer === tokens.accessToken ? 'access_token' : 'id_token', tokens: others });
 }
 
-/** Undefined if it was written for another session. */
+/** Returns undefined if the text was written for another session. */
 export function readSecrets(session: string, text: string): SessionSecrets | undefined {
   const result = sealedSecrets.safeParse(JSON.parse(text));
   if (!result.success || result.data.session !== session) return undefined;

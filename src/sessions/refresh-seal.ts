@@ -9,27 +9,27 @@ import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.t
 import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
-/** What the operations take. */
+/** Maximum length of `refresh_token` in the API. */
 const maxSealLength = 8192;
-/** As `keys/seal.ts` writes it: anything else costs nothing to refuse. */
+/** Form of a seal (`keys/seal.ts`). Any other text is refused at no cost. */
 const form = /^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{40,}$/;
-/** Among several issuers, a seal says whose it is. */
+/** Form of a seal among several issuers, with the id of its issuer. */
 const marked = /^atr\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.*)$/;
-/** Bearer tokens that are remembered until their end, the newest ones. */
+/** Maximum of bearer tokens that a seal remembers until they expire. The newest ones are remembered. */
 const maxRemembered = 4;
 
-/** What a caller keeps who keeps the tokens (docs/contract/login.md), and cannot read. */
+/** Content of the seal of a caller who stores tokens (docs/contract/login.md), which the caller cannot read. */
 interface SealContent {
   readonly login: LoginFacts;
-  /** Of the issuer; missing if it gave none. */
+  /** Refresh token of the issuer; missing if it returned none. */
   readonly refreshToken?: string;
-  /** What could still be sent as bearer. */
+  /** Bearer tokens that may still be valid. */
   readonly bearers: readonly HandedOut[];
-  /** Claims that only the userinfo endpoint tells: a renewal that it does not answer keeps them. */
+  /** Claims that only the userinfo endpoint returns. A renewal keeps them if the endpoint fails. */
   readonly learnt?: LearntClaims;
 }
 
-/** The content of a seal, and the issuer whose seal it is. */
+/** Content of a seal, with its issuer. */
 export interface SealedLogin extends SealContent {
   readonly issuer: Issuer;
 }
@@ -41,7 +41,7 @@ const sealContent = z.object({
   learnt: z.record(z.string(), z.unknown()).exactOptional(),
 });
 
-/** The refresh tokens that leave this service: seals that open here and nowhere else. */
+/** Seals refresh tokens for callers who store them. Only this service can open the seals. */
 export class RefreshSeals {
   readonly #services: Pick<Services, 'log' | 'now'>;
   readonly #issuers: Issuers;
@@ -50,12 +50,12 @@ export class RefreshSeals {
   constructor(services: Pick<Services, 'keyRing' | 'log' | 'now'>, issuers: Issuers) {
     this.#services = services;
     this.#issuers = issuers;
-    // Of another issuer or client it opens nothing: whose login it is would not be known.
+    // Each issuer and client has its own seal, because the issuer of the login would otherwise be unknown.
     const sealOf = ({ issuer, clientID }: IssuerSettings) => services.keyRing.sealFor(JSON.stringify(['refresh token', issuer, clientID]));
     this.#seals = new Map(Array.from(issuers.all(), (issuer) => [issuer, sealOf(issuer.settings)]));
   }
 
-  /** Undefined for whatever is none of ours. @throws StatusError 503 while there are no keys */
+  /** Opens a seal; undefined for any other text. @throws StatusError 503 while there are no keys */
   async open(text: string): Promise<SealedLogin | undefined> {
     const { id, sealed = text } = marked.exec(text)?.groups ?? {};
     if (!form.test(sealed)) return undefined;
@@ -70,9 +70,9 @@ export class RefreshSeals {
   }
 
   /**
-   * With the tokens that are handed out beside it.
+   * Seals a login, with the tokens that the caller receives beside the seal.
    *
-   * @param before what was handed out in the same login
+   * @param before earlier bearer tokens of the same login
    * @throws StatusError 503 while there is no key
    */
   async write(
@@ -89,7 +89,7 @@ export class RefreshSeals {
       const whole = this.#write(issuer, { login, bearers, refreshToken, ...(Object.keys(kept).length > 0 && { learnt: kept }) });
       if (whole.length <= maxSealLength) return whole;
     }
-    // Logout works without it, renewal does not: then it is of no use to anyone.
+    // Logout works without the refresh token, but renewal does not: the token has no further use.
     this.#services.log.warn(
       { length: refreshToken.length },
       'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
@@ -119,7 +119,7 @@ function learntIn({ untold = [], claims }: TokenSet | RenewedTokens): LearntClai
   return Object.fromEntries(names.flatMap((name) => (claims?.[name] === undefined ? [] : [[name, claims[name]]])));
 }
 
-/** One that tells its times itself, as it was verified; the issuer has told those of another. */
+/** Returns the name and times of a bearer token. A JWT has its own times; for other tokens the issuer's times are used. */
 function handedOut(token: string, { issuedAt, expiresAt }: { issuedAt: number; expiresAt: number }): HandedOut {
   const name = bearerRevocation(token);
   try {

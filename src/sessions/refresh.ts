@@ -18,7 +18,7 @@ interface Renewals {
 }
 
 /**
- * Renewal on demand (docs/contract/login.md): of the session that the browser's cookie stands for, else of tokens that the caller keeps.
+ * Renews tokens on demand (docs/contract/login.md): of the session of the cookie, otherwise of a caller who stores tokens.
  *
  * @throws StatusError 400, 401, 403, 429, 503
  */
@@ -65,12 +65,12 @@ async function refreshSession(
   if (!isCurrent) return session;
   const { refreshToken, bearerExpiresAt } = session.secrets.tokens;
   if (refreshToken !== undefined) return renewal.renew(session, signal, auditOrigin(ctx));
-  // The issuer gave nothing to renew with: the tokens go on until their end.
+  // Without a refresh token, the tokens remain valid until they expire.
   if (now().getTime() / 1000 < bearerExpiresAt) return session;
   return end(context, ctx, session, sessionEnded());
 }
 
-/** Never returns. */
+/** Ends a session that cannot be renewed, and throws `error`. */
 async function end(context: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
   const { sessions, issuers } = context;
   const { row, secrets } = session;

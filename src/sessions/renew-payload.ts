@@ -11,7 +11,7 @@ const ofSession = {
   token_storage: 'cookie',
 };
 
-/** Tokens as the interface hands them out (docs/contract/login.md). */
+/** Tokens in responses of the API (docs/contract/login.md). */
 export const renewPayload = z
   .object({
     token_type: z.literal('Bearer'),
@@ -43,14 +43,14 @@ export const renewPayload = z
     ],
   });
 
-/** What a logout leaves of it. */
+/** Payload after a logout. */
 export const endedPayloadSchema = renewPayload.meta({
   examples: [{ token_type: 'Bearer', token_storage: 'cookie', issued_at: '2026-03-01T11:00:00Z', expire_at: '2026-03-01T11:42:10Z' }],
 });
 
 export type RenewPayload = z.output<typeof renewPayload>;
 
-/** Tokens that come with a renewal or logout. */
+/** Tokens in a request for renewal or logout. */
 export interface GivenTokens {
   refresh_token: string;
   id_token?: string | undefined;
@@ -59,7 +59,7 @@ export interface GivenTokens {
 /** RFC 3339 in whole seconds. */
 export const timeText = (unixSeconds: number): string => timestamp(new Date(unixSeconds * 1000));
 
-/** Of a session: no token leaves the service. */
+/** Returns the payload of a session, whose tokens do not leave the service. */
 export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens' | 'handle'>): RenewPayload => ({
   token_type: 'Bearer',
   refresh_token: handle,
@@ -68,7 +68,7 @@ export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens'
   token_storage: 'cookie',
 });
 
-/** Of tokens that the caller keeps, with the seal that renews and ends them. Without a new credential in it, the old one goes on to its end. */
+/** Returns tokens for a caller who stores them, with their seal. Without a new credential, the old one remains valid until it expires. */
 export const localPayload = (tokens: TokenSet | RenewedTokens, seal: string): RenewPayload => ({
   token_type: 'Bearer',
   ...(tokens.bearer !== undefined && { access_token: tokens.bearer }),
@@ -79,7 +79,7 @@ export const localPayload = (tokens: TokenSet | RenewedTokens, seal: string): Re
   token_storage: 'local',
 });
 
-/** What is left after a logout. */
+/** Returns the payload after a logout, without tokens. */
 export const endedPayload = (storage: RenewPayload['token_storage'], { issuedAt, now }: { issuedAt: number; now: Date }): RenewPayload => ({
   token_type: 'Bearer',
   issued_at: timeText(issuedAt),

@@ -16,8 +16,8 @@ const failureMs = 3_000;
 const waitMs = 25_000;
 
 /**
- * Renews the tokens of sessions. Concurrent requests, also on other replicas, share one exchange: the replica that writes its claim into the
- * Session first (compare-and-swap) asks the issuer, all others wait for the result.
+ * Renews the tokens of sessions. Concurrent requests, also on other replicas, share one exchange: the replica that writes its claim into
+ * the Session first (compare-and-swap) asks the issuer, all others wait for the result.
  */
 export class SessionRenewal {
   readonly #context: SessionContext;
@@ -37,8 +37,8 @@ export class SessionRenewal {
   /**
    * Returns the session with newer tokens than the given ones. Continues when the caller disconnects.
    *
-   * @param origin of the request that asks for new tokens, which then gets a new handle too. A renewal without a request keeps the
-   *   handle: the page would not hear of another, and could then not even log out.
+   * @param origin of the request that asks for new tokens, and also receives a new handle. A renewal without a request keeps the handle,
+   *   because the page would not learn of a new one, and could not log out.
    * @throws StatusError 401 if the session has ended; 503 if the issuer or the API server cannot be reached, which changes nothing
    */
   async renew(session: Session, signal: AbortSignal, origin?: AuditOrigin): Promise<Session> {
@@ -52,7 +52,7 @@ export class SessionRenewal {
     return abortable(running, signal);
   }
 
-  /** As `renew`, without a request: while the tokens still hold, a request need not wait for their successors. */
+  /** Renews in the background: while the tokens are still valid, no request has to wait. */
   renewAhead(session: Session): void {
     const { renewal } = session.row;
     if (this.#running.has(session.row.name) || (renewal !== undefined && this.#holds(renewal))) return;
@@ -68,7 +68,7 @@ export class SessionRenewal {
     while (!signal.aborted) {
       const current = await sessions.current(name);
       if (current?.verified === undefined) throw sessionEnded();
-      // What is sealed changes by a renewal alone.
+      // Only a renewal changes the sealed data.
       if (current.row.sealed !== session.row.sealed) return current;
       const { renewal } = current.row;
       if (renewal !== undefined && this.#holds(renewal)) {
@@ -83,7 +83,7 @@ export class SessionRenewal {
         const claim = { id, issuer: current.verified.issuer, takesNewHandle: origin !== undefined, stopping: this.#stopping.signal };
         return renewTokens(this.#context, new SessionCarrier(this.#context, { ...current, row: claimed }, claim), origin);
       }
-      // Another replica was faster, or this replica does not know the latest yet.
+      // Another replica was first, or the cache of this replica is behind.
       await store.read(name, signal);
     }
     throw serviceUnavailable('identity provider', { cause: new Error('another replica did not renew in time') });

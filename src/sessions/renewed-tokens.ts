@@ -15,15 +15,15 @@ export interface Renewed {
 
 type RenewalContext = Pick<SessionContext, 'accountState' | 'identify'>;
 
-/** A login, and the issuer that renews its tokens. */
+/** A login with the issuer that renews its tokens. */
 interface RenewedLogin {
   login: LoginFacts;
   issuer: Issuer;
 }
 
 /**
- * Returns the 401 to throw if renewed tokens are no longer those of the login (docs/contract/login.md). The issuer may give a user another
- * name, and the `sub` stays: a revocation by either name would then miss these tokens.
+ * Returns the 401 to throw if renewed tokens do not match the login (docs/contract/login.md). The issuer may rename a user and keep the
+ * `sub`: a revocation by either name would then miss these tokens.
  */
 export async function renewedTokensRefusal(
   context: RenewalContext,
@@ -48,7 +48,7 @@ function differenceIn({ accountState }: RenewalContext, { claimedName, userUID }
   return undefined;
 }
 
-/** Where the API server sees the tokens, it decides the name. While it is out of reach, or does not take them, the claims decide. */
+/** Compares the user name that the API server finds in the tokens, if it receives them. Without its answer, the claims decide. */
 async function differenceAtAPIServer(
   { identify }: RenewalContext,
   { login, issuer }: RenewedLogin,

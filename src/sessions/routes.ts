@@ -1,4 +1,4 @@
-/** Renewal and logout (docs/contract/login.md): the operations to which `refresh_token` is proof enough. */
+/** Operations for renewal and logout (docs/contract/login.md), which `refresh_token` authorizes. */
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { formReader } from '../http/body.ts';
@@ -6,7 +6,7 @@ import { parseQuery } from '../http/input.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload } from './renew-payload.ts';
 
-/** What the operations do. @throws StatusError 400, 401, 403, 429, 503 */
+/** Handlers of the operations. @throws StatusError 400, 401, 403, 429, 503 */
 export interface SessionHandlers {
   refresh(ctx: Context, given: GivenTokens): Promise<RenewPayload>;
   logout(ctx: Context, given: GivenTokens): Promise<RenewPayload>;
@@ -88,7 +88,7 @@ interface Route {
   answers: Record<number, AnswerDescription>;
   handle: SessionHandlers['refresh'];
   input: typeof refreshInput | typeof logoutInput;
-  /** The tokens, and what a form says around them. */
+  /** Maximum length of a form with the tokens, in bytes. */
   maxForm: number;
 }
 
@@ -101,7 +101,7 @@ const get = ({ path, handle, input, maxForm: _, ...rest }: Route): Operation =>
     credential: 'none',
     answersHead: false,
     query: input,
-    // A misspelt name is a missing one, and a logout must not fail by what a front-end adds.
+    // A misspelt parameter is a missing one, and a logout must not fail because of parameters that a front end adds.
     ignoredQuery: 'all',
     async handle({ ctx, query }) {
       ctx.body = await handle(ctx, query);

@@ -33,7 +33,7 @@ export class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> 
     const { accountState, revokedTokens } = this.#context;
     const { id, at, expiresAt } = this.login;
     await accountState.whenCaughtUp({ ...this.login, createdAt: at * 1000 }, deadline);
-    // Neither can come back, so nothing needs to be written.
+    // Both ends are permanent, and need no record.
     if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerCounts(revoked);
   }
 
@@ -61,7 +61,7 @@ export class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> 
     return localPayload(handedOut, await this.#context.seals.write(this.#sealed, handedOut, bearers));
   }
 
-  /** Ends all seals of the login: the next request with one of them asks the issuer nothing. */
+  /** Ends all seals of the login: a later request with one of them makes no call to the issuer. */
   async end(): Promise<void> {
     const { endAccess, log } = this.#context;
     const ended = { ...this.login, expiresAt: new Date(this.login.expiresAt * 1000) };

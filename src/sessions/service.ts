@@ -25,8 +25,8 @@ export interface SessionDeletion {
 }
 
 /**
- * BrowserSessions as people see and end them: each their own, and those of others as far as the API server lets them. One's own end with the
- * service's account, as RBAC need not know of them; those of others with the caller's.
+ * Lists and ends sessions. Users manage their own without RBAC, with the service account; other users' sessions need RBAC on `sessions`,
+ * and are deleted as the caller.
  */
 export class SessionService {
   readonly #context: SessionContext;
@@ -36,7 +36,7 @@ export class SessionService {
   }
 
   /**
-   * The sessions of a user that count at this moment; the caller's own by default.
+   * Returns the valid sessions of a user; the caller's own by default.
    *
    * @param user name of a User record
    * @throws StatusError 400, 403, 410, 503, 504
@@ -48,7 +48,7 @@ export class SessionService {
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
     const { cache, lister } = store.collection;
-    // A user who has just logged in finds that session, too.
+    // The list includes the session of a user who has just logged in.
     if (session !== undefined && cache.isSynced) await store.whenTold(() => cache.get(session) !== undefined, signal);
     return withCurrent(await lister.list(parameters, signal, scope), session);
   }
@@ -56,7 +56,7 @@ export class SessionService {
   /**
    * Ends one session.
    *
-   * @throws StatusError 403 for another's, whether or not there is one, and who may not delete sessions; 404, 409, 503, 504
+   * @throws StatusError 403 for a session that is not the caller's or does not exist, if the caller may not delete it; 404, 409, 503, 504
    */
   async end(ctx: Context, { name, preconditions, isDryRun }: SessionDeletion, caller: Caller, signal: AbortSignal): Promise<void> {
     const { store, accounts, apiServer } = this.#context;
@@ -71,8 +71,8 @@ export class SessionService {
   }
 
   /**
-   * Ends everything that a user has opened, the caller by default: sessions here, tokens that were handed out, and what the embedded
-   * issuer remembers, so that the user is not logged in again without a password. Also the session that asks for it.
+   * Ends all access of a user, the caller by default: sessions, also the session of the request, issued tokens, and the login that the
+   * embedded issuer remembers, so that the user is not logged in again without a password.
    *
    * @param user name of a User record
    * @throws StatusError 403, 404, 503, 504
@@ -91,14 +91,14 @@ export class SessionService {
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 
-  /** From here on nothing counts on any replica, whatever becomes of the rest. */
+  /** Invalidates all access on every replica, even if a later step fails. */
   async #endAccessOf({ name, uid }: { name: string; uid: string }, signal: AbortSignal): Promise<void> {
     const { accounts, endAccess } = this.#context;
     try {
       const { metadata } = await endAccess({ user: { name, uid } }, 'SessionsEnded');
       await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     } catch (error) {
-      // Nothing of a user who was deleted meanwhile counts either.
+      // Access of a user who was deleted meanwhile is invalid anyway.
       if (!(error instanceof StatusError && error.status.code === 409)) throw error;
     }
   }
@@ -121,7 +121,7 @@ export class SessionService {
     });
   }
 
-  /** Which sessions a request is about: the caller's own go by the name that Kubernetes sees, and by the record. */
+  /** Selects the sessions of a request. The caller's own sessions match by user name in Kubernetes or by record. */
   #scope(caller: Caller, user: string | undefined): Scope<SessionRow> & { isOwn: boolean; belongs: (row: SessionRow) => boolean } {
     const { accounts, accountState, now } = this.#context;
     const own = ownAccount(accounts, caller);
@@ -143,11 +143,11 @@ export class SessionService {
   }
 }
 
-/** By the name, so that no record is needed for it; and all of the record, by whichever account of the user they were begun. */
+/** Matches by user name, which needs no record, or by record, which covers all linked accounts of the user. */
 const isOf = ({ user, userUID, subjectName }: SessionRow, { identity }: Caller, own: Account | undefined): boolean =>
   (subjectName !== '' && subjectName === identity.name) || (own !== undefined && userUID === own.uid && user === own.name);
 
-/** It has ended by itself, or another request was faster. */
+/** Ignores a session that has expired or that another request has ended. */
 function ignoreGone(error: unknown): void {
   if (!(error instanceof StatusError && error.status.code === 404)) throw error;
 }

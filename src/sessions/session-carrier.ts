@@ -10,7 +10,7 @@ import type { LoginFacts } from './login-facts.ts';
 import { failedRenewal, renewalAnnotation, type SessionRow, whoseSession } from './record.ts';
 import type { TokenCarrier } from './token-renewer.ts';
 
-/** For one write, with all retries. */
+/** Timeout of a write with all its retries. */
 const writeMs = 10_000;
 /** Time in which renewed tokens are written: the old refresh token may no longer be valid. */
 const saveMs = 60_000;
@@ -37,7 +37,7 @@ export class SessionCarrier implements TokenCarrier<TokenSet, Session> {
   readonly #session: Session;
   readonly #claim: SessionClaim;
 
-  /** @param session as it is with the claim */
+  /** @param session session with the claim of this replica */
   constructor(context: SessionContext, session: Session, claim: SessionClaim) {
     this.#context = context;
     this.#session = session;
@@ -48,7 +48,7 @@ export class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     this.auditSubject = whoseSession(session.row);
   }
 
-  /** The credential of the request has waited already. */
+  /** The authentication of the request has waited already. */
   async ready(): Promise<void> {}
 
   refusal(): StatusError | undefined {
@@ -78,7 +78,7 @@ export class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     });
   }
 
-  /** Tells the other replicas not to try at once what has just failed. */
+  /** Marks the claim as failed, so that other replicas do not retry at once. */
   async release(): Promise<void> {
     await this.#write(this.#session.row, renewalAnnotated(failedRenewal(this.#claim.id))).catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'a renewal that failed could not be given back');
@@ -92,7 +92,7 @@ export class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     for (;;) {
       try {
         const saved = (await this.#write(row, { ...renewalAnnotated(null), spec: { sealed } })) ?? store.get(row.name);
-        // An attempt whose answer was lost has done it.
+        // An earlier attempt whose response was lost may have succeeded.
         return saved?.sealed === sealed ? await sessions.open(saved) : undefined;
       } catch (error) {
         log.warn({ err: error }, 'renewed tokens of a session could not be kept yet');
@@ -102,7 +102,7 @@ export class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     }
   }
 
-  /** Changes a session while this replica holds its claim, whatever else changes in it. Undefined if the claim is lost. */
+  /** Changes a session while this replica holds its claim, and retries after conflicts. Returns undefined if the claim is lost. */
   async #write(claimed: SessionRow, change: Record<string, unknown>): Promise<SessionRow | undefined> {
     const { store } = this.#context;
     const signal = AbortSignal.timeout(writeMs);

@@ -1,5 +1,5 @@
 /**
- * What comes after a login: sessions, what counts as a credential, renewal and logout, here or at the issuer (docs/contract/login.md).
+ * Sessions after a login: authentication, renewal, and logout here or at the issuer (docs/contract/login.md).
  */
 import type { Context } from 'koa';
 import { badRequest } from '../api/status.ts';
@@ -36,22 +36,25 @@ import { SessionService } from './service.ts';
 import { SessionStore } from './store.ts';
 import { sessionSweep } from './sweep.ts';
 
-/** The feature. Without an issuer, all tokens are for the API server to verify. */
+/** The feature. Without an issuer, the API server verifies all tokens. */
 export interface SessionsFeature {
   operations: Operation[];
   authenticator: Authenticator;
   keepSession: KeepSession;
-  /** What login needs; undefined without an issuer. */
+  /** Context for login; undefined without an issuer. */
   context: SessionContext | undefined;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Gives a session that has just ended with a change of one's own password a successor: same tokens, new secret. Never throws: undefined if that fails. */
+/**
+ * Creates a successor of a session that has just ended because the user changed the password: same tokens, new secret. Never throws, and
+ * returns undefined after a failure.
+ */
 type KeepSession = (ctx: Context, caller: Pick<Bearer, 'session'>, signal: AbortSignal) => Promise<Session | undefined>;
 
-/** Told when the holder of a refresh token has given the password again. */
+/** Receives the refresh token of a user who has entered the password again. */
 type ProvenAgain = (ctx: Context, refreshToken: string) => Promise<void>;
 
 interface SessionNeeds {
@@ -60,11 +63,11 @@ interface SessionNeeds {
   publicURL: string;
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
-  /** Asks the API server whose a token is. */
+  /** Asks the API server for the owner of a token. */
   identify: Authenticator['identify'];
   revokedTokens: RevokedTokens;
   endAccess: EndAccess;
-  /** Undefined for an issuer that is not ours. */
+  /** Undefined without the embedded issuer. */
   provenAgain: ProvenAgain | undefined;
 }
 
@@ -75,7 +78,7 @@ export function createSessions(services: Services, { provenAgain, ...needs }: Se
   const renewal = new SessionRenewal(context);
   const local = new LocalRenewal(context);
   const service = new SessionService(context);
-  // Its own: made-up logout tokens keep no user at the same address from logging in.
+  // A separate limit: made-up logout tokens must not block logins from the same address.
   const refusals = loginLimit(services);
   const sweeper = new Sweeper(services, sessionSweep(store, revokedTokens, services.now));
   return {
@@ -107,7 +110,7 @@ export function createSessions(services: Services, { provenAgain, ...needs }: Se
   };
 }
 
-/** Where no login is configured. */
+/** Creates the feature without login. */
 export function withoutSessions(services: Services, identify: Authenticator['identify']): SessionsFeature {
   const { config } = services;
   const unconfigured = async (): Promise<never> => {

@@ -16,27 +16,27 @@ import { type Moment, type SessionRow, sessionResource, sessionRow } from './rec
 
 const maxNames = 10_000;
 const rememberMs = 60_000;
-/** Sessions that the watch has not told of yet and that are read by name instead, per minute: for one client address, and for all. */
+/** Maximum of reads per minute of sessions that the watch has not delivered yet: for one client address, and in total. */
 const readsPerSource = 60;
 const readsInAll = 1_200;
-/** Beyond these, no request waits for the watch instead. */
+/** Maximum of sessions that requests wait for once the reads are used up. */
 const maxWaiting = 100;
 
-/** Under a secret name. */
+/** A new Session, whose name is the hash of its secret. */
 interface NewSession extends NewObject {
   readonly metadata: { readonly name: string; readonly [member: string]: unknown };
 }
 
-/** The Session objects: followed by a watch, written by compare-and-swap. */
+/** Session objects, cached by a watch and written by compare-and-swap. */
 export class SessionStore {
-  /** For lists: what the watch has told, and no more. */
+  /** Sessions that the watch has delivered, for lists. */
   readonly collection: Collection<SessionRow>;
   readonly #resource: { type: typeof sessionResource; kind: string; namespace: string };
   readonly #objects: ServiceResource;
   readonly #moment: () => Moment;
-  /** What was written or read here, until the watch has come as far. */
+  /** Sessions that this replica has written or read, until the watch has caught up. */
   readonly #ahead = new LRUCache<string, SessionRow>(atMost(maxNames));
-  /** Names without a session, so that they are not asked for twice. */
+  /** Names without a session, so that they are not read twice. */
   readonly #gone = new LRUCache<string, true>({ ...atMost(maxNames), ttl: rememberMs });
   readonly #reading = new Map<string, Promise<SessionRow | undefined>>();
   readonly #readsOf = new RateLimit({ limit: readsPerSource });
@@ -70,25 +70,25 @@ export class SessionStore {
     return this.#cache.values();
   }
 
-  /** Resolves when the watch has told so, or after a moment: what was written here then shows in lists. */
+  /** Waits until the cache satisfies a condition, for a bounded time, so that writes of this replica show in lists. */
   async whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
     await this.#cache.until(isTrue, seenWithinMs, signal);
   }
 
-  /** As far as this replica knows, without asking. */
+  /** Returns the session that this replica knows, without a call. */
   get(name: string): SessionRow | undefined {
     if (this.#gone.has(name)) return undefined;
     const ahead = this.#ahead.get(name);
     if (ahead === undefined) return this.#cache.get(name);
-    // Once the watch has come as far, its word counts: it may be that the session is gone.
+    // Once the watch has caught up, the cache decides: the session may be deleted.
     if ((compareResourceVersions(this.#cache.resourceVersion, ahead.resourceVersion) ?? 1) < 0) return ahead;
     this.#ahead.delete(name);
     return this.#cache.get(name);
   }
 
   /**
-   * As `get`, but a session that the watch has not told of yet is looked for: another replica may have made it a moment ago. A caller who
-   * makes names up cannot turn them into calls: what is gone is remembered, and calls are counted per client address.
+   * Returns a session like `get`, but reads a session that the watch has not delivered yet: another replica may have created it a moment
+   * ago. Callers cannot turn made-up names into calls: missing names are remembered, and reads are limited per client address.
    *
    * @throws StatusError 503, 504
    */
@@ -105,7 +105,7 @@ export class SessionStore {
   }
 
   /**
-   * Made again after a failure that may have come after the write, so that no session is left behind without its cookie.
+   * Creates a session. Retries after a failure that may have followed the write, so that no session is left behind without its cookie.
    *
    * @throws StatusError 503, 504
    */
@@ -119,9 +119,9 @@ export class SessionStore {
   }
 
   /**
-   * Changes a session if it is still at that version.
+   * Changes a session if its version is unchanged.
    *
-   * @returns 'conflict' if it is not, 'gone' if there is no such session any more
+   * @returns 'conflict' after another change, 'gone' if the session no longer exists
    * @throws StatusError 503, 504
    */
   patch(row: SessionRow, change: Record<string, unknown>, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
@@ -130,12 +130,12 @@ export class SessionStore {
     return this.#write(name, { ...change, metadata }, signal);
   }
 
-  /** Moves the idle end, whatever else has changed. @throws StatusError 503, 504 */
+  /** Sets the idle expiry, regardless of other changes. @throws StatusError 503, 504 */
   async prolong({ name, uid }: SessionRow, idleExpiration: string, signal: AbortSignal): Promise<void> {
     await this.#write(name, { metadata: { uid }, spec: { idleExpiration } }, signal);
   }
 
-  /** As it is in the cluster now. @throws StatusError 503, 504 */
+  /** Reads the session from the API server. @throws StatusError 503, 504 */
   async read(name: string, signal: AbortSignal): Promise<SessionRow | undefined> {
     const found = await this.#objects.find(name, signal);
     const row = found === undefined || found === 'notInstalled' ? undefined : this.#keep(found);
@@ -144,10 +144,10 @@ export class SessionStore {
   }
 
   /**
-   * Deletes a session; from here on this replica knows it no more.
+   * Deletes a session, and forgets it on this replica.
    *
-   * @param precondition also that it has not changed since
-   * @returns whether it was there, and was the same
+   * @param precondition `isUnchanged` requires the version of the row
+   * @returns true if the session existed and met the preconditions
    * @throws StatusError 503, 504
    */
   async remove(row: SessionRow, signal: AbortSignal, { isUnchanged = false } = {}): Promise<boolean> {
@@ -164,16 +164,16 @@ export class SessionStore {
   }
 
   /**
-   * Deletes a session for a caller who may, or for its user.
+   * Deletes a session as a caller with the right, or for its user.
    *
-   * @param client of the caller; undefined: ourselves
-   * @throws UpstreamError 403, 404, 409 in the API server's words; StatusError 503, 504
+   * @param client of the caller; undefined for the service account
+   * @throws UpstreamError 403, 404, 409 from the API server; StatusError 503, 504
    */
   delete({ name }: SessionRow, client: CallerClient | undefined, options: DeletionOptions): Promise<void> {
     return this.#delete(client === undefined ? this.#objects : new CallerResource(client, this.#resource), name, options);
   }
 
-  /** Resolves when something is heard of a session, or after that time. @throws the signal's reason when it aborts */
+  /** Waits for a change of a session, for that time at most. @throws the signal's reason when it aborts */
   async changed(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     let isHeard = false;
@@ -219,26 +219,26 @@ export class SessionStore {
     if (!options.isDryRun) this.#forget(name);
   }
 
-  /** Read for all who ask at that moment, so not on behalf of one of them. */
+  /** Reads for all concurrent requests, so no single request can abort it. */
   #read(name: string): Promise<SessionRow | undefined> {
     const reading = this.read(name, unending).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }
 
-  /** The newest that was seen of it here: what has not changed since keeps the times at which it was seen. */
+  /** Returns the newest known row. Unchanged values keep the times at which this replica first saw them. */
   #latest(name: string): SessionRow | undefined {
     const [ahead, told] = [this.#ahead.peek(name), this.#cache.get(name)];
     if (ahead === undefined || told === undefined) return ahead ?? told;
     return (compareResourceVersions(ahead.resourceVersion, told.resourceVersion) ?? -1) < 0 ? told : ahead;
   }
 
-  /** Undefined for one that is being deleted. */
+  /** Remembers a session; undefined if it is being deleted. */
   #keep(object: KubernetesObject): SessionRow | undefined {
     const known = this.get(object.metadata.name);
     const row = sessionRow(object, this.#moment(), known);
     if (row === undefined) return undefined;
-    // Answers may overtake each other.
+    // Responses may arrive out of order.
     const isOlder = known !== undefined && (compareResourceVersions(row.resourceVersion, known.resourceVersion) ?? 1) < 0;
     if (!isOlder) this.#ahead.set(row.name, row);
     this.#wake(row.name);

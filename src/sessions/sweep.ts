@@ -3,7 +3,7 @@ import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { SessionRow } from './record.ts';
 import type { SessionStore } from './store.ts';
 
-/** Replicas may disagree so much about the time, and tokens are accepted that much longer than they say. */
+/** Covers the clock skew between replicas, and the leeway after the expiry of tokens. */
 const leewayMs = 120_000;
 const maxPerRun = 200;
 

@@ -39,13 +39,13 @@ export interface TokenCarrier<T extends Exchanged, R> {
   keep(tokens: T): Promise<R | undefined>;
   /** Ends the login in the cluster. Never throws. */
   end(): Promise<void>;
-  /** Gives a renewal back that has failed for the moment. Never throws. */
+  /** Releases the renewal after a temporary failure. Never throws. */
   release(): Promise<void>;
 }
 
 /**
- * Renews the tokens of a login: check, exchange, check again, keep. Continues when the caller disconnects, because the issuer may accept the
- * old refresh token only once. Recorded once in the audit log.
+ * Renews the tokens of a login: check, exchange, check again, keep. Continues when the caller disconnects, because the issuer may accept
+ * the old refresh token only once. Records one audit event.
  *
  * @throws StatusError 401 if the login is no longer valid, 503 if the issuer or the API server cannot be reached
  */
@@ -65,7 +65,7 @@ export async function renewTokens<T extends Exchanged, R>(
   }
 }
 
-/** Records a refresh that failed. @param who as far as the request shows it */
+/** Records a failed refresh. @param who known actor, target and origin */
 export function auditFailedRefresh({ audit }: SessionContext, who: RefreshSubject, error: unknown): void {
   const { code, reason } = error instanceof StatusError ? error.status : {};
   audit.record({ ...who, audit: 'RefreshFailed', outcome: 'failure', ...(code && { code }), ...(reason && { reason }) });
@@ -105,7 +105,7 @@ async function keep<T extends Exchanged, R>(carrier: TokenCarrier<T, R>, tokens:
   }
 }
 
-/** Ends the login first: whether the issuer can be reached changes nothing about that. */
+/** Ends the login, then revokes the refresh token if the issuer can be reached. Always throws. */
 async function end<T extends Exchanged, R>(
   carrier: TokenCarrier<T, R>,
   refreshToken: string | undefined,
