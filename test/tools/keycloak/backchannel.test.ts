@@ -6,7 +6,7 @@ import { logIn, visit } from './console.ts';
 import type { KeycloakBrowser } from './page.ts';
 import { atKeycloak, bothCredentials, type Credentials } from './suite.ts';
 
-describe('Keycloak tells of logouts through the back channel', () => {
+describe('Keycloak sends logouts through the back channel', () => {
   for (const credentials of bothCredentials) describe(credentials, () => told(credentials));
 });
 
@@ -14,7 +14,7 @@ function told(credentials: Credentials): void {
   const { all, service, realm } = atKeycloak(credentials);
 
   before(async () => {
-    // As docs/install-keycloak.md says.
+    // Setting of docs/install-keycloak.md.
     await realm.changeClient('atrium', {
       attributes: {
         'backchannel.logout.url': `${service.url}/api/v2/token/backchannel-logout`,
@@ -33,7 +33,7 @@ function told(credentials: Credentials): void {
   const endSession = async (issuer: KeycloakBrowser, clientID: string) =>
     issuer.submit(await issuer.get(`${realm.issuer}/protocol/openid-connect/logout?client_id=${clientID}`), { confirmLogout: 'Logout' });
 
-  it('when an administrator ends all sessions of a person', async () => {
+  it('when an administrator ends all sessions of a user', async () => {
     const { keycloak, kubernetes } = all;
     const person = await realm.person('bea');
     const bystander = await logIn(service, { keycloak, person: await realm.person('ben') });
@@ -47,12 +47,12 @@ function told(credentials: Credentials): void {
       expect(await sessionObject(kubernetes, sessionPath)).to.equal(undefined);
     }
     expect(await isIn(bystander.browser)).to.equal(true);
-    // It is recorded once the session is gone.
+    // The event is recorded once the session is deleted.
     const isTold = (log: string) => /"audit":"LoggedOut".*"reason":"BackChannel"/.test(log);
     await eventually(() => service.logLines.join(''), isTold);
   });
 
-  it('when the person logs out there, at another client, and ends that session alone', async () => {
+  it('when the user logs out at another client, and ends that session alone', async () => {
     const { keycloak } = all;
     const person = await realm.person('bill');
     const { browser, issuer } = await logIn(service, { keycloak, person });
@@ -65,7 +65,7 @@ function told(credentials: Credentials): void {
     expect((await visit(service, { keycloak, person, issuer })).wasAsked).to.equal(true);
   });
 
-  it('about tokens that their owner keeps', async () => {
+  it('for tokens that the client stores', async () => {
     const { keycloak } = all;
     const person = await realm.person('bobo');
     const { bearer, refreshToken, issuer } = await logIn(service, { keycloak, person, storage: 'local' });
@@ -81,7 +81,7 @@ function told(credentials: Credentials): void {
     expect((await refresh(new Browser(service.url), refreshToken)).status).to.equal(401);
   });
 
-  it('and the person comes back by another login', async () => {
+  it('and the user returns by another login', async () => {
     const { keycloak } = all;
     const person = await realm.person('brit');
     const { browser, issuer } = await logIn(service, { keycloak, person });

@@ -1,4 +1,4 @@
-/** kubectl-atrium at an issuer that is not ours. */
+/** kubectl-atrium at an external issuer. */
 import { expect } from 'chai';
 import { claimsOf } from '../../service/identity/relying-party.ts';
 import { credentialOf, Machine, type Running, says, startAddress } from '../../service/kubectl-atrium/machine.ts';
@@ -9,7 +9,7 @@ import { KeycloakBrowser } from './page.ts';
 import { type Person, password, type Realm } from './realm.ts';
 import { type Suite, suite } from './suite.ts';
 
-/** Below that its tokens are renewed. */
+/** Remaining lifetime below which the plugin renews tokens. */
 const leastLifeMs = 10_000;
 
 describe('kubectl-atrium at Keycloak', () => {
@@ -74,12 +74,12 @@ describe('kubectl-atrium at Keycloak', () => {
     });
   });
 
-  it('renews a refresh token that counts once, once', async () => {
+  it('renews a single-use refresh token once', async () => {
     await logIn();
     const first = await machine.entry();
     await untilRenewalIsDue();
 
-    // The last of them must not come so late that the new one is due, too.
+    // The last process must not be so late that the new token is due for renewal, too.
     await realm.changeClient('kubectl', { attributes: { 'access.token.lifespan': '40' } });
     const ran = await Promise.all(Array.from({ length: 5 }, () => machine.spawnToken(options, { interactive: false }))).finally(() =>
       realm.changeClient('kubectl', { attributes: { 'access.token.lifespan': '16' } }),
@@ -105,7 +105,7 @@ describe('kubectl-atrium at Keycloak', () => {
     expect(stderr).to.contain(`Logged in as ${person.email}.`);
   });
 
-  it('ends at Keycloak what it forgets', async () => {
+  it('revokes forgotten tokens at Keycloak', async () => {
     await logIn();
     const { refreshToken = '' } = (await machine.entry()).tokens;
     const redeem = () =>
@@ -120,7 +120,7 @@ describe('kubectl-atrium at Keycloak', () => {
     expect({ status: refused.status, ...JSON.parse(refused.text) }).to.include({ status: 400, error: 'invalid_grant' });
   });
 
-  it('asks again when the administrator of Keycloak has ended the login', async () => {
+  it('requires a new login after an administrator of Keycloak has ended the session', async () => {
     await logIn();
     await realm.admin('POST', `/users/${person.id}/logout`);
     await untilRenewalIsDue();

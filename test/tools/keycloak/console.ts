@@ -12,25 +12,25 @@ export interface LogIn {
   keycloak: Keycloak;
   person: Person;
   storage?: 'cookie' | 'local';
-  /** With the cookies that it has at Keycloak. */
+  /** Browser with cookies of Keycloak. */
   issuer?: KeycloakBrowser;
 }
 
-/** A person at their console, and what they came with from Keycloak. */
+/** A login of a user at the console, with the answers of Keycloak. */
 export interface Visit {
-  /** Where the console is open. */
+  /** Browser at the console. */
   browser: Browser;
-  /** Where Keycloak is. */
+  /** Browser at Keycloak. */
   issuer: KeycloakBrowser;
   authURL: URL;
-  /** Whether Keycloak wanted the password. */
+  /** True if Keycloak required the password. */
   wasAsked: boolean;
-  /** What Keycloak gave to the page at the redirect URL. */
+  /** Parameters that Keycloak passed to the redirect URL. */
   answer: URLSearchParams;
   callback: Reply;
 }
 
-/** The way of a person from the login button to UserInfo. */
+/** Logs in a user, from the login button to UserInfo. */
 export async function visit(
   service: Service,
   { keycloak, person, storage = 'cookie', issuer = new KeycloakBrowser(keycloak) }: LogIn,
@@ -43,7 +43,7 @@ export async function visit(
   return { browser, issuer, authURL, wasAsked, answer, callback: await browser.callback('v2', answer) };
 }
 
-/** The same, when it leads to UserInfo. `refreshToken` is the handle of the session where that keeps the tokens. */
+/** Logs in and requires success. `refreshToken` is the handle of the session if the session stores the tokens. */
 export async function logIn(service: Service, options: LogIn) {
   const visited = await visit(service, options);
   expect(visited.callback.status, visited.callback.text).to.equal(200);
@@ -53,16 +53,16 @@ export async function logIn(service: Service, options: LogIn) {
   return { ...visited, user, bearer, refreshToken, sessionPath: sessionPath(secret) };
 }
 
-/** What the page at the redirect URL finds in its address. */
+/** Returns the parameters in the address of the redirect URL. */
 export function answerOf({ url, answer }: Page): URLSearchParams {
   if (answer !== undefined)
     throw new Error(`Keycloak shows a page: ${answer.status} ${answer.text.replace(/<[^>]*>|\s+/g, ' ').slice(0, 2000)}`);
   const given = new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1));
-  // The page passes on both; a pure ID token comes without a code.
+  // The page passes on both. An ID token may come without a code.
   if (given.has('id_token') && !given.has('code')) given.set('code', '');
   return given;
 }
 
-/** As the session of that browser, or with that token. */
+/** Lists users with the session of a browser, or with a bearer token. */
 export const listUsers = (browser: Browser, bearer?: string): Promise<Reply> =>
   browser.request('/auth/v2/users', bearer === undefined ? {} : { headers: { authorization: `Bearer ${bearer}` } });

@@ -10,13 +10,13 @@ const unpack = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
 
 const missing = 'Keycloak needs Java 17 or newer and Maven: apt-get install openjdk-17-jre-headless maven';
 
-/** Client credentials of the administrator that every copy of the database below knows. It listens on loopback only. */
+/** Client credentials of the administrator in each copy of the database. Keycloak listens on loopback only. */
 export const administrator = { id: 'atrium-tests', secret: 'known-to-the-tests' };
 
-/** For a server that lives for a minute or two on a machine that has other things to do. */
+/** Options for a server that runs for a minute or two on a busy machine. */
 export const javaOptions = '-Xms64m -Xmx384m -XX:MaxMetaspaceSize=256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1';
 
-/** `NON_KEYWORDS=VALUE` as Keycloak's own default address of that database has it. */
+/** Returns the address of an H2 database. `NON_KEYWORDS=VALUE` is part of Keycloak's default address. */
 export const databaseURL = (path: string) => `jdbc:h2:file:${path};NON_KEYWORDS=VALUE;DB_CLOSE_ON_EXIT=FALSE`;
 
 interface Installation {
@@ -26,7 +26,7 @@ interface Installation {
   database: string;
 }
 
-/** Keycloak from Maven Central, unpacked, built and with an initial database where it is not there yet (two minutes, once). */
+/** Returns Keycloak with an initial database. The first call downloads it from Maven Central and builds it, which takes two minutes. */
 export async function keycloak(): Promise<Installation> {
   await requireJava();
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atrium-cluster');
@@ -60,7 +60,7 @@ async function requireJava(): Promise<void> {
   if (Number(/\d+/.exec(text)?.[0]) < 17) throw new Error(missing);
 }
 
-/** @returns what it prints */
+/** @returns its output */
 async function program(command: string, args: readonly string[]): Promise<string> {
   const env = { ...process.env, JAVA_OPTS: javaOptions, ADMINISTRATOR_SECRET: administrator.secret };
   try {

@@ -19,11 +19,11 @@ export interface Answer {
   text: string;
 }
 
-/** A Keycloak of its own on 127.0.0.1, https, its database in a temporary folder. */
+/** A Keycloak on 127.0.0.1 over https, with its database in a temporary folder. */
 export class Keycloak {
-  /** What it calls itself, and all but its administrator speak to: a relay that a test can cut. */
+  /** Relay at the public address of Keycloak, which tests can cut. Only the administrator bypasses it. */
   readonly relay: TcpProxy;
-  /** PEM; no other authority is behind its certificate. */
+  /** PEM of the only authority of its certificate. */
   readonly certificateAuthority: string;
   readonly #directory: string;
   readonly #port: number;
@@ -56,12 +56,12 @@ export class Keycloak {
     return server;
   }
 
-  /** Of a realm. */
+  /** Returns the issuer identifier of a realm. */
   issuer(realm: string): string {
     return `${this.relay.url}/realms/${realm}`;
   }
 
-  /** A call by a client that trusts its certificate; follows no redirect. */
+  /** Sends a request as a client that trusts the certificate. Redirects are not followed. */
   async request(
     url: string | URL,
     options: Omit<Dispatcher.RequestOptions, 'path' | 'origin' | 'method'> & { method?: Dispatcher.HttpMethod } = {},
@@ -73,7 +73,7 @@ export class Keycloak {
   }
 
   /**
-   * The admin REST API, as its administrator, not by way of the relay.
+   * Calls the admin REST API as the administrator, without the relay.
    *
    * @param path below `/admin/realms`
    * @throws Error for any answer but 2xx
@@ -111,7 +111,7 @@ export class Keycloak {
       'https-certificate-key-file': join(this.#directory, 'serving.key'),
     };
     const args = ['start', '--optimized', ...Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)];
-    // A group of its own: the script starts Java beside itself.
+    // The script starts Java as another process, so both get a process group.
     this.#process = spawn(join(home, 'bin', 'kc.sh'), args, {
       cwd: this.#directory,
       env: { ...process.env, JAVA_OPTS: javaOptions },
@@ -137,7 +137,7 @@ export class Keycloak {
     return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** The script and the Java that it has started. */
+  /** Kills the script and Java. */
   #kill(): void {
     if (this.#isRunning() && this.#process?.pid !== undefined) process.kill(-this.#process.pid, 'SIGKILL');
   }

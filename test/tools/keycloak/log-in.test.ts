@@ -29,12 +29,12 @@ for (const credentials of bothCredentials) {
       });
       expect([...answer.keys()].sort()).to.deep.equal(['code', 'iss', 'session_state', 'state']);
       expect((await browser.info('v2')).body).to.deep.include({ name: alice.email, groups: ['dev', 'oncall'] });
-      // What Keycloak says to the same request without PKCE: the client is set up so that it has to be there.
+      // The client requires PKCE: Keycloak refuses the same request without it.
       for (const name of ['code_challenge', 'code_challenge_method']) authURL.searchParams.delete(name);
       expect((await new KeycloakBrowser(keycloak).get(authURL)).url.searchParams.get('error')).to.equal('invalid_request');
     });
 
-    it('logs in with PKCE alone where the client is public', async () => {
+    it('logs in with PKCE alone if the client is public', async () => {
       const { user } = await logIn(await all.service({ credentials, clientID: 'atrium-public' }), {
         keycloak: all.keycloak,
         person: alice,
@@ -43,7 +43,7 @@ for (const credentials of bothCredentials) {
       expect(user).to.deep.include({ name: alice.email, groups: ['dev', 'oncall'] });
     });
 
-    it('takes an ID token from the fragment where no code is wanted', async () => {
+    it('accepts an ID token from the fragment if no code is requested', async () => {
       const implicit = await all.service({ credentials, clientID: 'atrium-id-token', login: { responseMode: 'id_token' } });
       const { user, authURL, answer, browser } = await logIn(implicit, { keycloak: all.keycloak, person: alice });
 
@@ -53,7 +53,7 @@ for (const credentials of bothCredentials) {
       expect((await listUsers(browser)).status).to.equal(200);
     });
 
-    it('lets the groups of Keycloak decide what a user may', async () => {
+    it('grants rights by groups of Keycloak', async () => {
       const { keycloak } = all;
       const allowed = await logIn(service, { keycloak, person: alice });
       const refused = await logIn(service, { keycloak, person: bob });
@@ -62,7 +62,7 @@ for (const credentials of bothCredentials) {
       expect((await listUsers(refused.browser)).status).to.equal(403);
     });
 
-    it('takes the access token for the credential where it is made for us', async () => {
+    it('uses the access token as the credential if its audience is the service', async () => {
       const { keycloak } = all;
       const { user, bearer } = await logIn(await all.service({ credentials, clientID: 'atrium-access-token' }), {
         keycloak,
@@ -77,7 +77,7 @@ for (const credentials of bothCredentials) {
       expect(plain.bearer).to.equal(plain.user.ext.token?.id_token);
     });
 
-    it(`hands out a token with which kubectl ${credentials === 'passthrough' ? 'has the same rights' : 'gets nowhere'}`, async () => {
+    it(`issues a token with which kubectl ${credentials === 'passthrough' ? 'has the same rights' : 'is refused'}`, async () => {
       const { keycloak } = all;
       const { bearer } = await logIn(service, { keycloak, person: alice, storage: 'local' });
       const asAlice = await all.file(`kubeconfig-${credentials}`, kubeconfig(all, bearer));
@@ -104,7 +104,7 @@ for (const credentials of bothCredentials) {
       expect(browser.cookies.has(sessionCookie)).to.equal(false);
     });
 
-    it('is 503 while Keycloak does not take the secret of the client', async () => {
+    it('is 503 while Keycloak refuses the client secret', async () => {
       const clientSecretFile = await all.file('another-secret', 'another');
       const { callback, browser } = await visit(await all.service({ credentials, login: { clientSecretFile } }), {
         keycloak: all.keycloak,
@@ -115,7 +115,7 @@ for (const credentials of bothCredentials) {
       expect(browser.cookies.has(sessionCookie)).to.equal(false);
     });
 
-    it('looks without a page whether the user is logged in at Keycloak', async () => {
+    it('checks without a page for a session of the user at Keycloak', async () => {
       const { keycloak } = all;
       const silently = async (issuer: KeycloakBrowser) => {
         const browser = new Browser(service.url);

@@ -9,7 +9,7 @@ import { atKeycloak, bothCredentials } from './suite.ts';
 const scopesOf = { refresh: ['openid', 'email', 'groups'], offline: ['openid', 'email', 'groups', 'offline_access'] };
 const keycloakSessions = z.array(z.object({ clients: z.record(z.string(), z.string()) }));
 
-/** Where the page goes next. */
+/** Returns the address of the `Link` header that the page goes to. */
 const linkOf = (headers: Headers): string => /^<([^>]+)>; rel="logout"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
 
 for (const credentials of bothCredentials) {
@@ -35,7 +35,7 @@ for (const credentials of bothCredentials) {
       });
     }
 
-    it('revokes the refresh token that its owner keeps', async () => {
+    it('revokes a refresh token that the client stores', async () => {
       const person = await realm.person('luis');
       const { browser, bearer, refreshToken } = await logIn(service, { keycloak: all.keycloak, person, storage: 'local' });
       expect(await grants(person, 'refresh')).to.equal(1);
@@ -49,7 +49,7 @@ for (const credentials of bothCredentials) {
       expect((await logout(browser, refreshToken)).status).to.equal(401);
     });
 
-    it('leads to the place where Keycloak ends its own session, so that the next login wants the password again', async () => {
+    it('leads to the end-session endpoint of Keycloak, so that the next login requires the password', async () => {
       const { keycloak } = all;
       const person = await realm.person('lisa');
       const { browser, issuer, refreshToken, wasAsked } = await logIn(service, { keycloak, person });
@@ -62,14 +62,14 @@ for (const credentials of bothCredentials) {
       const end = await issuer.get(link);
 
       expect(status).to.equal(200);
-      // Keycloak shows no page of its own: it knows by `id_token_hint` who wants to go.
+      // Keycloak shows no page, because `id_token_hint` identifies the user.
       expect(end.answer).to.equal(undefined);
       expect(end.url.origin + end.url.pathname).to.equal(consoleURL);
       expect(end.url.searchParams.get('state')).to.equal(new URL(link).searchParams.get('state'));
       expect((await visit(service, { keycloak, person, issuer })).wasAsked).to.equal(true);
     });
 
-    it('offers at login an address at which Keycloak asks before it logs out', async () => {
+    it('gives at login an address at which Keycloak asks for confirmation of a logout', async () => {
       const { keycloak } = all;
       const person = await realm.person('lars');
       const { browser, issuer } = await logIn(service, { keycloak, person });
@@ -96,7 +96,7 @@ for (const credentials of bothCredentials) {
       expect((await visit(implicit, { keycloak, person, issuer })).wasAsked).to.equal(true);
     });
 
-    it('goes well although Keycloak has ended its session before', async () => {
+    it('succeeds if Keycloak has ended its session before', async () => {
       const person = await realm.person('leon');
       const { browser, refreshToken, sessionPath } = await logIn(service, { keycloak: all.keycloak, person });
       await realm.admin('POST', `/users/${person.id}/logout`);
@@ -108,7 +108,7 @@ for (const credentials of bothCredentials) {
       expect(await sessionObject(all.kubernetes, sessionPath)).to.equal(undefined);
     });
 
-    it('is not in the way of a Keycloak that wants to log out through the back channel', async () => {
+    it('works at a Keycloak that sends back-channel logouts', async () => {
       const { keycloak } = all;
       const discovery = await keycloak.request(`${realm.issuer}/.well-known/openid-configuration`);
       expect(JSON.parse(discovery.text)).to.include({ backchannel_logout_supported: true });
@@ -128,7 +128,7 @@ for (const credentials of bothCredentials) {
       }
     });
 
-    /** How many sessions a user has at Keycloak in which this client has a part. */
+    /** Returns the number of the user's sessions at Keycloak that include this client. */
     const grants = async ({ id }: Person, kind: string): Promise<number> => {
       const kept = kind === 'offline' ? `offline-sessions/${await realm.idOf('clients', 'atrium')}` : 'sessions';
       const { text } = await realm.admin('GET', `/users/${id}/${kept}`);

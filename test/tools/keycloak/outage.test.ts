@@ -19,7 +19,7 @@ for (const credentials of bothCredentials) {
       await all.keycloak.relay.mend();
     });
 
-    it('FLT-01 starts without it, answers 503 to logins, and takes them after its return', async () => {
+    it('FLT-01 lets the service start, answers 503 to logins, and accepts them after it recovers', async () => {
       const { keycloak } = all;
       const person = await all.realm(credentials).person('omar');
       await keycloak.relay.cut();
@@ -37,7 +37,7 @@ for (const credentials of bothCredentials) {
       expect((await logIn(service, { keycloak, person })).user.name).to.equal(person.email);
     });
 
-    it('FLT-01 keeps sessions through it, and a login that it interrupts is 503', async () => {
+    it('FLT-01 keeps sessions, and answers 503 to an interrupted login', async () => {
       const { keycloak, kubernetes } = all;
       const person = await all.realm(credentials).person('olga');
       const service = await all.service({ credentials });

@@ -1,14 +1,14 @@
 import { getSetCookies } from 'undici';
 import type { Answer, Keycloak } from './keycloak.ts';
 
-/** A page of Keycloak, or the address elsewhere that it sends the browser to. */
+/** A page of Keycloak, or the foreign address that it redirects to. */
 export interface Page {
   url: URL;
-  /** Undefined elsewhere. */
+  /** Undefined at a foreign address. */
   answer: Answer | undefined;
 }
 
-/** The part of a person's browser that Keycloak sees: keeps its cookies, follows redirects within it, sends its forms; runs no scripts. */
+/** Browser of a user at Keycloak: keeps cookies, follows its redirects and submits its forms, without scripts. */
 export class KeycloakBrowser {
   readonly #keycloak: Keycloak;
   readonly #cookies = new Map<string, string>();
@@ -38,7 +38,7 @@ export class KeycloakBrowser {
     return location === null ? { url: here, answer } : this.get(new URL(location, here));
   }
 
-  /** Sends the form of that page. */
+  /** Submits the form of a page. */
   submit({ url, answer }: Page, fields: Record<string, string>): Promise<Page> {
     const [form = ''] = /<form[\s\S]*?<\/form>/.exec(answer?.text ?? '') ?? [];
     const hidden = [...form.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]) => [
@@ -49,7 +49,7 @@ export class KeycloakBrowser {
   }
 }
 
-/** Whether that page asks for a password. */
+/** Reports whether a page asks for a password. */
 export const asksForPassword = ({ answer }: Page): boolean => answer?.text.includes('name="password"') ?? false;
 
 const attribute = (html: string, name: string): string =>

@@ -3,13 +3,13 @@ import type { Keycloak } from './keycloak.ts';
 
 export const password = 'correct horse battery staple';
 export const clientSecret = 'a-secret-of-the-tests';
-/** Redirect URL and place after a logout of every client. */
+/** Redirect URL of all clients, for logins and logouts. */
 export const consoleURL = 'http://console.test/';
 
-/** The clients that a realm of the tests has. */
+/** Clients of a realm. */
 export type ClientID = 'atrium' | 'atrium-public' | 'atrium-id-token' | 'atrium-access-token' | 'atrium-brief' | 'kubectl';
 
-/** What every client of them has that redeems codes. */
+/** Common settings of clients that redeem codes. */
 export const codeClient = {
   protocol: 'openid-connect',
   publicClient: false,
@@ -31,9 +31,9 @@ const clients: Record<ClientID, Record<string, unknown>> = {
   'atrium-public': { ...codeClient, publicClient: true },
   'atrium-id-token': { ...codeClient, publicClient: true, standardFlowEnabled: false, implicitFlowEnabled: true },
   'atrium-access-token': { ...codeClient, protocolMappers: [audienceMapper] },
-  // Its tokens live for seconds.
+  // The tokens of this client live for seconds.
   'atrium-brief': { ...codeClient, attributes: { ...codeClient.attributes, 'access.token.lifespan': '5' } },
-  // Of people's machines, as docs/kubectl.md says; but its tokens live for little longer than kubectl can use them.
+  // Client for users' machines as in docs/kubectl.md, except for tokens that live little longer than kubectl can use them.
   kubectl: {
     ...codeClient,
     publicClient: true,
@@ -64,7 +64,7 @@ const groupsScope = {
   ],
 };
 
-/** A realm as docs/install-keycloak.md says, with the groups `dev` and `oncall`. */
+/** A realm as in docs/install-keycloak.md, with the groups `dev` and `oncall`. */
 export class Realm {
   readonly keycloak: Keycloak;
   readonly name: string;
@@ -97,13 +97,13 @@ export class Realm {
     return this.keycloak.admin(method, `/${this.name}${path}`, body);
   }
 
-  /** @returns its id */
+  /** @returns the ID of the created object */
   async create(kind: 'client-scopes' | 'clients' | 'users' | 'components', representation: unknown): Promise<string> {
     const { headers } = await this.admin('POST', `/${kind}`, representation);
     return headers.get('location')?.split('/').at(-1) ?? '';
   }
 
-  /** The member that Keycloak has for it, by which its admin REST API finds it. */
+  /** Returns the ID of an object in the admin REST API. */
   async idOf(kind: 'clients' | 'groups', name: string): Promise<string> {
     const query = kind === 'clients' ? 'clientId' : 'search';
     const { text } = await this.admin('GET', `/${kind}?${query}=${name}`);
@@ -125,7 +125,7 @@ export class Realm {
     await this.admin('DELETE', `/users/${id}/groups/${await this.idOf('groups', group)}`);
   }
 
-  /** A user with that name, an address of this realm and the password above. */
+  /** Creates a user with an address of this realm and the password above. */
   async person(
     username: string,
     { groups = [], emailVerified = true }: { groups?: readonly string[]; emailVerified?: boolean } = {},

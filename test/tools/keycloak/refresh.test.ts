@@ -10,7 +10,7 @@ for (const credentials of bothCredentials) {
   describe(`renewal at Keycloak, ${credentials}`, () => {
     const { all, service, realm } = atKeycloak(credentials);
 
-    it('renews a session, whose refresh token Keycloak rotates', async () => {
+    it('renews a session while Keycloak rotates the refresh token', async () => {
       const { browser, refreshToken: handle, sessionPath } = await newcomer('rita');
       const before = await sessionObject(all.kubernetes, sessionPath);
 
@@ -28,7 +28,7 @@ for (const credentials of bothCredentials) {
       const { browser, refreshToken: handle, sessionPath } = await newcomer('ruth');
       const before = await sessionObject(kubernetes, sessionPath);
       expect((await refresh(browser, handle)).status).to.equal(200);
-      // As a backup that is restored would do.
+      // A restored backup has the same effect.
       await kubernetes.call(
         'PATCH',
         sessionPath,
@@ -46,7 +46,7 @@ for (const credentials of bothCredentials) {
       expect(await sessionObject(kubernetes, sessionPath)).to.equal(undefined);
     });
 
-    it('renews tokens that their owner keeps, until one of them is used twice', async () => {
+    it('renews tokens that the client stores, until a refresh token is used twice', async () => {
       const { browser, bearer, refreshToken } = await newcomer('rob', 'local');
 
       const renewed = renewPayloadOf(await refresh(browser, refreshToken));
@@ -56,7 +56,7 @@ for (const credentials of bothCredentials) {
 
       const stolen = await refresh(new Browser((await all.service({ credentials })).url), refreshToken);
       expect(stolen.status, stolen.text).to.equal(401);
-      // Keycloak cannot tell the thief from the owner: neither may go on.
+      // Keycloak cannot tell a thief from the client, so it revokes the tokens of both.
       const owner = await refresh(browser, renewed.refresh_token ?? '');
       expect(owner.status, owner.text).to.equal(401);
     });
@@ -72,7 +72,7 @@ for (const credentials of bothCredentials) {
       expect((await listUsers(browser)).status).to.equal(403);
     });
 
-    it('renews by itself a session that is used beyond the end of its tokens', async () => {
+    it('renews a session on use after its tokens have expired', async () => {
       const brief = await all.service({ credentials, clientID: 'atrium-brief' });
       const { browser, user } = await newcomer('rick', 'cookie', brief);
       const end = Date.parse(String(user.ext.expires_at));
@@ -99,7 +99,7 @@ for (const credentials of bothCredentials) {
       expect((await refresh(local.browser, local.refreshToken)).status).to.equal(401);
     });
 
-    it('ends the session of a user whom an administrator of Keycloak logs out', async () => {
+    it('ends the session of a user who is logged out by an administrator of Keycloak', async () => {
       const { person, browser, refreshToken, sessionPath } = await newcomer('rene');
       await realm.admin('POST', `/users/${person.id}/logout`);
 
@@ -109,7 +109,7 @@ for (const credentials of bothCredentials) {
       expect(await sessionObject(all.kubernetes, sessionPath)).to.equal(undefined);
     });
 
-    it('keeps sessions while the secret of the client has changed at Keycloak alone', async () => {
+    it('keeps sessions while the client secret has changed at Keycloak alone', async () => {
       const clientSecretFile = await all.file('secret-that-changes', clientSecret);
       const changing = await all.service({ credentials, login: { clientSecretFile } });
       const { browser, refreshToken, sessionPath } = await newcomer('rudi', 'cookie', changing);

@@ -30,7 +30,7 @@ export interface Service {
   logLines: string[];
 }
 
-/** Keycloak with two realms, and a control plane that trusts one of them: one of both for all files of a run. */
+/** Keycloak with two realms, and a control plane that trusts one of them. All files of a run share both. */
 export class Suite {
   readonly keycloak: Keycloak;
   readonly cluster: OwnApiServer;
@@ -62,7 +62,7 @@ export class Suite {
       const kubernetes = await install(cluster);
       const impersonation = await readFile(new URL('../../../deploy/manifests/impersonation.yaml', import.meta.url), 'utf8');
       await kubernetes.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
-      // Members of the group `dev` may look at users.
+      // Members of the group `dev` may read users.
       await kubernetes.apply(clusterRoleBinding('dev-views-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
       const directory = await mkdtemp(join(tmpdir(), 'atrium-keycloak-suite-'));
       await writeFile(join(directory, 'ca.crt'), certificateAuthority);
@@ -74,12 +74,12 @@ export class Suite {
     }
   }
 
-  /** The realm that the API server trusts is for `passthrough`, the other for `impersonate`. */
+  /** Returns the realm for a kind of credentials. The API server trusts the one for `passthrough`. */
   realm(credentials: Credentials): Realm {
     return this.#realms[credentials];
   }
 
-  /** A replica of the service, set up as docs/install-keycloak.md says, once it has read what it watches. */
+  /** Starts a replica with the settings of docs/install-keycloak.md. Resolves when its caches are filled. */
   async service({ credentials, clientID = 'atrium', login }: ServiceOptions): Promise<Service> {
     const isPublic = clientID === 'atrium-public' || clientID === 'atrium-id-token';
     const logLines: string[] = [];
@@ -115,12 +115,12 @@ export class Suite {
     return service;
   }
 
-  /** All that were started. */
+  /** Stops all started replicas. */
   async stopServices(): Promise<void> {
     await Promise.all(this.#apps.splice(0).map((app) => app.stop()));
   }
 
-  /** The path of a new file with that text, gone at the stop. */
+  /** Writes a file that the stop deletes. @returns its path */
   async file(name: string, text: string): Promise<string> {
     const path = join(this.#directory, name);
     await writeFile(path, text);
@@ -138,7 +138,7 @@ export class Suite {
 
 let started: Promise<Suite> | undefined;
 
-/** Started by the first who asks. */
+/** Returns the suite. The first call starts it. */
 export function suite(): Promise<Suite> {
   started ??= Suite.start();
   return started;
@@ -146,7 +146,7 @@ export function suite(): Promise<Suite> {
 
 after(async () => (await started)?.stop());
 
-/** For the tests of a `describe`: all that runs, and a service that trusts the realm of those credentials. */
+/** Returns for the tests of a `describe` the suite, a realm and a service that trusts the realm. */
 export function atKeycloak(credentials: Credentials): { all: Suite; service: Service; realm: Realm } {
   const all = forSuite(suite, (it) => it.stopServices());
   const service = forSuite(() => all.service({ credentials }), needsNoStop);

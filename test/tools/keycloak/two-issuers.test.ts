@@ -9,7 +9,7 @@ import { addressOf, causeOf, extOf, isSessionSet, KeycloakBeside, noRecordOf, ow
 
 const [jane, ines, shared] = ['jane@example.com', 'ines@example.com', 'two-shared@foreign.test'];
 
-/** docs/contract/login.md */
+/** Several issuers: docs/contract/login.md. */
 describe('Keycloak beside the embedded issuer', () => {
   const all = forSuite(suite, (it) => it.stopServices());
   const two = forSuite(() => KeycloakBeside.start(all, [jane, ines, shared]));
@@ -32,7 +32,7 @@ describe('Keycloak beside the embedded issuer', () => {
     ['two-bea', 'connector_id', { connector_id: 'corp' }],
     ['two-cora', 'the domain of login_hint', { login_hint: 'Two-Cora@Foreign.test' }],
   ] as const)
-    it(`logs people in by ${how}`, async () => {
+    it(`logs users in by ${how}`, async () => {
       const person = await two.realm.person(username, { groups: ['dev'] });
       const there = await two.logInAtCorp(person, { parameters });
 
@@ -56,7 +56,7 @@ describe('Keycloak beside the embedded issuer', () => {
     ['connector_id', { connector_id: 'local' }],
     ['a login_hint of no issuer', { login_hint: jane }],
   ] as const)
-    it(`leaves people to the embedded one by ${how}`, async () => {
+    it(`leaves users to the embedded one by ${how}`, async () => {
       await two.forgetRequests();
       const here = await two.logInHere(jane, { parameters });
 
@@ -73,7 +73,7 @@ describe('Keycloak beside the embedded issuer', () => {
       expect(await two.requests()).to.deep.equal([]);
     });
 
-  it('ISS-02 gets no record of a user of it who has the same verified address', async () => {
+  it('ISS-02 gets no access to the record of a local user with the same verified address', async () => {
     const person = await two.realm.person('two-shared', { groups: ['dev'] });
     const before = ownerOf(await recordOf(two, nameOf(shared)));
 
@@ -87,7 +87,7 @@ describe('Keycloak beside the embedded issuer', () => {
     expect((await two.logInHere(shared)).status).to.equal(200);
   });
 
-  it('ISS-02 keeps the records of its users from a login by password, also where one was set', async () => {
+  it('ISS-02 protects records of its users from logins by password, even if one is set', async () => {
     const person = await two.realm.person('two-dora');
     expect((await two.logInAtCorp(person)).status).to.equal(200);
     await two.givePassword(person);
@@ -104,7 +104,7 @@ describe('Keycloak beside the embedded issuer', () => {
     expect((await two.logInAtCorp(person)).status).to.equal(200);
   });
 
-  it('ISS-01 ends no login without the iss that it announces, or with another, and is asked for no token', async () => {
+  it('ISS-01 completes no login without its announced iss or with another one, and receives no token request', async () => {
     const { text } = await all.keycloak.request(`${two.realm.issuer}/.well-known/openid-configuration`);
     expect(JSON.parse(text)).to.include({ authorization_response_iss_parameter_supported: true });
     const person = await two.realm.person('two-emma');
@@ -122,7 +122,7 @@ describe('Keycloak beside the embedded issuer', () => {
       expect(isSessionSet(refused)).to.equal(false);
       expect(browser.cookies.filter(({ value }) => value !== '')).to.deep.equal([]);
       expect(await two.requests()).to.deep.equal([]);
-      // Not once more with what was there.
+      // The failed attempt has used up the login.
       answer.set('iss', two.realm.issuer);
       expect((await two.callback(browser, answer)).status).to.equal(400);
     }
@@ -131,7 +131,7 @@ describe('Keycloak beside the embedded issuer', () => {
   });
 
   for (const storage of ['cookie', 'local'] as const)
-    it(`ISS-06 renews what it gave, and nothing else, with storage ${storage}`, async () => {
+    it(`ISS-06 renews only its own tokens, with storage ${storage}`, async () => {
       const person = await two.realm.person(`two-fay-${storage}`);
       for (const [visited, asked, askedHere] of [
         [await two.logInAtCorp(person, { storage }), ['REFRESH_TOKEN'], 0],
@@ -147,7 +147,7 @@ describe('Keycloak beside the embedded issuer', () => {
         expect(renewed.status, renewed.text).to.equal(200);
         expect(renewed.headers.get('cache-control')).to.equal('no-store');
         expect(renewed.body).to.include({ token_type: 'Bearer', token_storage: storage });
-        // Keycloak may note it after it has answered.
+        // Keycloak may record the event after its answer.
         const noted = await eventually(
           () => two.requests(),
           ({ length }) => length >= asked.length,
@@ -158,7 +158,7 @@ describe('Keycloak beside the embedded issuer', () => {
       }
     });
 
-  it('ISS-06 is sent no refresh token of the other, whatever its seal is marked as, and the other none of its own', async () => {
+  it('ISS-06 receives no refresh token of the other issuer with a forged mark on the seal, and vice versa', async () => {
     const there = await two.logInAtCorp(await two.realm.person('two-gina'), { storage: 'local' });
     const here = await two.logInHere(jane, { storage: 'local' });
     for (const [visited, id, other] of [
@@ -178,7 +178,7 @@ describe('Keycloak beside the embedded issuer', () => {
     }
   });
 
-  it('ISS-07 tells of the end of one of its sessions, which ends that session alone', async () => {
+  it('ISS-07 reports the end of a session, which ends that session alone', async () => {
     const person = await two.realm.person('two-hanna');
     const here = await two.logInHere(jane);
     const ended = await two.logInAtCorp(person);
@@ -188,7 +188,7 @@ describe('Keycloak beside the embedded issuer', () => {
     await two.realm.admin('DELETE', `/sessions/${ended.answer.get('session_state')}`);
 
     await two.whenOut(ended.browser);
-    // The session has ended before its end is answered.
+    // The session is deleted before the answer.
     await eventually(
       () => two.logouts.length,
       (count) => count > before,
@@ -198,7 +198,7 @@ describe('Keycloak beside the embedded issuer', () => {
     for (const { browser } of [here, other]) expect([await two.infoOf(browser), await two.sessionOf(browser)]).to.deep.equal([200, 200]);
   });
 
-  it('ISS-03 is linked by a user of it, whose record both then lead to, and whose session there outlives those at Keycloak', async () => {
+  it('ISS-03 is linked by a local user: both lead to the record, and the local session outlives those at Keycloak', async () => {
     const person = await two.realm.person('two-ines', { groups: ['oncall'] });
     const atKeycloak = new KeycloakBrowser(all.keycloak);
     const before = await recordOf(two, nameOf(ines));

@@ -15,7 +15,7 @@ import { asksForPassword, KeycloakBrowser } from './page.ts';
 import { clientSecret, codeClient, type Person, password, type Realm } from './realm.ts';
 import type { Suite } from './suite.ts';
 
-/** Of this suite alone, with redirect URLs of its own. */
+/** Client of this suite, with its own redirect URLs. */
 const clientID = 'atrium-beside';
 export const sessionCookie = '__Host-atrium_session_';
 const events = z.array(z.object({ type: z.string() }));
@@ -23,18 +23,18 @@ const events = z.array(z.object({ type: z.string() }));
 interface LogIn {
   storage?: 'cookie' | 'local';
   browser?: Browser;
-  /** With the cookies that it has at Keycloak. */
+  /** Browser with cookies of Keycloak. */
   issuer?: KeycloakBrowser;
-  /** Of the login request. */
+  /** Parameters of the login request. */
   parameters?: Record<string, string>;
 }
 
-/** A way to the callback, and what that answered. */
+/** A login up to the answer of the callback. */
 export interface Visit extends Answer {
   browser: Browser;
 }
 
-/** The embedded issuer, `local`, and beside it Keycloak, `corp`, which both the console logs people in at. */
+/** A console with logins at two issuers: the embedded one, `local`, and Keycloak, `corp`. */
 export class KeycloakBeside {
   readonly service: EmbeddedLogin;
   readonly realm: Realm;
@@ -73,7 +73,7 @@ export class KeycloakBeside {
     return new KeycloakBeside(service, realm, relay);
   }
 
-  /** What Keycloak was told of logouts by, and what the service answered: the last one last. */
+  /** Statuses of the service's answers to logouts of Keycloak, with the newest at the end. */
   get logouts(): readonly number[] {
     return this.#relay.answers;
   }
@@ -87,7 +87,7 @@ export class KeycloakBeside {
     return send(this, browser, 'GET', path);
   }
 
-  /** Up to what Keycloak sends the browser back with, from the address that a login or a link gave. */
+  /** Logs in at Keycloak, from the address of a login or a link. @returns the parameters of the redirect */
   async atKeycloak(address: string, person: Person, issuer = new KeycloakBrowser(this.realm.keycloak)): Promise<URLSearchParams> {
     const page = await issuer.get(address);
     return answerOf(asksForPassword(page) ? await issuer.submit(page, { username: person.username, password }) : page);
@@ -108,7 +108,7 @@ export class KeycloakBeside {
     return { ...begun, ...(await this.callback(begun.browser, begun.answer)) };
   }
 
-  /** Up to the answer of the embedded issuer, or to its page that refuses. */
+  /** Logs in at the embedded issuer, up to its answer or to its refusal. */
   authorizeHere(email: string, { storage = 'cookie', parameters = { issuer: 'local' } }: LogIn = {}) {
     return this.service.authorize(email, password, `?${new URLSearchParams({ token_storage: storage, ...parameters })}`);
   }
@@ -118,7 +118,7 @@ export class KeycloakBeside {
     return { browser, ...(await this.callback(browser, back.searchParams)) };
   }
 
-  /** As an administrator could who writes Secrets. */
+  /** Sets a password as an administrator who may write Secrets. */
   async givePassword({ email }: Person): Promise<void> {
     const { body } = await this.service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`);
     const { metadata: user } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body);
@@ -126,7 +126,7 @@ export class KeycloakBeside {
     await this.service.admin.apply(passwordSecret({ user, namespace: serviceNamespace, hash, changedAt: new Date() }));
   }
 
-  /** Once the session of that browser has ended. */
+  /** Waits until the session of a browser has ended. */
   whenOut(browser: Browser): Promise<number> {
     return eventually(
       () => this.infoOf(browser),
@@ -134,24 +134,24 @@ export class KeycloakBeside {
     );
   }
 
-  /** Status of the user information that a browser gets by its session. */
+  /** Returns the status of UserInfo for the session of a browser. */
   async infoOf(browser: Browser): Promise<number> {
     return (await this.get(browser, '/api/v2/token/info')).status;
   }
 
-  /** The Session object of that browser, as the cluster has it. */
+  /** Returns the status of a GET of the browser's Session object in the cluster. */
   async sessionOf(browser: Browser): Promise<number> {
     const secret = browser.cookies.find(({ name }) => name.startsWith(sessionCookie))?.value ?? '';
     return (await this.service.admin.call('GET', sessionPath(secret))).status;
   }
 
-  /** What Keycloak has been asked at its token and revocation endpoints since `forgetRequests`, the first last. */
+  /** Returns the requests to the token and revocation endpoints of Keycloak since `forgetRequests`, newest first. */
   async requests(): Promise<string[]> {
     const { text: body } = await this.realm.admin('GET', `/events?client=${clientID}&max=100`);
     return events.parse(JSON.parse(body)).map(({ type }) => type);
   }
 
-  /** How often the embedded issuer has been asked for tokens since `forgetRequests`. */
+  /** Returns the number of token requests to the embedded issuer since `forgetRequests`. */
   requestsHere(): number {
     return this.service.lines.filter((line) => line.includes('"path":"/identity/token"')).length;
   }
@@ -168,9 +168,9 @@ export class KeycloakBeside {
   }
 }
 
-/** Keycloak trusts no certificate of the tests: it tells a relay of logouts by http. */
+/** Relay for logouts over http, because Keycloak trusts no certificate of the tests. */
 class LogoutRelay {
-  /** Status codes of the service. */
+  /** Status codes of the service's answers. */
   readonly answers: number[] = [];
   readonly #server: Server;
 
@@ -193,13 +193,13 @@ class LogoutRelay {
   }
 }
 
-/** Where LoginInfo leads to. */
+/** Returns the login address of LoginInfo. */
 export const addressOf = ({ body }: Answer): string => z.object({ auth_url: z.url() }).parse(body).auth_url;
 
-/** `ext` of UserInfo. */
+/** Returns `ext` of UserInfo. */
 export const extOf = ({ body }: Answer): Record<string, unknown> => z.object({ ext: z.looseObject({}) }).parse(body).ext;
 
-/** The first cause of a refusal. */
+/** Returns the first cause of a refusal. */
 export function causeOf({ body }: Answer): Record<string, unknown> {
   const [cause] = z.object({ details: z.object({ causes: z.array(z.looseObject({})) }) }).parse(body).details.causes;
   return cause ?? {};
@@ -211,7 +211,7 @@ export const isSessionSet = ({ headers }: Answer): boolean =>
 export const noRecordOf = async ({ service }: Pick<KeycloakBeside, 'service'>, { email }: Person): Promise<boolean> =>
   (await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`)).status === 404;
 
-/** What a login writes into a record. The controller of users writes conditions at a time of its own. */
+/** Returns the fields of a record that a login writes. Conditions are left out, because a controller writes them at any time. */
 export function ownerOf({ spec, status }: Awaited<ReturnType<typeof recordOf>>) {
   const { subjects, subjectName, groups, lastLoginTime } = status;
   return { spec, subjects, subjectName, groups, lastLoginTime };
