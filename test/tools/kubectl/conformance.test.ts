@@ -50,7 +50,7 @@ describe('the kubectl of this machine', () => {
     expect(await kubectl('get', 'conformance', '-o', 'name')).to.equal('widget.conformance.example.com/from-file\n');
   });
 
-  it('applies a file, and applies it again after a change', async () => {
+  it('applies a file, and again after a change', async () => {
     const configMap = (value: string) => ({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -110,19 +110,19 @@ describe('the kubectl of this machine', () => {
     expect(await refusal('get', 'configmap', 'handled')).to.include('Error from server (NotFound): configmaps "handled" not found');
   });
 
-  it('asks what one may do', async () => {
+  it('queries the rights of a user', async () => {
     expect(await kubectl('auth', 'can-i', 'delete', 'namespaces')).to.include('yes');
     expect(await kubectl('auth', 'whoami')).to.include('admin');
     expect(await kubectl('auth', 'can-i', '--list')).to.match(/\*\.\* +\[\] +\[\] +\[\*\]/);
   });
 
-  it('makes a token of a service account', async () => {
+  it('creates a token of a service account', async () => {
     await kubectl('create', 'serviceaccount', 'robot');
 
     expect(await kubectl('create', 'token', 'robot')).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n?$/);
   });
 
-  it('lists what the server has', async () => {
+  it('lists the resources of the server', async () => {
     expect(await kubectl('api-resources', '--api-group', 'conformance.example.com')).to.match(
       /widgets +wdg +conformance\.example\.com\/v1 +true +Widget/,
     );

@@ -48,7 +48,7 @@ describe('commands that the console offers, in the kubectl of this machine', () 
     ((await admin.send('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).body as unknown as { items: Item[] }).items;
   const read = async (path: string) => (await admin.send('GET', path)).body as unknown as Item;
 
-  /** Runs a command as a user pastes it. @param isDone ends one that follows */
+  /** Runs a command as a user pastes it. @param isDone ends a command that follows its output */
   async function pasted(command: string, input = '', isDone?: (text: string) => boolean): Promise<string> {
     const wrapped = `kubectl() { exec kubectl ${target.map((word) => `'${word}'`).join(' ')} "$@"; }\n${command}`;
     const child = spawn('sh', ['-c', wrapped]);

@@ -29,7 +29,7 @@ describe('kubectl --server at the service, below a base path', () => {
       await writeFile(join(directory, name), text);
       return join(directory, name);
     };
-    // To an address without TLS, kubectl sends no token.
+    // kubectl sends no token to an address without TLS.
     const { authority, serving } = await loopbackCertificates();
     const tls = { certFile: await file('tls.crt', serving.certificate), keyFile: await file('tls.key', serving.key) };
     const port = await freePort();
@@ -56,7 +56,7 @@ describe('kubectl --server at the service, below a base path', () => {
     return stderr;
   };
 
-  it('finds the resources, in one question', async () => {
+  it('discovers the resources by one request', async () => {
     const { stdout, stderr } = await run('api-resources', '--output=wide', '--no-headers', '--v=6');
 
     expect(stdout.trim().split(/\n| {2,}/)).to.include.members(['users', 'auth.platform.io/v1', 'User', 'get,list,watch', 'platform-auth']);
@@ -88,13 +88,13 @@ describe('kubectl --server at the service, below a base path', () => {
     expect((await output('get', 'users', '--chunk-size=1', '-o', 'name')).trim().split('\n')).to.have.lengthOf(2);
   });
 
-  it('get users -w and wait follow what changes', async () => {
+  it('get users -w and wait follow changes', async () => {
     const watching = follow(target, 'get', 'users', '--watch', '--output-watch-events', '--no-headers');
     const waiting = run('wait', `user/${nameOf(ben)}`, '--for=jsonpath={.spec.username}=Benjamin', '--timeout=120s', '--request-timeout=0');
     const path = `/apis/auth.platform.io/v1/users/${nameOf(ben)}`;
     const rename = (username: string) =>
       server.kubernetes.call('PATCH', path, { spec: { username } }, { 'content-type': 'application/merge-patch+json' });
-    // Whenever the two have begun, something happens after that.
+    // Changes are repeated, because both commands begin at an unknown time.
     const told = [new RegExp(`^ADDED +${nameOf(ann)}`, 'm'), new RegExp(`^MODIFIED +${nameOf(ben)}`, 'm')];
     let isOver = false;
     void waiting.then(() => {
@@ -112,11 +112,11 @@ describe('kubectl --server at the service, below a base path', () => {
     expect((await waiting).stdout).to.match(/condition met/);
   });
 
-  it('tells which version runs', async () => {
+  it('reports the version', async () => {
     expect((await run('version')).stdout).to.match(/^Server Version: v\d+\.\d+\.\d+/m);
   });
 
-  it('says no in the words of the API server', async () => {
+  it('refuses requests with the messages of the API server', async () => {
     target = { ...target, token: await server.token('nobody') };
     try {
       expect(await complaint('get', 'users')).to.match(
@@ -128,7 +128,7 @@ describe('kubectl --server at the service, below a base path', () => {
     }
   });
 
-  it('says clearly what is not served here', async () => {
+  it('names resources that are not served here', async () => {
     expect(await complaint('get', 'pods')).to.match(/doesn't have a resource type "pods"/);
     expect(await complaint('delete', 'user', nameOf(ann))).to.match(/\(MethodNotAllowed\): DELETE is not allowed on this path/);
     expect(await complaint('auth', 'can-i', 'list', 'users.auth.platform.io')).to.match(/\(NotFound\)/);
@@ -136,7 +136,7 @@ describe('kubectl --server at the service, below a base path', () => {
   });
 });
 
-describe('kubectl --server at the service, with tokens of those who are no person of the cluster', () => {
+describe('kubectl --server at the service, with tokens of service accounts and of the service', () => {
   const password = 'Zuihitsu-84-bloom';
   const service = forSuite(() => startEmbeddedLogin({ emails: [ann], password }));
 
@@ -161,11 +161,11 @@ describe('kubectl --server at the service, with tokens of those who are no perso
 
   const names = async (token: string) => (await kubectl({ ...service, token }, 'get', 'users', '-o', 'name')).stdout;
 
-  it('takes the token of a service account', async () => {
+  it('accepts the token of a service account', async () => {
     expect(await names(await service.admin.serviceToken('robot'))).to.equal(`user.auth.platform.io/${nameOf(ann)}\n`);
   });
 
-  it('takes the ID token of the embedded issuer, and an access token', async () => {
+  it('accepts the ID token of the embedded issuer, and an access token', async () => {
     const { body } = await service.logIn(ann, password, '?token_storage=local');
     const { ext } = z.object({ ext: z.object({ token: z.object({ id_token: z.string() }) }) }).parse(JSON.parse(body));
     const made = await service.request('/auth/v1/accesstoken', {

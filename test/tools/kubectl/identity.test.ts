@@ -1,4 +1,4 @@
-/** Tokens of the embedded provider where they meet the API server: a cluster that trusts it, and one that does not. */
+/** Tokens of the embedded provider at API servers: a cluster that trusts it, and a cluster that does not. */
 
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ async function idToken(service: EmbeddedLogin): Promise<string> {
   return handedOut.parse(JSON.parse(body)).ext.token.id_token;
 }
 
-/** Members of the group `dev` see the users, and change none. */
+/** Lets members of the group `dev` read users. */
 const bindDevelopers = ({ admin }: EmbeddedLogin) =>
   admin.apply(clusterRoleBinding('dev-sees-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
 
@@ -32,7 +32,7 @@ describe('an ID token of the embedded provider, at a cluster that trusts it', ()
 
   const asJane = (...args: string[]) => kubectl({ url: service.cluster.url, caFile: service.caFile, token }, ...args);
 
-  it('tells kubectl who its user is', async () => {
+  it('identifies its user to kubectl', async () => {
     const { stdout, stderr } = await asJane('auth', 'whoami', '--output=json');
 
     expect(stderr).to.equal('');
@@ -40,7 +40,7 @@ describe('an ID token of the embedded provider, at a cluster that trusts it', ()
     expect({ username, groups }).to.deep.equal({ username: jane.email, groups: ['dev', 'system:authenticated'] });
   });
 
-  it('gives kubectl the rights that the user has, as soon as there are any', async () => {
+  it('gives kubectl the rights of the user, as soon as they are granted', async () => {
     const refused = await asJane('get', 'users');
     expect(refused).to.include({ isDone: false, stdout: '' });
     expect(refused.stderr).to.match(
@@ -56,7 +56,7 @@ describe('an ID token of the embedded provider, at a cluster that trusts it', ()
     expect((await asJane('delete', 'user', nameOf(jane.email))).stderr).to.match(/^Error from server \(Forbidden\)/);
   });
 
-  it('is worth nothing with another signature', async () => {
+  it('is invalid with another signature', async () => {
     const [head, claims] = token.split('.');
     const target = { url: service.cluster.url, caFile: service.caFile, token: `${head}.${claims}.${'A'.repeat(342)}` };
 
@@ -67,7 +67,7 @@ describe('an ID token of the embedded provider, at a cluster that trusts it', ()
 describe('the embedded provider, at a cluster that does not trust it', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, credentials: 'impersonate' }));
 
-  /** By a token, as a script asks. */
+  /** Sends an access review with a token, as a script does. */
   const may = async (verb: string, resource: string): Promise<unknown> => {
     const group = resource === 'users' ? 'auth.platform.io' : '';
     const answer = await service.request('/auth/v1/selfsubjectaccessreviews', {
@@ -79,13 +79,13 @@ describe('the embedded provider, at a cluster that does not trust it', () => {
     return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(await answer.json()).status.allowed;
   };
 
-  it('makes tokens that kubectl gets nowhere with', async () => {
+  it('issues tokens that the API server refuses to kubectl', async () => {
     const target = { url: service.cluster.url, caFile: service.caFile, token: await idToken(service) };
 
     expect((await kubectl(target, 'auth', 'whoami')).stderr).to.match(/Unauthorized|must be logged in/);
   });
 
-  it('logs people in whom the service impersonates, with their rights and no others', async () => {
+  it('logs in users whom the service impersonates, with their rights and no others', async () => {
     const { browser, status, body } = await service.logIn(jane.email, jane.password);
     expect(status, body).to.equal(200);
     expect(JSON.parse(body)).to.deep.include({ name: jane.email, groups: ['dev'] });
@@ -93,7 +93,7 @@ describe('the embedded provider, at a cluster that does not trust it', () => {
     expect((await users()).response.status).to.equal(403);
     await bindDevelopers(service);
 
-    // What it refused a moment ago is forgotten when the watch of bindings tells of the new one.
+    // The watch of bindings invalidates the cached refusal.
     const listed = await eventually(users, ({ response }) => response.status === 200);
     expect(JSON.parse(listed.body).items.map(({ spec }: { spec: { email: string } }) => spec.email)).to.deep.equal([jane.email]);
     expect(await may('list', 'users')).to.equal(true);

@@ -1,4 +1,4 @@
-/** As a new user does it: kubectl, the file that the service gives, and the one program. */
+/** The setup of a new user: kubectl, the kubeconfig of the service, and the plugin. */
 
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { Ran } from '../../support/kubectl.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const itself = `user.auth.platform.io/${nameOf(jane.email)}\n`;
-/** Less than ten seconds before its end a token is renewed. */
+/** Remaining seconds of a token that is due: tokens are renewed less than ten seconds before expiry. */
 const toBeRenewed = 5;
 
 /** A terminal with kubectl, the plugin and a browser. */
@@ -35,17 +35,17 @@ class Desk {
     return new Desk(machine);
   }
 
-  /** Where no user can be asked. */
+  /** Runs kubectl without a terminal, so that no user can be asked. */
   kubectl(...args: string[]): Promise<Ran> {
     return this.#run('kubectl', args);
   }
 
-  /** In a terminal, which shows both outputs as one. */
+  /** Runs kubectl in a terminal, which shows both outputs as one. */
   kubectlInTerminal(...args: string[]): Promise<Ran> {
     return this.#run('script', ['--quiet', '--return', '--command', ['kubectl', ...args].join(' '), '/dev/null']);
   }
 
-  /** As if time had passed until the token that is kept has so many seconds left; only the API server looks at its signature. */
+  /** Replaces the stored token by one with less time left. Its signature becomes invalid, which only the API server checks. */
   async age(secondsLeft: number): Promise<void> {
     const [path = ''] = (await this.machine.kept()).filter((name) => name.endsWith('.json'));
     const entry: { tokens: { idToken: string } } = JSON.parse(await readFile(path, 'utf8'));
@@ -88,7 +88,7 @@ describe('kubectl with a kubeconfig of the service', () => {
     await desk?.machine.remove();
   });
 
-  /** As the console's page would be asked for it. */
+  /** Downloads the kubeconfig as the page of the console does. */
   const download = async (): Promise<string> => {
     const { browser } = await service.logIn(jane.email, jane.password);
     const { response, body } = await browser.get(`${service.url}/auth/v1/kubeconfig?namespace=shop`);
@@ -99,7 +99,7 @@ describe('kubectl with a kubeconfig of the service', () => {
     JSON.parse((await service.logIn(jane.email, jane.password, '?token_storage=local')).body).ext.token.id_token;
   const tokenRequests = () => service.lines.filter((line) => line.includes('"/identity/token"')).length;
 
-  it('logs its user in, keeps that, renews it once and forgets it', async () => {
+  it('logs its user in, stores the tokens, renews them once and deletes them', async () => {
     await desk.machine.file('kubeconfig.yaml', await download());
 
     const unasked = await desk.kubectl('get', 'users');
@@ -128,14 +128,14 @@ describe('kubectl with a kubeconfig of the service', () => {
     expect((await desk.kubectl('get', 'users', '--output=name')).stdout).to.equal(itself);
   });
 
-  it('takes the one with a token', async () => {
+  it('accepts the kubeconfig with a token', async () => {
     const answer = await service.request('/auth/v1/kubeconfig?mode=token', { headers: { authorization: `Bearer ${await bearer()}` } });
     await desk.machine.file('kubeconfig.yaml', await answer.text());
 
     expect((await desk.whoami()).username).to.equal(jane.email);
   });
 
-  it('takes the one with a certificate', async () => {
+  it('accepts the kubeconfig with a certificate', async () => {
     const answer = await service.request('/auth/v1/authorize', {
       method: 'POST',
       headers: { authorization: `Bearer ${await bearer()}`, 'content-type': 'application/json' },
@@ -147,7 +147,7 @@ describe('kubectl with a kubeconfig of the service', () => {
     expect((await desk.whoami()).username).to.equal(jane.email);
   });
 
-  it('tells where the plugin is missing', async () => {
+  it('reports a missing plugin', async () => {
     const without = await Desk.create(service, '/nowhere');
     await without.machine.file('kubeconfig.yaml', await download());
 
@@ -155,7 +155,7 @@ describe('kubectl with a kubeconfig of the service', () => {
     await without.machine.remove();
   });
 
-  it('completes the plugin as it completes itself', async () => {
+  it('completes commands of the plugin like its own', async () => {
     const { stdout } = await desk.kubectl('__complete', 'atrium', 'login', '--ca');
 
     expect(stdout.split('\n').map((line) => line.split('\t')[0])).to.deep.equal(['--ca-file', '--ca-data', ':4', '']);

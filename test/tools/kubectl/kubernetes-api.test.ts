@@ -23,7 +23,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
   describe(`kubectl --server=…/api/kubernetes, ${credentials}`, () => {
     let service: EmbeddedLogin;
     let directory: string;
-    /** By what it is. */
+    /** Tokens by their kind. */
     const tokens: Record<string, string> = {};
 
     before(async () => {
@@ -81,7 +81,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
         await output(kind, 'delete', 'configmap', kind);
       });
 
-    it('says whom it has before it, and what they may', async () => {
+    it('reports identity and rights of the caller', async () => {
       expect(await output('id', 'auth', 'can-i', 'create', 'configmaps')).to.equal('yes\n');
       expect((await run('id', 'auth', 'can-i', 'create', 'clusterroles')).stdout).to.equal('no\n');
       for (const kind of ['id', 'access'])
@@ -93,7 +93,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       expect((await run('id', 'get', 'pods', '--token=nonsense')).stderr).to.match(/Unauthorized|must be logged in/);
     });
 
-    it('follows what changes', async () => {
+    it('follows changes', async () => {
       const watching = follow(targetOf('id'), 'get', 'configmaps', '--watch', '--output-watch-events', '--no-headers');
       const told = [/^ADDED +flickering/m, /^DELETED +flickering/m];
       try {
@@ -107,7 +107,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       await run('robot', 'delete', 'configmap', 'flickering', '--ignore-not-found');
     });
 
-    it('makes no credential with an access token, by POST or by apply', async () => {
+    it('creates no credential with an access token, by POST or by apply', async () => {
       await service.admin.apply(
         bound('ann-administers', 'cluster-admin', { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: ann }),
       );

@@ -16,7 +16,7 @@ describe('kubectl delete session', () => {
     replicas = [await cluster.service({ provider }), await cluster.service({ provider })];
   });
 
-  /** The same session at each replica. */
+  /** Returns a browser for each replica, all with the same session. */
   const browsersWith = (secret: string) =>
     replicas.map(({ url }) => {
       const browser = new Browser(url);

@@ -19,7 +19,7 @@ import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { kubectl } from '../../support/kubectl.ts';
 import { Trusting } from '../../support/trusting.ts';
 
-/** The service on https, known to the API server as its token webhook, which has that credential. */
+/** A service over https as the token webhook of an API server, which authenticates with a given credential. */
 class WebhookCluster {
   readonly cluster: OwnApiServer;
   readonly kubernetes: ClusterAdmin;
@@ -85,7 +85,7 @@ class WebhookCluster {
     return z.object({ id: z.string(), token: z.string() }).parse(await body.json());
   }
 
-  /** At the API server itself. */
+  /** Runs kubectl at the API server itself. */
   kubectl(token: string, ...args: string[]) {
     return kubectl({ url: this.cluster.url, caFile: join(this.#directory, 'ca.crt'), token }, ...args);
   }
@@ -102,7 +102,7 @@ class WebhookCluster {
 describe('kubectl with an access token, by the token webhook of the API server', () => {
   const service = forSuite(() => WebhookCluster.start({ as: 'viewer' }));
 
-  it('is its owner at the API server itself, with the rights of the owner', async () => {
+  it('acts as its owner at the API server itself, with the rights of the owner', async () => {
     const { id, token } = await service.makeToken('alice');
 
     const who = await service.kubectl(token, 'auth', 'whoami', '-o', 'json');
@@ -116,7 +116,7 @@ describe('kubectl with an access token, by the token webhook of the API server',
     expect(secrets.stderr).to.contain('User "alice" cannot list resource "secrets"');
   });
 
-  it('leaves the tokens that the API server knows by itself to it', async () => {
+  it('leaves tokens that the API server accepts itself to it', async () => {
     const who = await service.kubectl(await service.cluster.token('bob'), 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}');
     expect(who.stdout, who.stderr).to.equal('bob');
     const nonsense = await service.kubectl('nonsense', 'get', 'users');
@@ -133,7 +133,7 @@ describe('kubectl with an access token, by the token webhook of the API server',
     expect([await review(['https://kubernetes.default.svc']), await review(['vault'])]).to.deep.equal([true, false]);
   });
 
-  it('ends with the token, as soon as the API server forgets what it was told', async () => {
+  it('ends with the token, as soon as the cache of the API server expires', async () => {
     const { id, token } = await service.makeToken('alice');
     expect((await service.kubectl(token, 'get', 'users')).isDone).to.equal(true);
 
@@ -147,10 +147,10 @@ describe('kubectl with an access token, by the token webhook of the API server',
   });
 });
 
-describe('a token webhook whose credential the API server does not know', () => {
+describe('a token webhook with a credential that the API server does not know', () => {
   const service = forSuite(() => WebhookCluster.start({ as: 'expired-credential' }));
 
-  it('lets no caller in and holds none up: the API server asks about the credential, with the credential', async () => {
+  it('admits no caller and delays none: the API server sends a review of the credential, with the credential', async () => {
     const timed = async (token: string) => {
       const begun = performance.now();
       const outcome = await service.kubectl(token, '--request-timeout=60s', 'get', 'users');
@@ -161,7 +161,7 @@ describe('a token webhook whose credential the API server does not know', () => 
 
     expect(known.isDone, known.stderr).to.equal(true);
     expect(refused.stderr).to.match(/Unauthorized|You must be logged in/);
-    // Going in circles would take the ten seconds of a call, several times.
+    // A loop would take the ten seconds of a call, several times.
     expect(refused.took - known.took, 'milliseconds more than an answer takes').to.be.below(9_000);
   });
 });

@@ -33,7 +33,7 @@ describe('kubectl, with users', () => {
     await rm(directory, { recursive: true });
   });
 
-  /** As a user who may only look at users. */
+  /** Runs kubectl as a user who may only read users. */
   const run = async (...args: string[]) =>
     kubectl({ url: cluster.url, caFile: join(directory, 'ca.crt'), token: await cluster.token('viewer') }, ...args);
   const output = async (...args: string[]) => {
@@ -44,7 +44,7 @@ describe('kubectl, with users', () => {
   const names = async (...args: string[]) => (await output('get', 'users', '--output=name', ...args)).trimEnd().split('\n');
   const resourceName = (email: string) => `user.auth.platform.io/${nameOf(email)}`;
 
-  it('get users shows who they are, where they come from and whether they may log in', async () => {
+  it('get users shows names, sources and states', async () => {
     const [head = '', ...lines] = (await output('get', 'users')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'USERNAME', 'DISPLAY NAME', 'SOURCE', 'PHASE', 'LAST LOGIN', 'AGE']);
@@ -59,7 +59,7 @@ describe('kubectl, with users', () => {
     expect(lines.find((line) => line.startsWith(nameOf(ann)))).to.match(/ false +\["dev","oncall"\] +[\dms]+$/);
   });
 
-  it('get user NAME -o json gives the record', async () => {
+  it('get user NAME -o json returns the record', async () => {
     const user = JSON.parse(await output('get', 'user', nameOf(ann), '-o', 'json'));
 
     expect(user).to.deep.nested.include({ 'spec.email': ann, 'status.phase': 'Normal', 'status.groups': ['dev', 'oncall'] });
@@ -87,7 +87,7 @@ describe('kubectl, with users', () => {
     expect(text).not.to.match(/password *:/i);
   });
 
-  it('explain users tells what each field means', async () => {
+  it('explain users describes each field', async () => {
     const text = await output('explain', 'users.spec');
     expect(text)
       .to.match(/^GROUP: +auth\.platform\.io$/m)
@@ -98,7 +98,7 @@ describe('kubectl, with users', () => {
     expect((await run('explain', 'users.spec.password')).stderr).to.match(/field "password" does not exist/);
   });
 
-  it('is refused what the roles do not grant', async () => {
+  it('gets refusals of requests that the roles do not grant', async () => {
     expect((await run('delete', 'user', nameOf(ben))).stderr).to.match(/^Error from server \(Forbidden\): users\.auth\.platform\.io/);
     expect((await run('get', 'sessions', '-A')).stderr).to.match(/^Error from server \(Forbidden\): sessions\.auth\.platform\.io/);
     expect(await output('get', 'users', '--output=name')).to.include(resourceName(ben));

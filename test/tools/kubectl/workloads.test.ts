@@ -59,7 +59,7 @@ describe('kubectl and workloads of the embedded cluster', () => {
     );
   });
 
-  it('adds an ephemeral container that a command runs in', async () => {
+  it('adds an ephemeral container and runs a command in it', async () => {
     await kubectl('debug', 'web', '--image=registry.example.com/busybox:1', '--target=web', '--container=debug');
     const state = () => kubectl('get', 'pod', 'web', '-o', 'jsonpath={.status.ephemeralContainerStatuses[0].state}');
     await eventually(state, (text) => text.includes('running'));

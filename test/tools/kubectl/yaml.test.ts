@@ -1,4 +1,4 @@
-/** YAML as kubectl reads it: the expectations of the console's own tests are compared with it. UPDATE_YAML=1 writes them again. */
+/** Compares the expectations of the console's tests with kubectl's reading of YAML. UPDATE_YAML=1 rewrites them. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
@@ -6,7 +6,7 @@ import { parseJson, stringifyJson } from '../../../web/src/api/json.ts';
 import { stringify } from '../../../web/src/editors/yaml.ts';
 import { casesFile, type YamlCase, yamlCases, yamlObject, yamlTexts } from '../../support/kubectl-yaml.ts';
 
-/** A command that reads a file and asks no server. @returns undefined if it refuses the file */
+/** Runs a command that reads a file without a server. @returns undefined if it refuses the file */
 function readByKubectl(yaml: string): Promise<{ spec: unknown } | undefined> {
   return new Promise((resolve, reject) => {
     const args = ['--kubeconfig=/dev/null', 'label', '--local', '-f', '-', '-o', 'json', 'suite=yaml'];
@@ -29,7 +29,7 @@ describe('kubectl and the YAML of the console', () => {
     expect(read).to.deep.equal(yamlCases);
   });
 
-  it('cases/14 kubectl reads each text of the console as it was', async () => {
+  it('cases/14 kubectl reads each text of the console unchanged', async () => {
     const spec = { list: yamlTexts, members: Object.fromEntries(yamlTexts.map((text) => [text, 1])) };
     const object = await readByKubectl(stringify({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec }));
 
