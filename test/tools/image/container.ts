@@ -5,16 +5,16 @@ import type { Readable } from 'node:stream';
 import type { Image } from './image.ts';
 
 export interface ContainerOptions {
-  /** In place of those of the image's CMD. */
+  /** Arguments in place of the image's CMD. */
   args?: readonly string[];
   environment?: Readonly<Record<string, string>>;
-  /** Path in the container to a folder or file here; read-only. */
+  /** Read-only mounts: folders or files of this machine by paths in the container. */
   mounts?: Readonly<Record<string, string>>;
 }
 
 /**
- * One run of the image: its root is the folder's, read-only, its user that of the image, without capabilities or a way to new ones, in
- * process and mount namespaces of its own. The network is the machine's. Needs root and bubblewrap.
+ * A run of the image: with its folder as a read-only root, as its user, without capabilities and without a way to gain them, in its own
+ * process and mount namespaces. The network is the machine's. Needs root and bubblewrap.
  */
 export class Container {
   readonly #process: ChildProcess;
@@ -46,7 +46,7 @@ export class Container {
     this.#pid.catch(() => undefined);
   }
 
-  /** What Linux says of its first process, e.g. `VmRSS`. */
+  /** Returns a field of `/proc/PID/status` of process 1, e.g. `VmRSS`. */
   async status(field: string): Promise<string> {
     const status = await readFile(`/proc/${await this.#pid}/status`, 'utf8');
     return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(status)?.[1] ?? '';
@@ -56,7 +56,7 @@ export class Container {
     process.kill(await this.#pid, name);
   }
 
-  /** Ends it, however it is. */
+  /** Kills the container in any state. */
   async end(): Promise<void> {
     this.#process.kill('SIGKILL');
     await this.finished;

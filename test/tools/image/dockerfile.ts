@@ -1,10 +1,10 @@
-/** One instruction of a Dockerfile, its continued lines joined. */
+/** An instruction of a Dockerfile, with continued lines joined. */
 interface Instruction {
   name: string;
   text: string;
 }
 
-/** From one FROM to the next. */
+/** A stage of a Dockerfile, from a FROM to the next. */
 export interface Stage {
   base: string;
   as: string | undefined;
@@ -12,7 +12,8 @@ export interface Stage {
 }
 
 /**
- * The stages of a Dockerfile, build arguments before the first of them put in. As much of the language as ours uses.
+ * Parses the stages of a Dockerfile and substitutes the build arguments before the first stage. Supports the syntax that the Dockerfile of
+ * this project uses.
  *
  * @see https://docs.docker.com/reference/dockerfile/
  */
@@ -35,6 +36,6 @@ export function parseDockerfile(text: string): Stage[] {
   return stages;
 }
 
-/** What the last instruction of that name says. */
+/** Returns the text of the last instruction of a name. */
 export const last = ({ instructions }: Stage, name: string): string | undefined =>
   instructions.findLast((instruction) => instruction.name === name)?.text;

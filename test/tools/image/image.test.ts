@@ -28,7 +28,7 @@ describe('the image', () => {
     containers.push(container);
     return container;
   };
-  /** As a kubelet starts it: service account, address of the API server, configuration. */
+  /** Returns the options of a start by a kubelet: service account, address of the API server, configuration. */
   const inCluster = (settings: Record<string, string> = {}): ContainerOptions => {
     const { hostname, port } = new URL(cluster.url);
     return {
@@ -38,7 +38,7 @@ describe('the image', () => {
   };
 
   before(async () => {
-    // npm ci, and a folder with a runtime of 150 MB.
+    // The build runs npm ci, and copies a runtime of 150 MB.
     directory = await mkdtemp(join(tmpdir(), 'atrium-image-'));
     await chmod(directory, 0o755);
     image = await buildImage(directory);
@@ -53,7 +53,7 @@ describe('the image', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('adds the runtime, one library, the service, its page, licences and a list of what is in it, and nothing else', async () => {
+  it('adds only the runtime, a library, the service, its page, licences and a list of components', async () => {
     const files = await readdir(image.added, { recursive: true, withFileTypes: true });
     const paths = files.filter((file) => !file.isDirectory()).map((file) => join(file.parentPath, file.name).slice(image.added.length));
 
@@ -75,7 +75,7 @@ describe('the image', () => {
     expect([...listed].sort()).to.deep.equal([...bundled, runtime].sort());
   });
 
-  it('serves in a cluster as a user of no rights on a read-only root, and ends in order', async () => {
+  it('serves in a cluster as an unprivileged user on a read-only root, and ends gracefully', async () => {
     const [port, metricsPort] = [await freePort(), await freePort()];
     const settings = { ATRIUM_SERVER__PORT: `${port}`, ATRIUM_SERVER__METRICSPORT: `${metricsPort}`, ATRIUM_SERVER__SHUTDOWNGRACE: '2s' };
     const url = `http://127.0.0.1:${port}`;
@@ -94,7 +94,7 @@ describe('the image', () => {
     expect((await fetch(`${url}/identity/.well-known/openid-configuration`)).status).to.equal(200);
 
     expect((await fetch(`${url}/docs`)).status).to.equal(200);
-    // What makes certificates is a part that loads with the first of them.
+    // The code for certificates is a chunk that is loaded with the first of them.
     const headers = { authorization: `Bearer ${await cluster.token('admin')}`, 'content-type': 'application/json' };
     const certificate = await fetch(`${url}/auth/v1/authorize`, { method: 'POST', headers, body: '{}' });
     expect(certificate.status, await certificate.text()).to.equal(201);
@@ -116,7 +116,7 @@ describe('the image', () => {
     expect((await kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-first-admin`)).status).to.equal(200);
   });
 
-  it('reads a kubeconfig, whose reader is a part that is loaded only then', async () => {
+  it('reads a kubeconfig by a chunk that is loaded on demand', async () => {
     const token = await kubernetes.serviceToken();
     const authority = Buffer.from(cluster.certificateAuthority).toString('base64');
     const named = { name: 'x', context: { cluster: 'x', user: 'x' } };

@@ -8,7 +8,7 @@ import { last, parseDockerfile, type Stage } from './dockerfile.ts';
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What the base `distroless/cc` brings, of all that the runtime is linked with. */
+/** Libraries of the base `distroless/cc` that the runtime is linked with. */
 const librariesOfBase = [
   'libc.so.6',
   'libdl.so.2',
@@ -20,9 +20,9 @@ const librariesOfBase = [
 ];
 
 export interface Image {
-  /** Folder with all of its files, those of the base included. */
+  /** Folder with all files, including the base. */
   root: string;
-  /** Folder with what the Dockerfile adds. */
+  /** Folder with the files that the Dockerfile adds. */
   added: string;
   /** Shared libraries that the runtime needs and neither the base nor the image has. */
   missingLibraries: string[];
@@ -36,11 +36,11 @@ export interface Image {
 }
 
 /**
- * Runs the steps of the Dockerfile, in order, in a clean folder: COPY takes from the work tree only what .dockerignore lets through,
- * RUN is run by a shell there. The base images cannot be had without a registry: the first stage runs on this machine, and under the last
- * one lies what this machine has of the files that its base is known to hold.
+ * Runs the steps of the Dockerfile, in order, in a clean folder. COPY takes only files of the work tree that .dockerignore lets through.
+ * A shell there runs RUN. The base images are not available without a registry: the first stage runs on this machine, and the last one
+ * gets this machine's copies of the files that its base is known to have.
  *
- * @param directory every user must be able to enter it
+ * @param directory must be accessible to all users
  */
 export async function buildImage(directory: string): Promise<Image> {
   const [build, final] = parseDockerfile(await readFile(join(repository, 'Dockerfile'), 'utf8'));
@@ -93,7 +93,7 @@ async function copyIn(paths: readonly string[], home: string, allowed: readonly 
   }
 }
 
-/** The C library, the certificate authorities and the folders that a container engine mounts over. */
+/** Copies the C library and the certificate authorities, and creates the folders that a container engine mounts over. */
 async function baseFiles(root: string, node: string): Promise<void> {
   const folders = [
     'app',
@@ -116,7 +116,7 @@ async function baseFiles(root: string, node: string): Promise<void> {
   }
 }
 
-/** Paths of the shared libraries that a program is linked with. */
+/** Returns the paths of the shared libraries of a program. */
 async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]);
   return stdout.match(/\/\S+(?= \()/g) ?? [];

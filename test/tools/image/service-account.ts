@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ApiServer } from '../../support/api-server.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 
-/** Writes what a kubelet mounts for the account of the service. */
+/** Writes the files that a kubelet mounts for the service account. */
 export async function writeServiceAccount(
   path: string,
   { certificateAuthority }: Pick<ApiServer, 'certificateAuthority'>,
