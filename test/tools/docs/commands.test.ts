@@ -9,13 +9,13 @@ const isSkipped = ({ place }: Page['commands'][number]) => place !== undefined &
 describe('the pages of the documentation', () => {
   for (const { path, commands, blocks } of pages())
     describe(path, () => {
-      it('says of all its commands where they run', () => {
+      it('states the place of all its commands', () => {
         const unmarked = commands.filter(({ place }) => place === undefined).map(({ line }) => `${path}:${line}`);
 
         expect(unmarked, 'put <!-- docs: demo -->, <!-- docs: cluster --> or <!-- docs: skip: REASON --> before them').to.deep.equal([]);
       });
 
-      it('has commands that can be pasted into any shell: no comments among them', () => {
+      it('has commands without comments, so that they can be pasted into any shell', () => {
         const commented = commands.flatMap(({ line, text }) =>
           text.split('\n').flatMap((one, index) => (/(^|\s)#( |$)/.test(one) ? [`${path}:${line + index + 1}: ${one}`] : [])),
         );
@@ -23,7 +23,7 @@ describe('the pages of the documentation', () => {
         expect(commented, 'zsh takes # for a command: explain above or below').to.deep.equal([]);
       });
 
-      it('fences its code, in a language that is known', () => {
+      it('fences its code, in a known language', () => {
         const others = blocks.filter(({ language = '' }) => !languages.includes(language));
 
         expect(others.map(({ line, language = 'indented' }) => `${path}:${line} ${language}`)).to.deep.equal([]);

@@ -1,4 +1,4 @@
-/** The demo, started by the command that a page tells its reader to start it with. */
+/** The demo, started by the command of a page. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { endGroup, type Surroundings } from './shell.ts';
 
 export const startsDemo = (text: string) => text.trim().startsWith('npm run demo');
 
-/** One demo after the other: the one that runs goes on while pages ask for it by the same command. */
+/** Runs one demo at a time, and keeps it for further pages with the same command. */
 export class DemoTerminal {
   readonly #surroundings: Surroundings;
   #running: { command: string; process: ChildProcess; port: number } | undefined;
@@ -27,9 +27,9 @@ export class DemoTerminal {
     const { directory: cwd, environment: env } = this.#surroundings;
     const [, info] = / --info ~\/(\S+)/.exec(command) ?? [];
     const infoFile = info === undefined ? undefined : join(env.HOME ?? '', info);
-    // That of the demo before it.
+    // The file is left over from the previous demo.
     if (infoFile !== undefined) await rm(infoFile, { force: true });
-    // The shell's own `~`; a group, since npm starts the demo as a child.
+    // The shell expands `~`. The process gets a group, because npm starts the demo as a child.
     const child = spawn('sh', ['-c', atPort], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'], detached: true });
     this.#running = { command, process: child, port };
     await eventually(
@@ -39,7 +39,7 @@ export class DemoTerminal {
     if (child.exitCode !== null) throw new Error(`${atPort} ended with ${child.exitCode}`);
   }
 
-  /** The commands of a page as they are at the port that was free. */
+  /** Returns the commands of a page with the port of the running demo. */
   here(text: string): string {
     if (this.#running === undefined) throw new Error('the page does not start the demo (npm run demo) before it uses it');
     return text.replaceAll(/(127\.0\.0\.1|localhost):8080/g, `127.0.0.1:${this.#running.port}`);

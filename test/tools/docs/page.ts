@@ -1,4 +1,4 @@
-/** A page of the documentation as its reader meets it: where its commands run, the commands, and the output it shows. */
+/** A page of the documentation: its commands, their place, and their output as the page shows it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { lexer, type Token } from 'marked';
@@ -7,8 +7,8 @@ import { z } from 'zod';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * Said by `<!-- docs: demo -->`, `<!-- docs: cluster -->` or `<!-- docs: skip: REASON -->`; holds until the next one. Pages share
- * a demo, but for those that say `<!-- docs: own demo -->` because they end what others go on with.
+ * Place of commands, set by `<!-- docs: demo -->`, `<!-- docs: cluster -->` or `<!-- docs: skip: REASON -->` up to the next such comment.
+ * Pages share a demo, except for pages with `<!-- docs: own demo -->`, which end objects that other pages need.
  */
 type Place = { on: 'demo' | 'own demo' | 'cluster' } | { skip: string };
 
@@ -16,14 +16,14 @@ export interface Commands {
   line: number;
   text: string;
   place: Place | undefined;
-  /** What the page shows below the commands, in a block such as ```json output. */
+  /** Lines that the page shows below the commands, in a block such as ```json output. */
   shown: readonly string[];
 }
 
 interface Block {
   line: number;
   text: string;
-  /** First word after the fence; undefined where the code is indented instead. */
+  /** First word after the fence; undefined for indented code. */
   language: string | undefined;
   isOutput: boolean;
   place: Place | undefined;
@@ -37,7 +37,7 @@ export interface Page {
 
 const marker = /^<!-- docs: (?:(?<on>demo|own demo|cluster)|skip: (?<skip>.+)) -->\s*$/;
 
-/** README.md and every page of docs/. Decision pages are history, not instructions. */
+/** Returns README.md and all pages of docs/. Decision pages are history, not instructions. */
 export const pages = (): Page[] =>
   ['README.md', ...readdirSync(`${root}docs`).map((name) => `docs/${name}`)]
     .filter((path) => path.endsWith('.md'))

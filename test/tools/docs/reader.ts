@@ -1,4 +1,4 @@
-/** A reader of the documentation with a machine of their own: a home, a checkout, a terminal for the demo, perhaps a cluster. */
+/** A reader of the documentation with a machine: a home, a checkout, a terminal for the demo, and a cluster if needed. */
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ export class Reader {
     this.#demo = demo;
   }
 
-  /** What is otherwise than the page says, by line. @throws Error at the first command that fails */
+  /** Follows a page. @returns differences from its output, by line; @throws Error at the first command that fails */
   async follow(page: Page, signal: AbortSignal): Promise<string[]> {
     const name = page.path.replaceAll(/\W/g, '-');
     const onDemo = page.commands.filter(isOn('demo', 'own demo'));
@@ -53,7 +53,7 @@ export class Reader {
   async stop(): Promise<void> {
     await this.#demo.stop();
     await this.#cluster?.stop();
-    // What a page has left in the background may write a moment longer.
+    // Background processes of a page may write a moment longer.
     await rm(this.#home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 
@@ -67,7 +67,7 @@ export class Reader {
     environment: environmentOf(home, path),
   });
 
-  /** With the cluster's administrator in ~/.kube/config, and Helm. */
+  /** Prepares a home with the cluster's administrator in ~/.kube/config, and Helm. */
   async #atCluster(name: string): Promise<Surroundings> {
     const home = join(this.#home, 'administrator');
     if (this.#cluster === undefined) {
@@ -87,12 +87,12 @@ const isOn =
 const environmentOf = (home: string, path = process.env.PATH): Record<string, string> => ({
   PATH: path ?? '',
   HOME: home,
-  // Goes with the home, whatever the programs of the page leave there.
+  // Temporary files of the page are deleted with the home.
   TMPDIR: home,
   LANG: 'C.UTF-8',
 });
 
-/** A folder with all that a checkout has, which takes what the page writes. */
+/** Creates a folder with the files of a checkout, which the page may write to. */
 async function checkout(directory: string): Promise<string> {
   await mkdir(directory, { recursive: true });
   for (const entry of await readdir(root)) await symlink(join(root, entry), join(directory, entry));

@@ -29,7 +29,7 @@ describe('the runner of the documentation', () => {
         return ran.flatMap(differences);
       };
 
-      it('goes on from block to block in one session, and compares what the page shows', async () => {
+      it('runs all blocks in one session, and compares their output with the page', async () => {
         expect(await run(...block('A=1'), ...block('echo "first $A"; echo between; echo second', 'first 1\nsec…'))).to.deep.equal([]);
         expect(await run(...block('echo other', 'first'))).to.deep.equal(['the page shows "first" first, it wrote "other"']);
         expect(await run(...block('echo first; echo third', 'first\nsecond')))
@@ -38,13 +38,13 @@ describe('the runner of the documentation', () => {
           .that.includes('"second"');
       });
 
-      it('notices a command that fails, by the line of its block', async () => {
+      it('reports a failed command by the line of its block', async () => {
         const error = await run(...block('true'), ...block('echo before\nfalse\necho after')).catch(String);
 
         expect(error).to.include('line 7: a command ended with 1').and.include('before').and.not.include('it wrote\nafter');
       });
 
-      it('notices a refusal that the page does not show', async () => {
+      it('reports a refusal that the page does not show', async () => {
         const refused = 'echo \'{"kind":"Status","status":"Failure"}\'';
 
         expect(await run(...block(refused))).to.have.length(1);
@@ -52,7 +52,7 @@ describe('the runner of the documentation', () => {
       });
     });
 
-  it('knows of each block where it runs, and finds code that is not fenced', () => {
+  it('assigns a place to each block, and finds code that is not fenced', () => {
     const { commands, blocks } = page(
       ...block('a'),
       '<!-- docs: skip: needs a moon -->',

@@ -1,4 +1,4 @@
-/** Runs the commands of one page as one session of a shell, as a reader does who pastes one block after the other. */
+/** Runs the commands of a page in one session of a shell, as a reader pastes one block after the other. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import type { Commands } from './page.ts';
 export const shells = ['bash', 'zsh'] as const;
 export type Shell = (typeof shells)[number];
 
-/** Without the files of the machine's owner. */
+/** Options that ignore the startup files of the machine's owner. */
 const options = { bash: ['--noprofile', '--norc'], zsh: ['--no-rcs'] } as const;
 
 export interface Surroundings {
@@ -21,7 +21,7 @@ export interface Ran {
 }
 
 /**
- * What each block wrote to stdout.
+ * Runs the blocks and returns the standard output of each.
  *
  * @throws Error that names the block at which a command failed
  */
@@ -31,7 +31,7 @@ export async function runCommands(
   { directory, environment }: Surroundings,
   signal: AbortSignal,
 ): Promise<Ran[]> {
-  // A group of its own, so that what the page leaves in the background ends with it.
+  // The process gets a group, so that background processes of the page end with it.
   const child = spawn(shell, [...options[shell], '-c', script(blocks)], {
     cwd: directory,
     env: environment,
@@ -60,7 +60,7 @@ const script = (blocks: readonly Commands[]) => ['set -eu', ...blocks.flatMap(({
 
 const tail = (stderr: string) => stderr.split(separator).at(-1)?.split('\n').slice(-20).join('\n') ?? '';
 
-/** Ends the processes of a group that is perhaps gone. */
+/** Kills the processes of a group, which may have ended. */
 export function endGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
@@ -69,7 +69,7 @@ export function endGroup(leader: number): void {
   }
 }
 
-/** What is wrong with the output of a block; nothing if it is as the page shows it. */
+/** Returns the differences between the output of a block and the page. */
 export function differences({ commands: { shown }, output }: Ran): string[] {
   const isShownRefusal = shown.some((line) => /Failure|Error|Forbidden|not found/.test(line));
   if (/"status": ?"Failure"/.test(output) && !isShownRefusal)
@@ -78,7 +78,7 @@ export function differences({ commands: { shown }, output }: Ran): string[] {
   const wanted = shown.filter((line) => line.trim() !== '');
   const [first = '', ...others] = wanted;
   if (wanted.length > 0 && !isShownAs(lines[0] ?? '', first)) return [`the page shows "${first}" first, it wrote "${lines[0] ?? ''}"`];
-  // The others in this order, with anything between.
+  // The other lines must appear in this order, with any lines in between.
   let from = 1;
   return others.flatMap((line) => {
     const at = lines.findIndex((written, index) => index >= from && isShownAs(written, line));
@@ -88,7 +88,7 @@ export function differences({ commands: { shown }, output }: Ran): string[] {
   });
 }
 
-/** `…` stands for anything; columns may be of any width. */
+/** Compares lines. `…` matches any text, and columns may have any width. */
 const isShownAs = (written: string, shown: string): boolean => {
   const parts = shown
     .trim()
