@@ -10,7 +10,7 @@ import { aGroup, aPerson, people as directoryPeople, Slapd } from '../directory/
 
 const people = demoPeople(500);
 
-/** What there is to ask about: schemathesis knows nothing of the kind by itself. */
+/** Names of existing objects, which schemathesis cannot guess. */
 export const dictionaries = {
   users: people.map(({ email }) => recordName(email)),
   'config-maps': ['console-logo', 'release-poster', 'cost-report-console'],
@@ -27,18 +27,18 @@ export const dictionaries = {
   sorts: ['a,username', 'd,email', 'd,email,a,username', 'phase', 'a', 'd,creationTimestamp'],
   files: ['index.html', 'console.js', 'console', 'api', 'identity'],
   'dry-run': ['All'],
-  // One of the future is waited for, until 504.
+  // The API server waits for a future version until 504.
   versions: ['0', '1', '100'],
 } satisfies Record<string, string[]>;
 
 export interface PopulatedServer {
   server: TestServer;
-  /** Who is who in the cluster. The administrator of users is none of the cluster, who could delete what the service stands on. */
+  /** Users by role. `admin` manages users only, because a cluster administrator could delete objects that the service needs. */
   people: Record<'admin' | 'viewer' | 'nobody', Person>;
   stop(): Promise<void>;
 }
 
-/** The assembled service with its own provider and a directory, on a cluster with hundreds of users, images, plugins and roles. */
+/** Starts the service with the embedded issuer and a directory, on a cluster with hundreds of users, images, plugins and roles. */
 export async function startPopulatedServer(): Promise<PopulatedServer> {
   const uids = Array.from({ length: 20 }, (_, index) => `member${index}`);
   const members = uids.map((uid) => aPerson({ uid, cn: `Member ${uid}`, mail: `${uid}@corp.example.com` }));

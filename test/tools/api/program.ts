@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const version = '4.32.5';
 const run = promisify(execFile);
 
-/** Path of schemathesis, installed from PyPI into a virtual environment of its own at the first call. */
+/** Returns the path of schemathesis. The first call installs it from PyPI into a virtual environment. */
 export async function schemathesisProgram(): Promise<string> {
   const home = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), `atrium-schemathesis-${version}`);
   const program = join(home, 'bin', 'st');

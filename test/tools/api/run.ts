@@ -1,6 +1,6 @@
 /**
- * Sends requests made up from the service's own OpenAPI document to the assembled service on a real control plane, as three people,
- * and fails (exit code 1) if an answer is not as the document says, a defect (5xx), or tells something internal.
+ * Sends requests generated from the OpenAPI document to the service on a real control plane, as three users. Fails (exit code 1) if an
+ * answer contradicts the document, is a defect (5xx), or reveals internal details.
  *
  * node test/tools/api/run.ts         about 23,000 requests
  * node test/tools/api/run.ts --ci    about 1,500
@@ -19,7 +19,7 @@ import { schemathesisProgram } from './program.ts';
 
 const [isShort, further] = [process.argv.includes('--ci'), process.argv.slice(2).filter((argument) => argument !== '--ci')];
 
-/** Most examples of an operation in the phase `fuzzing`; the phase `coverage` has as many as the document needs. */
+/** Maximum of examples of an operation in the phase `fuzzing`. The phase `coverage` has as many as the document needs. */
 const examples: Record<'admin' | 'viewer' | 'nobody', number> = isShort
   ? { nobody: 5, viewer: 8, admin: 45 }
   : { nobody: 50, viewer: 80, admin: 250 };
@@ -46,7 +46,7 @@ try {
   for (const [role, count] of Object.entries(examples)) {
     console.info(`\n== as ${role}`);
     const person = population.people[role as keyof typeof examples];
-    // What deletes many comes last: the others had no user left to ask about.
+    // The deletion of collections runs last, because it leaves no users for the other operations.
     failed += await schemathesis(person, count, '--exclude-operation-id', 'DeleteUsers');
     failed += await schemathesis(person, count, '--include-operation-id', 'DeleteUsers');
   }
@@ -75,13 +75,13 @@ async function schemathesis(person: Person, count: number, ...selection: string[
   return code === 0 ? 0 : 1;
 }
 
-/** The arrays of JSON are arrays of TOML. */
+/** Returns the configuration of schemathesis. Arrays of JSON are valid in TOML. */
 async function configuration(): Promise<string> {
   const tables = Object.entries(dictionaries).map(([name, values]) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(values)}\n`);
   return [await readFile(new URL('schemathesis.toml', import.meta.url), 'utf8'), ...tables].join('\n');
 }
 
-/** How often each operation gave each status: a run whose every answer is 400 has shown nothing. */
+/** Counts the statuses of each operation, which reveals operations with no answer but 400. */
 function answersByOperation(lines: readonly string[]): Record<string, Record<string, number>> {
   const counts: Record<string, Record<string, number>> = {};
   for (const line of lines) {
