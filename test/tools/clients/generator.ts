@@ -1,4 +1,4 @@
-/** Clients as openapi-generator makes them. The program and the libraries of its clients are fetched once and kept below the cache. */
+/** Generates clients by openapi-generator. The program and the libraries of its clients are downloaded once and cached. */
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,15 +12,15 @@ const version = '7.17.0';
 const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atrium-clients');
 
-/** `_` of HandleModules is no name of a field in Go, and private in Python. */
+/** Names for `_` of HandleModules, which is no name of a field in Go, and private in Python. */
 const mappings = { go: '_=Revision', python: '_=revision' };
 
-/** No documentation and no tests: they are not read here. */
+/** Options without documentation and tests, which are not needed here. */
 const parts = ['--global-property', 'apiDocs=false,modelDocs=false,apiTests=false,modelTests=false'];
 
 const goModule = ['--git-host', 'atrium.example', '--git-user-id', 'clients', '--git-repo-id', 'go'];
 
-/** @returns what it prints; @throws Error with what it complains of */
+/** @returns standard output; @throws Error with standard error */
 export async function program(
   command: string,
   args: readonly string[],
@@ -52,7 +52,7 @@ async function generatorJar(): Promise<string> {
   );
 }
 
-/** A Python with what the generated client needs. */
+/** Returns the path of a Python with the libraries of the generated client. */
 export async function python(): Promise<string> {
   const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
   const digest = hash('sha256', await readFile(requirements)).slice(0, 12);
@@ -63,7 +63,7 @@ export async function python(): Promise<string> {
   return join(folder, 'bin', 'python');
 }
 
-/** A folder of the cache, made where it is not there yet. */
+/** Returns a folder of the cache. The first call creates it. */
 async function kept(name: string, make: (folder: string) => Promise<unknown>): Promise<string> {
   const [folder, done] = [join(cache, name), join(cache, `${name}.done`)];
   if (await exists(done)) return folder;

@@ -1,4 +1,4 @@
-/** A service with a person who may list users, for clients that are given its document, its address and a token. */
+/** A service with a user who may list users, for clients that get its document, its address and a token. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,11 +16,11 @@ const password = 'Zuihitsu-84-bloom';
 const logIn = z.looseObject({ ext: z.looseObject({ token: z.looseObject({ access_token: z.string() }) }) });
 
 export interface Served {
-  /** Of its own for generated files; gone at the end. */
+  /** Directory for generated files, deleted at the end. */
   directory: string;
   /** File of the OpenAPI document. */
   document: string;
-  /** Where the service is, with what, and about whom to ask. */
+  /** Variables for clients: address of the service, token, and user to query. */
   env: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function serveClients(): Promise<Served> {
   };
 }
 
-/** What every client prints of its five calls. */
+/** Requires the output that all clients print of their five calls. */
 export function expectFiveAnswers(printed: string): void {
   const { revision, created, ...rest } = z.looseObject({ revision: z.string(), created: z.string() }).parse(JSON.parse(printed));
   expect(revision).to.match(/^[0-9a-f]{16}$/);

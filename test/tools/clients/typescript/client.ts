@@ -1,11 +1,11 @@
-/** What a console would write with the types that openapi-typescript makes: every member below is checked by tsc. */
+/** Code of a front-end with the types of openapi-typescript. tsc checks all members below. */
 import createClient from 'openapi-fetch';
 import type { components, paths } from './atrium.ts';
 
 const { ATRIUM_URL: baseUrl = '', ATRIUM_TOKEN: token = '', ATRIUM_USER: name = '' } = process.env;
 const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
 
-/** The answer, or the Status as an error. */
+/** Returns the answer. @throws Error with the message of a Status */
 function expectData<Data>({ data, error }: { data?: Data; error?: components['schemas']['Status'] }): NonNullable<Data> {
   if (data === undefined || data === null) throw new Error(error?.message ?? 'no answer');
   return data;
