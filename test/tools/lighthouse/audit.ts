@@ -1,10 +1,10 @@
-/** Lighthouse in a process of its own, at a page of a browser that is open already. */
+/** Runs Lighthouse in a process of its own, at a page of an open browser. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { lighthouse } from './install.ts';
 
-/** The score of a category is between 0 and 1; that of an audit, too, and null where there was nothing to look at. */
+/** Scores of categories and audits are between 0 and 1. The score of an audit that does not apply is null. */
 const report = z.object({
   finalDisplayedUrl: z.string(),
   runtimeError: z.object({ message: z.string() }).optional(),
@@ -27,13 +27,13 @@ const report = z.object({
 });
 
 export interface Audited {
-  /** Where the page was in the end: not the address asked for, if something led elsewhere. */
+  /** Final address of the page, after redirects. */
   url: string;
-  /** In hundredths. */
+  /** Scores in hundredths. */
   scores: Record<string, number>;
-  /** Audits of those categories that did not get all, and count. */
+  /** Audits with a weight that did not reach the full score. */
   imperfect: string[];
-  /** Over the network, compressed. */
+  /** Compressed bytes over the network. */
   bytes: number;
   /** Addresses that the first paint waits for. */
   blocking: string[];
@@ -42,8 +42,8 @@ export interface Audited {
 const waitedFor = z.object({ items: z.array(z.object({ url: z.string() })).default([]) }).default({ items: [] });
 
 /**
- * @param port where the browser listens for a debugger
- * @param left further audits that are left out
+ * @param port of the browser's debugger
+ * @param left further audits to skip
  * @throws Error if the page could not be audited
  */
 export async function audit(url: string, port: number, form: 'desktop' | 'phone', left: readonly string[] = []): Promise<Audited> {
@@ -55,7 +55,7 @@ export async function audit(url: string, port: number, form: 'desktop' | 'phone'
       `--port=${port}`,
       ...(form === 'desktop' ? ['--preset=desktop'] : []),
       '--only-categories=performance,accessibility,best-practices,seo',
-      // A console behind a login is in no index: it says noindex, and robots.txt asks to stay away. This audit wants the opposite.
+      // A console behind a login is not indexed, by noindex and robots.txt. This audit requires the opposite.
       `--skip-audits=${['is-crawlable', ...left]}`,
       '--disable-storage-reset',
       '--disable-full-page-screenshot',

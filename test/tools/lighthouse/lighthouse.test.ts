@@ -1,4 +1,4 @@
-/** What Lighthouse says of the pages that people meet first. Its score for speed depends on the machine: it is printed, never asserted. */
+/** Lighthouse scores of the first pages. The performance score depends on the machine, so it is printed and never asserted. */
 import { expect } from 'chai';
 import { z } from 'zod';
 import { forSuite } from '../../support/for-suite.ts';
@@ -13,7 +13,7 @@ describe('Lighthouse', () => {
 
   for (const form of ['phone', 'desktop'] as const)
     describe(`on a ${form}`, () => {
-      // A login leads past the login page, so two browsers.
+      // A session skips the login page, so two browsers are needed.
       const stranger = forSuite(() => SharedChromium.start());
       const manager = forSuite(() => SharedChromium.start());
       before(async () => demo.logIn(await manager.context.newPage(), 'manager'));
@@ -42,13 +42,13 @@ describe('Lighthouse', () => {
         await press(page, 'Log in');
         await page.locator('#email').waitFor();
 
-        // The page itself would fetch that file, and its policy lets it fetch nothing.
+        // The audit fetches robots.txt from the page, which its policy forbids.
         await look(page.url(), stranger, 12_000, ['robots-txt']);
       });
 
       it('the list of users', () => look(`${demo.url}/users`, manager, 50_000));
 
-      it('one user’s page', async () => {
+      it('the page of a user', async () => {
         const headers = { authorization: `Bearer ${demo.person('manager').token}` };
         const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=jane@example.com`, { headers })).json());
 
