@@ -1,4 +1,4 @@
-/** What people do by the API that the service's own account has a part in. */
+/** Operations of users that involve the service account. */
 import { expect } from 'chai';
 import { Browser, type Reply } from '../../service/login/provider/browser.ts';
 import { sessionCookieOf } from '../../service/sessions/support.ts';
@@ -8,7 +8,7 @@ import { textOf } from './call-recorder.ts';
 import { namespace } from './chart.ts';
 import type { RecordedService } from './rbac-service.ts';
 
-/** A session, as the user who logged in knows it. */
+/** A session in a browser. */
 interface Session {
   /** Value of the cookie. */
   secret: string;
@@ -46,7 +46,7 @@ export const bind = (admin: ClusterAdmin, user: string, clusterRole: string) =>
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
   });
 
-/** Makes, changes and deletes users, with the rights that atrium-users-admin has just given. */
+/** Creates, changes and deletes users, with the rights of atrium-users-admin. */
 export async function administer({ account: { admin, recorder } }: RecordedService, ask: Ask, as: string): Promise<void> {
   const needs = () => recorder.needs.map(textOf);
   const create = (email: string) => ask('POST', users, { spec: { email, password } });
@@ -76,7 +76,7 @@ export async function administer({ account: { admin, recorder } }: RecordedServi
   await eventually(needs, (all) => all.includes('patch groups.auth.platform.io/status crew'));
 }
 
-/** Of two, so that one is left; who does so may act as them. */
+/** Disables one of two administrators, so that one is left. The caller may impersonate both. */
 async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): Promise<void> {
   const role = 'act-as-administrators';
   const emails = ['chief@example.com', 'deputy@example.com'];
@@ -90,7 +90,7 @@ async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): 
   );
 }
 
-/** Another owner's Secret has the name that the password would be kept under: the record, which is there by then, is taken back. */
+/** Fails to create a user, because a foreign Secret has the name of the password's Secret. The created record is deleted again. */
 async function createInVain(admin: ClusterAdmin, create: (email: string) => Promise<Reply>): Promise<void> {
   const name = `user-password-${nameOf('vain@example.com')}`;
   await admin.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, type: 'Opaque' });
@@ -99,7 +99,7 @@ async function createInVain(admin: ClusterAdmin, create: (email: string) => Prom
   expect(status).to.equal(404);
 }
 
-/** A group, a binding of two and a binding of one. */
+/** Creates a group, a binding with two subjects and a binding with one. */
 async function refer(admin: ClusterAdmin, name: string): Promise<void> {
   const apiVersion = 'auth.platform.io/v1';
   const [theirs, other] = [name, 'somebody'].map((subject) => ({ kind: 'User', name: subject }));
@@ -116,14 +116,14 @@ async function refer(admin: ClusterAdmin, name: string): Promise<void> {
   );
 }
 
-/** A user who knows it changes their own. */
+/** Changes the caller's own password. */
 export const changeOwnPassword = (ask: Ask, email: string, old_password: string) =>
   expectStatus(200, ask('PATCH', `${users}/${nameOf(email)}`, { spec: { password: 'another horse battery', old_password } }));
 
-/** There was no synchronisation yet. */
+/** Requires that no synchronisation is recorded. */
 export const askForSync = (ask: Ask) => expectStatus(404, ask('GET', `${users}/sync`));
 
-/** With a directory that is out of reach. */
+/** Synchronises with a directory that cannot be reached. */
 export const synchronise = (ask: Ask) => expectStatus(503, ask('PUT', `${users}/sync`, {}));
 
 export async function authorize(ask: Ask): Promise<void> {

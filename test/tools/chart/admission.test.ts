@@ -27,10 +27,10 @@ const group = (name: string, members: readonly string[], spec: Record<string, un
     spec: { displayName: name, ...(members.length > 0 && { users: members.map((member) => ({ name: member })) }), ...spec },
   });
 
-/** As many as there may be. */
+/** Maximum of members. */
 const crowd = Array.from({ length: 5000 }, (_, index) => `${index}`.padStart(32, 'f'));
 
-/** Lets a person do that with the one object of that name. */
+/** Returns a ClusterRole and its binding as JSON, which allow a user verbs on one named object. */
 function mayDo(person: string, rule: { apiGroups: string[]; resources: string[]; verbs: string[] }, resourceName: string): string[] {
   const name = `${person}-${rule.verbs}s-${resourceName}`;
   const group = 'rbac.authorization.k8s.io';
@@ -45,7 +45,7 @@ function mayDo(person: string, rule: { apiGroups: string[]; resources: string[];
   return [role, binding].map((object) => JSON.stringify(object));
 }
 
-/** Both may write all of them by RBAC; alice may also bind `view` and act as the group `local:oncall`. */
+/** alice and bob may write all objects by RBAC. alice may also bind `view` and impersonate the group `local:oncall`. */
 describe('the admission policies of the chart', () => {
   const plane = forSuite(() => startControlPlane({ people: ['admin', 'alice', 'bob'] }));
   let admin: Kubectl;
@@ -68,7 +68,7 @@ describe('the admission policies of the chart', () => {
     for (const object of mayDo('alice', { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'] }, 'local:oncall'))
       await create(admin, object);
     await admin(['wait', '--for=condition=Established', 'crd', 'userbindings.auth.platform.io', 'groups.auth.platform.io']);
-    // A policy counts a moment after it was made.
+    // A policy takes effect a moment after its creation.
     await eventually(
       () =>
         create(bob, userBinding('probe')).then(
@@ -80,18 +80,18 @@ describe('the admission policies of the chart', () => {
   });
 
   describe('for UserBindings', () => {
-    it('lets who may bind the role make one', async () => {
+    it('let users create one if they may bind the role', async () => {
       expect(await create(alice, userBinding('by-alice'))).to.include('created');
     });
 
-    it('refuses one by who may not, and one of another role', async () => {
+    it('refuse one from users who may not bind the role, and one of another role', async () => {
       expect(await refusalOf(create(bob, userBinding('by-bob')))).to.include('user "bob" cannot bind the ClusterRole "view"');
       expect(await refusalOf(create(alice, userBinding('by-alice-2', { roleRef: 'admin' })))).to.include(
         'cannot bind the ClusterRole "admin"',
       );
     });
 
-    it('refuses to have subjects or places added by who may not bind', async () => {
+    it('refuse additional subjects or namespaces from users who may not bind', async () => {
       await create(alice, userBinding('wide'));
       const subjects = [
         { kind: 'User', name: 'jane@example.com' },
@@ -107,7 +107,7 @@ describe('the admission policies of the chart', () => {
       expect(await patch(alice, 'userbinding/wide', { spec: { subjects, constraint } })).to.include('patched');
     });
 
-    it('lets who may not bind take subjects and places away, label and delete', async () => {
+    it('let users who may not bind remove subjects and namespaces, label and delete', async () => {
       const subjects = [
         { kind: 'User', name: 'jane@example.com' },
         { kind: 'User', name: 'john@example.com' },
@@ -121,7 +121,7 @@ describe('the admission policies of the chart', () => {
       expect(await bob(['delete', 'userbinding', 'narrow'])).to.include('deleted');
     });
 
-    it('refuses them by kubectl apply too, as kubectl sends it and server-side', async () => {
+    it('refuse them by kubectl apply too, client-side and server-side', async () => {
       const wider = { subjects: [{ kind: 'User', name: 'bob' }] };
       for (const how of [[], ['--server-side', '--force-conflicts']]) {
         expect(await refusalOf(bob(['apply', ...how, '--filename=-'], userBinding('applied')))).to.include('cannot bind');
@@ -132,7 +132,7 @@ describe('the admission policies of the chart', () => {
       }
     });
 
-    it('lets the service hold one of a role that it may not bind, and widen none', async () => {
+    it('let the service keep one of a role that it may not bind, and widen none', async () => {
       const service: Kubectl = (given, stdin) => admin([`--as=system:serviceaccount:${namespace}:atrium`, ...given], stdin);
       await admin(['create', 'clusterrolebinding', 'keeper', '--clusterrole=atrium-users-admin', `--serviceaccount=${namespace}:atrium`]);
       await create(admin, userBinding('held', { roleRef: 'admin' }));
@@ -147,12 +147,12 @@ describe('the admission policies of the chart', () => {
   });
 
   describe('for local Groups', () => {
-    it('lets who may act as the group make it and change its members', async () => {
+    it('let users create it and change its members if they may impersonate the group', async () => {
       expect(await create(alice, group('oncall', ['jane']))).to.include('created');
       expect(await patch(alice, 'groups.auth.platform.io/oncall', { spec: { users: [{ name: 'john' }] } })).to.include('patched');
     });
 
-    it('refuses members by who may not, however they get in', async () => {
+    it('refuse members from users who may not, on all ways', async () => {
       expect(await refusalOf(create(bob, group('mine', ['bob'])))).to.include('that needs the verb impersonate on the group "local:mine"');
       await create(bob, group('empty', []));
       expect(await refusalOf(patch(bob, 'groups.auth.platform.io/empty', { spec: { users: [{ name: 'bob' }] } }))).to.include(
@@ -164,7 +164,7 @@ describe('the admission policies of the chart', () => {
       expect(await refusalOf(create(alice, group('other', ['jane'])))).to.include('"local:other"');
     });
 
-    it('refuses them by kubectl apply too, as kubectl sends it and server-side', async () => {
+    it('refuse them by kubectl apply too, client-side and server-side', async () => {
       await create(bob, group('applied', []));
       for (const how of [[], ['--server-side', '--force-conflicts']])
         expect(await refusalOf(bob(['apply', ...how, '--filename=-'], group('applied', ['bob'])))).to.include('cannot change the members');
@@ -183,14 +183,14 @@ describe('the admission policies of the chart', () => {
       });
 
       for (const wanted of ['b c d', 'a c d', 'a b c', 'b d', 'c'])
-        it(`lets it take out whose user is deleted, so that of "a b c d" is left "${wanted}"`, async () => {
+        it(`let it remove members of deleted users, so that "${wanted}" is left of "a b c d"`, async () => {
           const name = `left.${wanted.replaceAll(' ', '')}x`;
           await create(admin, group(name, ['a', 'b', 'c', 'd']));
 
           expect(await patch(service, `groups.auth.platform.io/${name}`, left(...wanted.split(' ')))).to.include('patched');
         });
 
-      it('refuses to have it change "a b c d" otherwise, also where fewer are left', async () => {
+      it('refuse other changes of "a b c d", even if fewer members are left', async () => {
         await create(admin, group('kept', ['a', 'b', 'c', 'd']));
 
         for (const wanted of ['e', 'a b e', 'e b c', 'a e c', 'a b c e', 'a b c d e', 'c a b', 'd e'])
@@ -200,7 +200,7 @@ describe('the admission policies of the chart', () => {
           ).to.include('cannot change the members');
       });
 
-      it('lets it take out 99 of as many as there may be, wherever they stand, and no more at one time', async () => {
+      it('let it remove 99 of the maximum of members at any position, and no more at a time', async () => {
         let left = crowd;
         const takeOut = (isLeaving: (at: number) => boolean) => {
           left = left.filter((_, at) => !isLeaving(at));
@@ -217,13 +217,13 @@ describe('the admission policies of the chart', () => {
       });
     });
 
-    it('lets who may not change everything else', async () => {
+    it('let users change all other fields without that right', async () => {
       expect(await patch(bob, 'groups.auth.platform.io/oncall', { spec: { description: 'Night and day' } })).to.include('patched');
       expect(await bob(['label', 'groups.auth.platform.io', 'oncall', 'checked=yes'])).to.include('labeled');
       expect(await bob(['delete', 'groups.auth.platform.io', 'oncall'])).to.include('deleted');
     });
 
-    it('copes with as many members as there may be', async () => {
+    it('handle the maximum of members', async () => {
       await create(admin, group('crowd', crowd));
 
       expect(await replace(bob, group('crowd', crowd, { description: 'many' }))).to.include('replaced');

@@ -11,7 +11,7 @@ const manifests = fileURLToPath(new URL('../../../deploy/manifests', import.meta
 const overlay = fileURLToPath(new URL('../../../deploy/example-overlay', import.meta.url));
 const server = { publicURL: 'https://console.example.com/atrium' };
 
-/** Of kinds that other projects define; test/tools/chart/routes.test.ts looks at these. */
+/** API versions of other projects, which the API server does not have. render.test.ts and customize.test.ts check these objects. */
 const foreign = /^(gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//;
 
 const installations: Record<string, Values> = {
@@ -106,7 +106,7 @@ const installations: Record<string, Values> = {
   },
 };
 
-describe('what the chart renders, before a real API server', () => {
+describe('the manifests of the chart at a real API server', () => {
   const plane = forSuite(() => startControlPlane({ people: ['admin'] }));
   let kubectl: Kubectl;
   before(async () => {
@@ -126,14 +126,14 @@ describe('what the chart renders, before a real API server', () => {
     );
 
   for (const [name, values] of Object.entries(installations)) {
-    it(`is taken ${name}`, async () => {
+    it(`are accepted ${name}`, async () => {
       const objects = (await render(values)).filter(({ apiVersion }) => !foreign.test(apiVersion));
 
       expect((await tried(objects)).trim().split('\n')).to.have.length(objects.length);
     });
   }
 
-  it('has pods that the Pod Security Standard `restricted` admits', async () => {
+  it('have pods that the Pod Security Standard `restricted` admits', async () => {
     const objects = await render({ 'config.server': server, 'admin.email': 'ada@example.com' });
     const pods = objects.flatMap(podOf);
 
@@ -141,18 +141,18 @@ describe('what the chart renders, before a real API server', () => {
     await tried(pods);
   });
 
-  it('would not have them admitted with a capability more', async () => {
+  it('would not be admitted with another capability', async () => {
     const pods = (await render({ 'securityContext.capabilities.add': ['SYS_ADMIN'] })).flatMap(podOf);
 
     expect(await refusalOf(tried(pods))).to.include('violates PodSecurity "restricted:latest"');
   });
 
-  it('is taken as plain manifests by kubectl apply -k, twice, with the samples', async () => {
+  it('are accepted as plain manifests by kubectl apply -k, twice, with the samples', async () => {
     expect(await kubectl(['apply', `--kustomize=${manifests}`])).to.match(/deployment\.apps\/atrium created/);
     await kubectl(['apply', `--kustomize=${manifests}`]);
     const samples = readdirSync(`${manifests}/samples`);
 
-    // Nothing of it is another Deployment than before, so that no pod is replaced.
+    // The generation shows that the Deployment is unchanged, so no pod is replaced.
     expect(await kubectl(['get', 'deployment', 'atrium', `--namespace=${namespace}`, '--output=jsonpath={.metadata.generation}'])).to.equal(
       '1',
     );
@@ -161,7 +161,7 @@ describe('what the chart renders, before a real API server', () => {
       await kubectl(['create', '--dry-run=server', '--validate=strict', `--filename=${manifests}/samples/${sample}`]);
   });
 
-  it('is taken as an overlay, whose pods and Job read its own configuration', async () => {
+  it('are accepted as an overlay, whose pods and Job read its own configuration', async () => {
     const objects = objectsOf(await kubectl(['kustomize', overlay]));
     await kubectl(['apply', `--kustomize=${overlay}`]);
     const [config] = objects.filter(({ kind }) => kind === 'ConfigMap');
@@ -176,7 +176,7 @@ describe('what the chart renders, before a real API server', () => {
   });
 });
 
-/** The pod that a Deployment or Job makes, or the one of the test, under the name of its kind. */
+/** Returns the pod of a Deployment or Job, or of the test, under the name of its kind. */
 function podOf(object: Manifest): Manifest[] {
   const { kind } = object;
   const spec = object.spec as { template?: { spec: unknown } };

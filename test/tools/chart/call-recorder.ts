@@ -6,13 +6,13 @@ import { z } from 'zod';
 import { requestInfo } from '../../../packages/embedded-cluster/src/request-info.ts';
 import { Trusting } from '../../support/trusting.ts';
 
-/** What the API server has to allow an account for one of its calls to go through. */
+/** Permission that a call of an account requires. */
 export interface Need {
   verb: string;
-  /** With its group and subresource, such as `users.auth.platform.io/status`. */
+  /** Resource with group and subresource, such as `users.auth.platform.io/status`. */
   resource: string;
   namespace: string;
-  /** Empty where a call names no object. */
+  /** Empty if a call names no object. */
   name: string;
 }
 
@@ -21,7 +21,7 @@ interface Target {
   certificateAuthority: string;
 }
 
-/** Stands before an API server and notes what one account calls: what it needs to be allowed. */
+/** Proxy in front of an API server that records the permissions that an account's calls require. */
 export class CallRecorder {
   readonly needs: Need[] = [];
   readonly #target: Target;
@@ -76,12 +76,12 @@ export class CallRecorder {
 
 const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
 
-/** A JSON Patch that takes members out of a Group. */
+/** A JSON Patch that removes members of a Group. */
 const takingOut = z
   .array(z.looseObject({ path: z.string() }))
   .refine((operations) => operations.some(({ path }) => path.startsWith('/spec/users')));
 
-/** What admission asks for besides, by the verb and resource of a call; undefined where this one does not come to that. */
+/** Further permissions that admission requires, by verb and resource of a call; undefined if the call requires none. */
 const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need, 'verb' | 'resource' | 'name'> | undefined>> = {
   'update certificatesigningrequests.certificates.k8s.io/approval': (body) => {
     const name = z.object({ spec: z.object({ signerName: z.string() }) }).parse(body).spec.signerName;
@@ -89,7 +89,7 @@ const besides: Readonly<Record<string, (body: unknown, need: Need) => Pick<Need,
   },
   'create rolebindings.rbac.authorization.k8s.io': bindOf,
   'create clusterrolebindings.rbac.authorization.k8s.io': bindOf,
-  // The chart's own policy.
+  // The chart's admission policy requires this.
   'patch groups.auth.platform.io': (body, { name }) =>
     takingOut.safeParse(body).success ? { verb: 'delete', resource: 'groups.auth.platform.io/members', name } : undefined,
 };
@@ -114,6 +114,6 @@ function needsOf({ method = '', url = '', headersDistinct: headers }: IncomingMe
 
 export const qualified = (resource: string, group: string) => (group === '' ? resource : `${resource}.${group}`);
 
-/** Such as `update secrets atrium-keys in atrium-system`. */
+/** Returns a text such as `update secrets atrium-keys in atrium-system`. */
 export const textOf = ({ verb, resource, namespace, name }: Need): string =>
   [verb, resource, name, namespace && `in ${namespace}`].filter(Boolean).join(' ');

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 export const chart = fileURLToPath(new URL('../../../deploy/helm/atrium', import.meta.url));
 export const namespace = 'atrium-system';
 
-/** What Helm writes to stdout. @throws Error with what it writes to stderr */
+/** Runs Helm. @returns standard output; @throws Error with standard error */
 export async function helm(...args: string[]): Promise<string> {
   const { stdout } = await run(await helmProgram(), args, {
     maxBuffer: 16 * 1024 * 1024,
@@ -19,16 +19,16 @@ export async function helm(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Values as they stand in a values file; they go to Helm as JSON. */
+/** Values as in a values file, passed to Helm as JSON. */
 export type Values = Record<string, unknown>;
 
 const settings = (values: Values) => Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
 
-/** The text of all templates for a release `atrium` in `atrium-system`. */
+/** Renders all templates for a release `atrium` in `atrium-system`. */
 export const renderText = (values: Values = {}, ...options: string[]): Promise<string> =>
   helm('template', 'atrium', chart, `--namespace=${namespace}`, '--kube-version=1.36.0', ...settings(values), ...options);
 
-/** The objects that they are. */
+/** Renders the templates and parses the objects. */
 export async function render(values: Values = {}, ...options: string[]): Promise<Manifest[]> {
   return objectsOf(await renderText(values, ...options));
 }
@@ -39,7 +39,7 @@ export const objectsOf = (text: string): Manifest[] =>
     return document.contents === null ? [] : [document.toJS()];
   });
 
-/** Why Helm does not render these values. */
+/** Returns the reason for which Helm refuses values. */
 export async function refusal(values: Values): Promise<string> {
   try {
     await renderText(values);
@@ -49,7 +49,7 @@ export async function refusal(values: Values): Promise<string> {
   throw new Error('not refused');
 }
 
-/** @throws Error unless there is just one of that kind and name */
+/** Returns the object of a kind and name. @throws Error unless exactly one exists */
 export const one = (objects: readonly Manifest[], kind: string, name = 'atrium'): Manifest => {
   const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
   if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} objects ${kind} ${name}`);

@@ -29,7 +29,7 @@ describe('the pod of helm test', () => {
     pod = testPod.parse((await render()).find(({ kind }) => kind === 'Pod'));
   });
 
-  /** As its container would be run, but for where the Services are. */
+  /** Runs the command of the container, with other addresses of the Services. */
   const check = (differing: Record<string, string> = {}) => {
     const [{ command, args, env }] = pod.spec.containers;
     const [, ...options] = [...command, ...args];
@@ -44,21 +44,21 @@ describe('the pod of helm test', () => {
       (error: unknown) => String(error),
     );
 
-  it('is run by helm test only, and goes when it has succeeded', () => {
+  it('is run by helm test only, and is deleted after success', () => {
     expect(pod.metadata.annotations).to.include({
       'helm.sh/hook': 'test',
       'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
     });
   });
 
-  it('finds a service of the version of the chart well', async () => {
+  it('succeeds for a service of the chart’s version', async () => {
     const { stdout } = await check();
 
     expect(stdout.match(/^ok: /gm)).to.have.length(5);
     expect(pod.spec.containers[0].env).to.deep.include({ name: 'VERSION', value: packageJson.version });
   });
 
-  it('fails where the console, the metrics or the version are others', async () => {
+  it('fails for a foreign console, foreign metrics or another version', async () => {
     expect(await failure({ CONSOLE_URL: `${server.url}/elsewhere` })).to.include('the console is described');
     expect(await failure({ CONSOLE_URL: 'http://127.0.0.1:1' })).to.include('fetch failed');
     expect(await failure({ METRICS_URL: server.url })).to.match(/it is ready|its metrics are told/);

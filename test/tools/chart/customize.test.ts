@@ -44,8 +44,8 @@ const ruleSchema = z.object({
   }),
 });
 
-describe('what an administrator changes of the chart', () => {
-  it('takes the image from a registry, that of a parent chart first', async () => {
+describe('the chart with values of an administrator', () => {
+  it('uses the image of a registry, with the one of a parent chart first', async () => {
     const image = async (values: Values) => (await podOf({ 'image.tag': 't', ...values })).containers[0]?.image;
     const digest = `sha256:${'b'.repeat(64)}`;
 
@@ -56,7 +56,7 @@ describe('what an administrator changes of the chart', () => {
     expect(await image({ global: { other: 'x' } })).to.equal('atrium:t');
   });
 
-  it('has what is written as in a Pod in the pod', async () => {
+  it('copies fields of a Pod into the pod', async () => {
     const asWritten = {
       imagePullSecrets: [{ name: 'registry' }],
       initContainers: [{ name: 'wait', image: 'busybox' }],
@@ -79,7 +79,7 @@ describe('what an administrator changes of the chart', () => {
     for (const pod of pods) expect(pod).to.include('"imagePullSecrets":[{"name":"registry"}]');
   });
 
-  it('keeps either so many pods, or lets so many be missing', async () => {
+  it('sets either minAvailable or maxUnavailable of the disruption budget', async () => {
     const spec = async (values: Values) => one(await render(values), 'PodDisruptionBudget').spec;
 
     expect(await spec({}))
@@ -91,7 +91,7 @@ describe('what an administrator changes of the chart', () => {
     expect(await spec({ 'podDisruptionBudget.minAvailable': 0 })).to.include({ minAvailable: 0 });
   });
 
-  it('routes further hosts and paths by the Ingress, with a certificate for those it names', async () => {
+  it('routes further hosts and paths by the Ingress, with certificates for the named hosts', async () => {
     const spec = async (values: Values) =>
       one(await render({ 'ingress.enabled': true, 'config.server.trustedProxies': ['10.0.0.0/8'], ...values }), 'Ingress').spec;
     const backend = { service: { name: 'atrium', port: { name: 'http' } } };
@@ -127,7 +127,7 @@ describe('what an administrator changes of the chart', () => {
     });
   });
 
-  it('makes further objects, which may name the release', async () => {
+  it('renders further objects, which may name the release', async () => {
     const objects = await render({
       extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' }, data: { a: 'b' } }],
     });
@@ -135,7 +135,7 @@ describe('what an administrator changes of the chart', () => {
     expect(one(objects, 'ConfigMap', 'atrium-more')).to.have.deep.property('data', { a: 'b' });
   });
 
-  it('changes labels of targets and samples on their way into Prometheus', async () => {
+  it('relabels targets and samples for Prometheus', async () => {
     const relabelings = [{ sourceLabels: ['__meta_kubernetes_pod_node_name'], targetLabel: 'node' }];
     const metricRelabelings = [{ sourceLabels: ['__name__'], regex: 'nodejs_.*', action: 'drop' }];
     const objects = await render({ 'metrics.serviceMonitor': { enabled: true, relabelings, metricRelabelings } });
@@ -143,7 +143,7 @@ describe('what an administrator changes of the chart', () => {
     expect(one(objects, 'ServiceMonitor').spec).to.have.deep.property('endpoints', [{ port: 'metrics', relabelings, metricRelabelings }]);
   });
 
-  it('has the alerts of docs/operations.md, with labels to route them by', async () => {
+  it('has the alerts of docs/operations.md, with labels for routes', async () => {
     const operations = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
     const shown = ruleSchema.shape.spec.parse(parse(/```yaml\n(groups:[\s\S]*?)```/.exec(operations)?.[1] ?? ''));
     const objects = await render({
@@ -159,7 +159,7 @@ describe('what an administrator changes of the chart', () => {
     expect(await render()).to.satisfy((all: { kind: string }[]) => all.every(({ kind }) => kind !== 'PrometheusRule'));
   });
 
-  it('says in Chart.yaml what it is of, with an icon that needs no other host', () => {
+  it('describes itself in Chart.yaml, with an icon that needs no other host', () => {
     const chart = parse(readFileSync(new URL('Chart.yaml', chartDirectory), 'utf8'));
     const [, picture = ''] = /^data:image\/svg\+xml;base64,(.+)$/.exec(chart.icon) ?? [];
 

@@ -1,4 +1,4 @@
-/** What the extensions do by the service's own account: groups, bindings, access tokens, plugins, sessions and namespaces. */
+/** Calls of the extensions with the service account: groups, bindings, access tokens, plugins, sessions and namespaces. */
 import { expect } from 'chai';
 import { z } from 'zod';
 import { aBinding, aNamespace, Bindings } from '../../service/bindings/support.ts';
@@ -22,7 +22,7 @@ const untilNeeded = ({ account: { recorder } }: RecordedService, need: string) =
     (needs) => needs.includes(need),
   );
 
-/** What every installation does. */
+/** Uses the extensions that are always on. */
 export async function extend(service: RecordedService, ask: Ask): Promise<void> {
   const { admin } = service.account;
   await expectStatus(200, ask('GET', '/auth/v1/namespaces?verb=get&resource=users&group=auth.platform.io'));
@@ -54,7 +54,7 @@ async function mayActAs(admin: ClusterAdmin, user: string, group: string): Promi
   );
 }
 
-/** `features.userBindings`: in a project, which moves, and on the platform; then not at all. */
+/** Uses `features.userBindings`: binds in a project, which moves, and on the platform, and deletes all bindings. */
 export async function bindUsers(service: RecordedService): Promise<void> {
   const { admin } = service.account;
   const bindings = new Bindings(admin);
@@ -83,7 +83,7 @@ export async function bindUsers(service: RecordedService): Promise<void> {
   await untilNeeded(service, 'update leases.coordination.k8s.io atrium-user-bindings in atrium-system');
 }
 
-/** `features.accessTokens` */
+/** Uses `features.accessTokens`. */
 export async function useAccessToken({ url, account: { admin } }: RecordedService, ask: Ask): Promise<void> {
   const { status, text, body } = await ask('POST', '/auth/v1/accesstoken', { description: 'ci' });
   expect(status, text).to.equal(201);
@@ -102,7 +102,7 @@ export async function useAccessToken({ url, account: { admin } }: RecordedServic
   expect((await new Browser(url).request('/auth/v2/users', { headers })).status).to.equal(401);
 }
 
-/** The issuer ends one session of a user, and the user another one by name. */
+/** Ends a session by the issuer, and another one by name. */
 export async function endSessions(service: RecordedService, provider: TestProvider): Promise<void> {
   provider.person = { ...provider.person, sid: 'at-the-issuer' };
   const { browser } = await session(service);

@@ -21,7 +21,7 @@ const needed = {
   [`get secrets user-password-${user} in atrium-system`]: 'to see whether there is a password',
 };
 
-describe('the rights of the Job that makes the first administrator', () => {
+describe('the rights of the Job that creates the first administrator', () => {
   const account = forSuite(async () =>
     RecordedAccount.start('atrium-first-admin', await render({ 'config.server': server, 'admin.email': email })),
   );
@@ -35,7 +35,7 @@ describe('the rights of the Job that makes the first administrator', () => {
 
   itIsGrantedJust(needed, () => account);
 
-  it('are enough to make it once, with the password where the notes say', async () => {
+  it('suffice to create it once, with the password in the Secret of the notes', async () => {
     const { body } = await account.admin.call('GET', `/api/v1/namespaces/${namespace}/secrets/atrium-first-admin`);
     const { data } = z.object({ data: z.object({ email: z.base64(), password: z.base64() }) }).parse(body);
 

@@ -7,7 +7,7 @@ const server = { publicURL: 'https://console.example.com' };
 describe('the first administrator of the chart', () => {
   const values = { 'config.server': server, 'admin.email': 'Ada@Example.com' };
 
-  it('is made by a Job that may make that user and no other', async () => {
+  it('is created by a Job that may create that user and no other', async () => {
     const objects = await render(values);
     const name = recordName('ada@example.com');
 
@@ -25,7 +25,7 @@ describe('the first administrator of the chart', () => {
     ]);
   });
 
-  it('gets the roles that are chosen, under the name that Kubernetes sees', async () => {
+  it('gets the chosen roles, under the Kubernetes user name', async () => {
     const claims = { 'config.login.claims.usernamePrefix': 'oidc:', 'admin.clusterRoles': ['cluster-admin'] };
     const { roleRef, subjects } = one(await render({ ...values, ...claims }), 'ClusterRoleBinding', 'atrium-first-admin-cluster-admin');
 
@@ -33,7 +33,7 @@ describe('the first administrator of the chart', () => {
     expect(subjects).to.have.nested.property('[0].name', 'oidc:Ada@Example.com');
   });
 
-  it('is not made without an address, and has no password with an issuer elsewhere', async () => {
+  it('is not created without an address, and has no password with an external issuer', async () => {
     const without = await render({ 'config.server': server });
     const elsewhere = await render({ ...values, 'config.login.issuer': 'https://issuer.example.com' });
 
@@ -51,7 +51,7 @@ describe('the notes after the installation', () => {
     return text.slice(text.indexOf('NOTES:'));
   };
 
-  it('say how to log in first', async () => {
+  it('describe the first login', async () => {
     const text = await notes({
       'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
       'admin.email': 'ada@example.com',
@@ -64,14 +64,14 @@ describe('the notes after the installation', () => {
     );
   });
 
-  it('say what is missing', async () => {
+  it('list missing settings', async () => {
     expect(await notes({})).to.include('No user can log in yet: set config.server.publicURL');
     expect(await notes({ 'config.server': server }))
       .to.include('There is no user yet: set admin.email')
       .and.to.include('Nothing outside the cluster');
   });
 
-  it('warn of impersonation without bounds, where there is any', async () => {
+  it('warn of unbounded impersonation', async () => {
     const issuer = { 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' };
 
     expect(await notes({ 'config.server': server })).to.include('WARNING: the service');
@@ -84,7 +84,7 @@ describe('the notes after the installation', () => {
       .and.to.include('rbac.impersonation.groups. Access tokens need it (config.features.accessTokens).');
   });
 
-  it('say what is off, and why', async () => {
+  it('list disabled features with the reason', async () => {
     const on = { 'config.features.accessTokens': true, 'config.features.userBindings': true };
     const why = "Off, since the service's account gets far-reaching rights with it (docs/install.md): ";
 

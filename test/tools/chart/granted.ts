@@ -22,7 +22,7 @@ const bindingSchema = z.object({
   subjects: z.array(z.object({ kind: z.string(), name: z.string(), namespace: z.string().optional() })),
 });
 
-/** Everything that a service account is granted by these objects, one verb of one resource at a time; an empty name is any name. */
+/** Returns the permissions that objects grant to a service account, by verb and resource. An empty name matches all names. */
 export function grantsOf(objects: readonly Manifest[], account: { name: string; namespace: string }): Need[] {
   const roles = objects.flatMap((object) => roleSchema.safeParse(object).data ?? []);
   const bindings = objects.flatMap((object) => bindingSchema.safeParse(object).data ?? []);
@@ -52,7 +52,7 @@ function needsOfRule(
   );
 }
 
-/** Whether a grant lets a call through. */
+/** Reports whether a grant allows a call. */
 export const covers = (grant: Need, need: Need): boolean =>
   grant.verb === need.verb &&
   grant.resource === need.resource &&

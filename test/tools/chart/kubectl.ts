@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-/** What it writes to stdout. @throws Error with what it writes to stderr */
+/** Runs kubectl. @returns standard output; @throws Error with standard error */
 export type Kubectl = (args: readonly string[], input?: string) => Promise<string>;
 
-/** The kubectl of the machine, as the admin of that kubeconfig or as another of its users. */
+/** Returns a kubectl with a kubeconfig, as its admin or as another of its users. */
 export const kubectlFor =
   (kubeconfig: string, user?: string): Kubectl =>
   async (args, input = '') => {
@@ -17,7 +17,7 @@ export const kubectlFor =
     return stdout;
   };
 
-/** Why it was refused. */
+/** Returns the error of a refused command. */
 export const refusalOf = (answer: Promise<string>): Promise<string> =>
   answer.then(
     (output) => {

@@ -18,8 +18,8 @@ const shown = z
 
 const reviewed = z.object({ status: z.object({ userInfo: z.object({ groups: z.array(z.string()) }) }) });
 
-/** What docs/groups.md tells API servers that read the tokens of an issuer themselves. */
-describe('names of local groups before an API server that trusts issuers', () => {
+/** Settings of docs/groups.md for API servers that accept the tokens of an issuer. */
+describe('names of local groups at an API server that trusts issuers', () => {
   let plane: ControlPlane;
   const providers: TestProvider[] = [];
   before(async () => {
@@ -43,7 +43,7 @@ describe('names of local groups before an API server that trusts issuers', () =>
     for (const provider of providers) await provider.stop();
   });
 
-  /** Undefined for a token that does not count. */
+  /** Returns the groups of a token's caller, or undefined if the token is refused. */
   async function groupsOf(provider: TestProvider | undefined, groups: unknown): Promise<readonly string[] | undefined> {
     const token = provider?.idToken({ claims: { email: 'jane@example.com', email_verified: true, groups } }) ?? '';
     const caller = new ClusterAdmin({ url: plane.url, certificateAuthority: plane.certificateAuthority }, token);
@@ -55,7 +55,7 @@ describe('names of local groups before an API server that trusts issuers', () =>
     return userInfo.groups.filter((group) => group !== 'system:authenticated');
   }
 
-  it('AUZ-06 are refused of an issuer that is not the embedded one', async () => {
+  it('AUZ-06 are refused from an external issuer', async () => {
     const [foreign] = providers;
     await eventually(
       () => groupsOf(foreign, ['dev']),
@@ -66,7 +66,7 @@ describe('names of local groups before an API server that trusts issuers', () =>
     expect(await groupsOf(foreign, ['dev', 'local:dev'])).to.equal(undefined);
   });
 
-  it('stay as they are where the groups of the embedded issuer get a prefix', async () => {
+  it('stay unchanged if the groups of the embedded issuer get a prefix', async () => {
     const [, embedded] = providers;
     await eventually(
       () => groupsOf(embedded, ['dev']),

@@ -18,7 +18,7 @@ import { grantsOf } from './granted.ts';
 
 const directory = fileURLToPath(manifestsDirectory);
 
-/** Samples are written by hand, for people to copy; the definitions are the chart's own files; and one file is a link, for `kubectl apply -f`. */
+/** Files that are not rendered: samples to copy, the definitions of the chart, and a link for `kubectl apply -f`. */
 const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^impersonation\.yaml$/;
 
 const filesBelow = (): string[] =>
@@ -32,14 +32,14 @@ describe('deploy/manifests', () => {
     files = await manifestFiles(await helmProgram());
   });
 
-  it('are what the chart renders (npm run manifests)', () => {
+  it('equal the rendered chart (npm run manifests)', () => {
     for (const [path, text] of files) expect(readFileSync(`${directory}/${path}`, 'utf8'), path).to.equal(text);
     const expected = [...files.keys()].filter((path) => !path.startsWith('../'));
 
     expect(filesBelow().filter((path) => !notRendered.test(path))).to.have.members(expected);
   });
 
-  it('apply the definitions of the chart, every one of them, from the one copy there is', async () => {
+  it('apply all definitions of the chart, from their only copy', async () => {
     const { stdout } = await promisify(execFile)('kubectl', ['kustomize', directory], { maxBuffer: 16 * 1024 * 1024 });
     const definitions = (objects: ReturnType<typeof objectsOf>) =>
       objects.filter(({ kind }) => kind === 'CustomResourceDefinition').map(({ metadata, spec }) => ({ name: metadata.name, spec }));
@@ -48,11 +48,11 @@ describe('deploy/manifests', () => {
     expect(realpathSync(`${directory}/crds`)).to.equal(fileURLToPath(new URL('files/crds', chartDirectory)));
   });
 
-  it('bear no mark of Helm', () => {
+  it('have no labels of Helm', () => {
     expect([...files.values()].join('\n')).not.to.match(/helm\.sh|managed-by|checksum\/|Release/);
   });
 
-  it('grant what an issuer of either kind and a directory ask for, and no more', async () => {
+  it('grant exactly the rights that both kinds of issuers and a directory need', async () => {
     const account = { name: 'atrium', namespace: serviceNamespace };
     const granted = (objects: ReturnType<typeof objectsOf>) => grantsOf(objects, account).map(textOf);
     const server = { publicURL: 'https://console.example.com' };
@@ -64,7 +64,7 @@ describe('deploy/manifests', () => {
     expect(granted(plain)).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
   });
 
-  it('S12 grant impersonation in a component alone, which the example includes', async () => {
+  it('S12 grant impersonation only in a component, which the example includes', async () => {
     const build = async (path: string) =>
       objectsOf((await promisify(execFile)('kubectl', ['kustomize', path], { maxBuffer: 16 * 1024 * 1024 })).stdout);
     const impersonates = (objects: ReturnType<typeof objectsOf>) => JSON.stringify(objects).includes('"impersonate"');
@@ -96,7 +96,7 @@ describe('deploy/manifests', () => {
     ]);
   });
 
-  it('apply none of what is off by default, as config.yaml has it and the example too', () => {
+  it('apply no features that are off by default, like config.yaml and the example', () => {
     for (const file of ['access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
       expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
       expect(files.get('kustomization.yaml')).not.to.include(file);

@@ -32,7 +32,7 @@ describe('the example overlay, copied to a folder elsewhere', () => {
   let objects: Manifest[];
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
-    // As the `cp -RL` of docs/install.md.
+    // Same copy as with `cp -RL` in docs/install.md.
     await cp(example, join(directory, 'mine'), { recursive: true, dereference: true });
     const file = join(directory, 'mine/kustomization.yaml');
     const text = await readFile(file, 'utf8');
@@ -41,13 +41,13 @@ describe('the example overlay, copied to a folder elsewhere', () => {
   });
   after(() => rm(directory, { recursive: true }));
 
-  it('has everything that deploy/manifests has', async () => {
+  it('has all objects of deploy/manifests', async () => {
     const kinds = (all: readonly Manifest[]) => all.map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/-\w{10}$/, '')}`);
 
     expect(kinds(objects)).to.include.members(kinds(await build(join(example, 'base'))));
   });
 
-  it('makes the administrator that it is told to make, and names no other user', () => {
+  it('creates the configured administrator, and names no other user', () => {
     const job = jobSchema.parse(one(objects, 'Job', 'atrium-first-admin')).spec.template.spec;
     const { args } = job.containers[0];
 
@@ -57,7 +57,7 @@ describe('the example overlay, copied to a folder elsewhere', () => {
     expect(JSON.stringify(objects)).not.to.include('ada@example.com');
   });
 
-  it('lets the account of the Job do what the Job does, for any name', async () => {
+  it('grants the account of the Job its calls, for any name', async () => {
     const { serviceAccountName } = jobSchema.parse(one(objects, 'Job', 'atrium-first-admin')).spec.template.spec;
     const account = await RecordedAccount.start(serviceAccountName, objects);
     try {

@@ -17,7 +17,7 @@ import { RecordedAccount } from './recorded-account.ts';
 
 const log = createLog({ level: 'silent', format: 'json' });
 
-/** The service as the chart configures it, with every call of its account noted. */
+/** The service with the chart's configuration. All calls of its account are recorded. */
 export class RecordedService {
   readonly url: string;
   readonly account: RecordedAccount;
@@ -30,14 +30,14 @@ export class RecordedService {
     this.#objects = objects;
   }
 
-  /** @param config of the values; its public URL is where the first replica listens */
+  /** @param config of the values. The public URL is set to the address of the first replica */
   static async start(config: Values): Promise<RecordedService> {
     const url = `http://127.0.0.1:${await freePort()}`;
     const objects = await render({ config: { ...config, server: { publicURL: url } } });
     return new RecordedService(url, await RecordedAccount.start('atrium', objects), objects);
   }
 
-  /** A replica that has read what it watches; the first one at `url`. */
+  /** Starts a replica, the first one at `url`. Resolves when its caches are filled. */
   async replica({ isFirst }: { isFirst: boolean }): Promise<string> {
     const { host, port } = new URL(this.url);
     const configMap = this.#objects.find(({ kind }) => kind === 'ConfigMap')?.data as { 'config.yaml': string };
@@ -62,7 +62,7 @@ export class RecordedService {
     return isFirst ? `http://${host}` : `http://127.0.0.1:${started.port}`;
   }
 
-  /** What every replica does now and then: delete what has expired, here as if a month had passed. */
+  /** Deletes expired objects as replicas do periodically, here after a simulated month. */
   async sweep({ identityRecords }: { identityRecords: boolean }): Promise<void> {
     const apiServer = new KubernetesClient({ connection: this.account.connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
     const client = apiServer.asService;

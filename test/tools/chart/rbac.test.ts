@@ -20,7 +20,7 @@ import { bindUsers, endSessions, extend, useAccessToken } from './extensions.ts'
 import { RecordedService } from './rbac-service.ts';
 import { itIsGrantedJust } from './rights.ts';
 
-/** What the account of the service has to be allowed, and for what. */
+/** Permissions that the service account needs, with their purpose. */
 const always = {
   'list users.auth.platform.io': 'to follow users',
   'watch users.auth.platform.io': 'to follow users',
@@ -173,7 +173,7 @@ describe('the rights of the service, with the embedded issuer', () => {
   itIsGrantedJust(embedded, () => service.account);
 });
 
-describe('the rights of the service, with an issuer elsewhere, a directory and all that is off by default', () => {
+describe('the rights of the service, with an external issuer, a directory and all features', () => {
   const provider = forSuite(() => TestProvider.start());
   const service = forSuite(() =>
     RecordedService.start({
@@ -220,7 +220,7 @@ describe('the rights of the service, with an issuer elsewhere, a directory and a
   itIsGrantedJust(external, () => service.account);
 });
 
-/** With a password that was hashed cheaply, once. */
+/** Creates Jane with a cheaply hashed password. */
 async function addJane({ account: { admin } }: RecordedService): Promise<void> {
   await admin.apply(aUser(jane.email, { groups: ['dev'], labels: { 'auth.platform.io/user.state': 'old' } }));
   const { body } = await admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(jane.email)}`);
@@ -231,7 +231,7 @@ async function addJane({ account: { admin } }: RecordedService): Promise<void> {
   await admin.apply(passwordSecret({ user, namespace, hash: formatHash({ ...cost, salt, tag }), changedAt: new Date() }));
 }
 
-/** @returns what renews the session, and what its requests bear */
+/** @returns the renewal handle of the session, and the credential of its requests */
 async function logInByPage({ url }: RecordedService, visit: Browser) {
   const { auth_url } = z
     .object({ auth_url: z.url() })
@@ -242,7 +242,7 @@ async function logInByPage({ url }: RecordedService, visit: Browser) {
   return userInfo.parse(JSON.parse(body)).ext;
 }
 
-/** An image that only Jane may see, and a plugin that cannot be served. */
+/** Uses an image that only Jane may read, and a plugin that cannot be served. */
 async function useConsole({ account: { admin, recorder } }: RecordedService, get: (path: string) => Promise<number>): Promise<void> {
   await admin.apply(...mayGetConfigMap(jane.email, 'logos'), configMap('logos', {}, { data: { 'logo.svg': '<svg/>' } }));
   await admin.apply(
@@ -262,7 +262,7 @@ async function useConsole({ account: { admin, recorder } }: RecordedService, get
   );
 }
 
-/** And logs in again with what is left. */
+/** Redeems a code twice, which revokes its tokens, and logs in again. */
 async function useCodeTwice({ url }: RecordedService): Promise<void> {
   const relying = new RelyingParty({ issuer: `${url}/identity` });
   const visit = new Browser(url, [url]);
@@ -272,7 +272,7 @@ async function useCodeTwice({ url }: RecordedService): Promise<void> {
   await relying.code(visit, jane);
 }
 
-/** Jane sets up an app, names it, and takes it away again, with which go its codes for paper. */
+/** Sets up an authenticator app for Jane, names it and deletes it, which also deletes the recovery codes. */
 async function useFactors(service: RecordedService): Promise<void> {
   const { url } = service;
   const visit = new Browser(url, [url]);
@@ -292,7 +292,7 @@ async function useFactors(service: RecordedService): Promise<void> {
   await expectStatus(204, ask('DELETE', `${factors}/${id}`));
 }
 
-/** A cookie that no session is known of. */
+/** Sends a cookie without a session. */
 async function oddRequests({ url }: RecordedService): Promise<void> {
   const response = await fetch(`${url}/api/v2/token/info`, {
     headers: { cookie: `${sessionCookieOf(url)}=${randomBytes(32).toString('base64url')}` },
@@ -300,7 +300,7 @@ async function oddRequests({ url }: RecordedService): Promise<void> {
   expect(response.status).to.equal(401);
 }
 
-/** Keys of a writer who did not know all of them. */
+/** Deletes entries of the keys, as an earlier version would leave them, and lets the service complete them. */
 async function completeKeys(service: RecordedService, missing: readonly string[]): Promise<void> {
   const data = Object.fromEntries(missing.map((entry) => [entry, null]));
   expect((await service.account.admin.call('PATCH', keysPath, { data }, mergePatch)).status).to.equal(200);
@@ -311,7 +311,7 @@ async function completeKeys(service: RecordedService, missing: readonly string[]
   );
 }
 
-/** A code of a device stays, marked as used, so that the device is told. */
+/** Logs in a device. Its code stays, marked as used, so that the device gets an answer. */
 async function logInDevice({ url }: RecordedService): Promise<void> {
   const relying = new RelyingParty({ issuer: `${url}/identity`, clientID: 'kubectl' });
   const begun = await relying.post('/device/auth', { scope: 'openid email groups offline_access' });

@@ -12,8 +12,8 @@ const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /**
- * A service account of the chart on a cluster of its own, with every call noted. While it works it may do everything, so that a right
- * that the chart does not grant ends no work and shows in what was noted; what the chart grants, the API server is asked afterwards.
+ * A service account of the chart on its own cluster, with all calls recorded. Its calls are all allowed while it works, so that a right
+ * that the chart does not grant stops no work. Afterwards the API server reviews the recorded calls with the rights of the chart.
  */
 export class RecordedAccount {
   readonly admin: ClusterAdmin;
@@ -33,7 +33,7 @@ export class RecordedAccount {
     this.connection = { server: recorder.url, tls: {}, namespace, authorization, discardAuthorization() {} };
   }
 
-  /** @param objects what the chart renders; its roles and definitions are applied */
+  /** @param objects of the chart, whose roles and definitions are applied */
   static async start(name: string, objects: readonly Manifest[]): Promise<RecordedAccount> {
     const cluster = await apiServer();
     const admin = new ClusterAdmin(cluster, await cluster.token('admin'));
@@ -52,7 +52,7 @@ export class RecordedAccount {
     return new RecordedAccount(cluster, admin, recorder, token, grantsOf(objects, { name, namespace }));
   }
 
-  /** What it has done that the API server would not have let it do with the rights of the chart alone. */
+  /** Returns the recorded calls that the rights of the chart do not allow. */
   async excess(): Promise<string[]> {
     await this.admin.remove(`${bindings}/everything`);
     const account = new ClusterAdmin(this.#cluster, this.#token);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { chart, helm, refusal, renderText, type Values } from './chart.ts';
 
-/** Values that are wrong, and what is said of them. */
+/** Invalid values, and the expected messages. */
 const wrong: [Values, string][] = [
   [{ imgae: {} }, "additional properties 'imgae' not allowed"],
   [{ image: null }, "missing property 'image'"],
@@ -49,7 +49,7 @@ const wrong: [Values, string][] = [
   [{ 'metrics.serviceMonitor.enabled': true, 'metrics.service.enabled': false }, 'metrics.serviceMonitor needs metrics.service.enabled'],
 ];
 
-/** Ways in through a proxy. */
+/** Values for access through a proxy. */
 const behindProxy: Record<string, Values> = {
   'ingress.enabled': { 'ingress.enabled': true },
   'httpRoute.enabled': { 'httpRoute.enabled': true, 'httpRoute.parentRefs': [{ name: 'gateway' }] },
@@ -61,13 +61,13 @@ describe('the chart', () => {
   });
 
   for (const [values, reason] of wrong) {
-    it(`refuses ${JSON.stringify(values)} and says where`, async () => {
+    it(`refuses ${JSON.stringify(values)} with the path`, async () => {
       expect(await refusal(values)).to.include(reason);
     });
   }
 
   for (const [setting, values] of Object.entries(behindProxy)) {
-    it(`S9 refuses ${setting} without config.server.trustedProxies and says what to set`, async () => {
+    it(`S9 refuses ${setting} without config.server.trustedProxies and names the missing setting`, async () => {
       const server = { publicURL: 'https://console.example.com' };
       const reason = `config.server.trustedProxies: list the addresses of the proxy behind ${setting} as the pods see them`;
 
@@ -77,13 +77,13 @@ describe('the chart', () => {
     });
   }
 
-  it('is not for a Kubernetes that lacks what it uses', async () => {
+  it('refuses a Kubernetes version that lacks required features', async () => {
     const error = await renderText({}, '--kube-version=1.30.0').then(() => '', String);
 
     expect(error).to.include('chart requires kubeVersion: >=1.31.0-0');
   });
 
-  it('takes every setting of the service', async () => {
+  it('accepts all settings of the service', async () => {
     const config = {
       server: { publicURL: 'https://console.example.com', bodyLimit: 65_536, shutdownGrace: '1m', trustedProxies: ['10.0.0.0/8'] },
       login: { issuer: 'https://issuer.example.com/realms/a', claims: { groupsPrefix: 'oidc:' }, tokenStorage: ['local'] },

@@ -44,7 +44,7 @@ const configOf = (objects: readonly Manifest[]) =>
   parseConfig({ yaml: z.object({ 'config.yaml': z.string() }).parse(one(objects, 'ConfigMap', 'atrium-config').data)['config.yaml'] });
 
 describe('the Deployment of the chart', () => {
-  it('replaces pods one after the other, each left alone before it stops and given time to end', async () => {
+  it('replaces pods one after the other, with a preStop delay and a grace period', async () => {
     const { spec, pod, container } = await deployment({});
     const slow = await deployment({ preStopSeconds: 0, 'config.server.shutdownGrace': '90s' });
 
@@ -58,7 +58,7 @@ describe('the Deployment of the chart', () => {
     expect(slow.pod.terminationGracePeriodSeconds).to.equal(95);
   });
 
-  it('names the image by digest, else by tag, else by the version of the chart', async () => {
+  it('references the image by digest, by tag, or by the version of the chart, in this order', async () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     const image = async (values: Values) => (await deployment({ 'image.repository': 'r.example.com/x', ...values })).container.image;
 
@@ -67,7 +67,7 @@ describe('the Deployment of the chart', () => {
     expect(await image({ 'image.tag': 'edge', 'image.digest': digest })).to.equal(`r.example.com/x@${digest}`);
   });
 
-  it('asks for health at the second port, wherever the first one is and whatever is spoken there', async () => {
+  it('probes health at the second port, independent of number and protocol of the first one', async () => {
     const { container } = await deployment({
       'config.server': { port: 8443, metricsPort: 9091, publicURL: 'https://example.com/console' },
       'tls.existingSecret': 'tls',
@@ -81,7 +81,7 @@ describe('the Deployment of the chart', () => {
     expect(container.livenessProbe).to.have.deep.property('httpGet', { path: '/livez', port: 'metrics' });
   });
 
-  it('mounts what the configuration names, and a token that it asks for itself', async () => {
+  it('mounts the Secrets and ConfigMaps of the configuration, and a projected token', async () => {
     const values = {
       'clientSecret.existingSecret': 'client',
       'clientSecret.key': 'secret',
@@ -105,7 +105,7 @@ describe('the Deployment of the chart', () => {
   });
 
   for (const kind of ['existingConfigMap', 'existingSecret'])
-    it(`mounts the certificate authority of plugins from an ${kind}, and has it used`, async () => {
+    it(`mounts the certificate authority of plugins from an ${kind}, and configures it`, async () => {
       const values = { [`pluginCertificateAuthority.${kind}`]: 'services', 'pluginCertificateAuthority.key': 'service-ca.crt' };
       const { pod, container } = await deployment({ ...values, 'certificateAuthority.existingSecret': 'authority' });
       const { console, login } = configOf(await render({ ...values, 'certificateAuthority.existingSecret': 'authority' }));
@@ -121,7 +121,7 @@ describe('the Deployment of the chart', () => {
       );
     });
 
-  it('gets other pods when the configuration changes, and only then', async () => {
+  it('replaces pods only when the configuration changes', async () => {
     const checksum = async (values: Values) => (await deployment(values)).metadata.annotations['checksum/config'];
 
     expect(await checksum({ 'config.log.level': 'debug' })).to.not.equal(await checksum({}));
@@ -135,8 +135,8 @@ describe('the Deployment of the chart', () => {
   });
 });
 
-describe('what else the chart renders', () => {
-  it('has the configuration as it was written', async () => {
+describe('other objects of the chart', () => {
+  it('have the configuration of the values', async () => {
     const config = configOf(await render({ config: { server, users: { idleDays: 7 }, console: { envs: { a: 'b' } } } }));
 
     expect(config).to.have.nested.property('server.publicURL', server.publicURL);
@@ -144,7 +144,7 @@ describe('what else the chart renders', () => {
     expect(config).to.have.deep.nested.property('console.envs', { a: 'b' });
   });
 
-  it('lets two releases live in one cluster', async () => {
+  it('allow two releases in one cluster', async () => {
     const first = await render({ 'config.server': server, 'admin.email': 'ada@example.com' });
     const off = { 'crds.install': false, 'roles.install': false, 'admissionPolicy.install': false };
     const values = Object.entries({ ...off, 'config.server': server, 'admin.email': 'ada@example.com' });
@@ -155,13 +155,13 @@ describe('what else the chart renders', () => {
     expect(identitiesOf(second).filter((identity) => identitiesOf(first).includes(identity))).to.deep.equal([]);
   });
 
-  it('names no object twice, also in the namespace default', async () => {
+  it('have unique names, also in the namespace default', async () => {
     const text = await helm('template', 'atrium', chart, '--namespace=default', '--kube-version=1.36.0');
 
     expect(identitiesOf(objectsOf(text))).to.have.length(new Set(identitiesOf(objectsOf(text))).size);
   });
 
-  it('has the definitions of custom resources as they are shipped, kept when the release goes', async () => {
+  it('include the shipped custom resource definitions, which are kept after an uninstallation', async () => {
     const definitions = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
     const shipped = readdirSync(new URL('files/crds/', chartDirectory))
       .filter((name) => name.endsWith('.io.yaml'))
@@ -171,7 +171,7 @@ describe('what else the chart renders', () => {
     for (const { metadata } of definitions) expect(metadata.annotations).to.deep.equal({ 'helm.sh/resource-policy': 'keep' });
   });
 
-  it('may impersonate only where the API server does not trust the issuer, or access tokens are on', async () => {
+  it('grant impersonation only if the API server does not trust the issuer, or access tokens are on', async () => {
     const impersonates = async (values: Values) => (await renderText(values)).includes('verbs: [impersonate]');
     const issuer = { 'config.login.issuer': 'https://issuer.example.com' };
 
@@ -180,11 +180,11 @@ describe('what else the chart renders', () => {
     expect(await impersonates({ ...issuer, 'config.kubernetes.credentials': 'impersonate' })).to.equal(true);
     expect(await impersonates({ 'config.kubernetes.credentials': 'passthrough' })).to.equal(false);
     expect(await impersonates({ ...issuer, 'config.features.accessTokens': true })).to.equal(true);
-    // What the service takes for on.
+    // The service treats null as on.
     expect(await impersonates({ ...issuer, 'config.features.accessTokens': null })).to.equal(true);
   });
 
-  it('lets the account approve certificates only where they are on, and at their signer only', async () => {
+  it('let the account approve certificates only if the feature is on, and only at its signer', async () => {
     const rules = async (values: Values) => {
       const objects = await render({ 'config.server': server, ...values });
       return objects.filter(({ metadata }) => metadata.name === 'atrium-certificates-signer').flatMap(({ rules = [] }) => rules);
@@ -201,7 +201,7 @@ describe('what else the chart renders', () => {
     expect(await rules({ ...on, 'rbac.create': false })).to.deep.equal([]);
   });
 
-  it('narrows impersonation to the names that are given', async () => {
+  it('limit impersonation to the given names', async () => {
     const objects = await render({ 'rbac.impersonation.groups': ['dev', 'local:oncall'] });
 
     expect(one(objects, 'ClusterRole', 'atrium-impersonation').rules).to.deep.include({
@@ -212,7 +212,7 @@ describe('what else the chart renders', () => {
     });
   });
 
-  it('lets the pods reach the issuer at its port', async () => {
+  it('let the pods reach the issuer at its port', async () => {
     const ports = async (values: Values) => JSON.stringify(one(await render(values), 'NetworkPolicy').spec);
 
     expect(await ports({ 'config.server.publicURL': 'https://example.com:8444' })).to.include('{"ports":[{"port":8444}]}');
@@ -220,7 +220,7 @@ describe('what else the chart renders', () => {
     expect(await ports({ 'networkPolicy.egress.issuerPorts': [1, 2] })).to.include('{"ports":[{"port":1},{"port":2}]}');
   });
 
-  it('routes the base path, and only that, by Ingress and by HTTPRoute', async () => {
+  it('route only the base path, by Ingress and by HTTPRoute', async () => {
     const objects = await render({
       'config.server.publicURL': 'https://example.com:8443/console/',
       'config.server.trustedProxies': ['10.0.0.0/8'],
@@ -244,7 +244,7 @@ describe('what else the chart renders', () => {
     });
   });
 
-  it('shows Prometheus the Service with the metrics, and that one alone', async () => {
+  it('select only the Service with the metrics for Prometheus', async () => {
     const objects = await render({ 'metrics.serviceMonitor': { enabled: true, labels: { release: 'prometheus' }, interval: '15s' } });
     const monitor = one(objects, 'ServiceMonitor');
     const { selector, endpoints } = z

@@ -3,7 +3,7 @@ import { textOf } from './call-recorder.ts';
 import { covers } from './granted.ts';
 import type { RecordedAccount } from './recorded-account.ts';
 
-/** One test for each right, so that whatever is missing, or not needed any more, has a name. */
+/** Defines a test for each right, so that a missing or unused right is named. */
 export function itIsGrantedJust(needed: Readonly<Record<string, string>>, account: () => RecordedAccount): void {
   for (const [right, purpose] of Object.entries(needed)) {
     it(`${right}: ${purpose}`, () => {
@@ -17,11 +17,11 @@ export function itIsGrantedJust(needed: Readonly<Record<string, string>>, accoun
     });
   }
 
-  it('are these and no others', () => {
+  it('are exactly the listed ones', () => {
     expect(account().granted.map(textOf)).to.have.members(Object.keys(needed));
   });
 
-  it('are all that it has asked for, the API server says', async () => {
+  it('allow all recorded calls, by access reviews of the API server', async () => {
     expect(await account().excess()).to.deep.equal([]);
   });
 }

@@ -8,7 +8,7 @@ const home = `in ${namespace}`;
 const lease = (name: string) => ['get', 'update'].map((verb) => `${verb} leases.coordination.k8s.io ${name} ${home}`);
 const each = (verbs: string, resource: string) => verbs.split(' ').map((verb) => `${verb} ${resource}`);
 
-/** What the service's account loses where a feature is turned off, of what it has where all are on. */
+/** Rights that the service account loses when a feature is turned off. */
 const lost: Readonly<Record<string, readonly string[]>> = {
   accessTokens: [
     ...each('list watch create delete', 'accesstokens.auth.platform.io'),
@@ -27,7 +27,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The API server trusts the issuer, so that nothing but a feature makes the account impersonate. */
+/** Values with all features. The API server trusts the issuer, so that only features require impersonation. */
 const all = {
   'config.server.publicURL': 'https://console.example.com',
   'config.login.issuer': 'https://issuer.example.com',
@@ -40,13 +40,13 @@ const rights = async (values: Values = {}) =>
     .map(textOf)
     .sort();
 
-describe('the rights of the service where a feature is turned off', () => {
+describe('the rights of the service when a feature is turned off', () => {
   let most: readonly string[];
   before(async () => {
     most = await rights();
   });
 
-  it('are named once each where all is on', () => {
+  it('are named once each with all features on', () => {
     expect(most).to.deep.equal([...new Set(most)]);
   });
 
@@ -60,7 +60,7 @@ describe('the rights of the service where a feature is turned off', () => {
     });
   }
 
-  it('lack those to namespaces only without both that look at them', async () => {
+  it('lack the ones to namespaces only without both features that need them', async () => {
     const left = await rights({ 'config.features.userBindings': false, 'config.features.namespaces': false });
 
     expect(most.filter((right) => !left.includes(right))).to.have.members([

@@ -12,7 +12,7 @@ import { type Kubectl, kubectlFor } from './kubectl.ts';
 const run = promisify(execFile);
 const overlay = fileURLToPath(new URL('../../../deploy/example-overlay', import.meta.url));
 
-/** What docs/install.md tells who wants to remove everything. */
+/** Commands of docs/install.md that remove all objects. */
 const removal = pages()
   .find(({ path }) => path === 'docs/install.md')
   ?.commands.find(({ text }) => text.includes('finalizers'))?.text;
@@ -24,21 +24,21 @@ const binding = {
   spec: { scope: 'platform', roleRef: 'view', subjects: [{ kind: 'User', name: 'ada@example.com' }] },
 };
 
-describe('removing everything, as docs/install.md tells', () => {
+describe('removal of all objects by the commands of docs/install.md', () => {
   const plane = forSuite(() => startControlPlane({ people: ['admin'], controllers: ['deployment-controller', 'replicaset-controller'] }));
   let kubectl: Kubectl;
   before(async () => {
-    // No pod runs, so that nothing is there to take a finalizer off: as where the service was uninstalled first.
+    // No pod runs that could remove a finalizer, as after an uninstallation of the service.
     kubectl = kubectlFor(plane.kubeconfig);
     await kubectl(['apply', `--kustomize=${overlay}`]);
     await kubectl(['wait', '--for=condition=Established', 'crds', '--all']);
-    // kube-apiserver makes the store of a kind at the first request for it. Where that is the deletion of its definition, the deletion
-    // may fail once, and is tried again after five minutes only.
+    // kube-apiserver creates the store of a kind at the first request for it. If that is the deletion of its definition, the deletion
+    // may fail once, and is retried only after five minutes.
     const kinds = await kubectl(['get', 'crds', '--output=jsonpath={.items[*].metadata.name}']);
     await kubectl(['get', kinds.trim().replaceAll(' ', ','), '--all-namespaces']);
   });
 
-  it('does not wait for a UserBinding that is never finished, and takes what was made of it along', async () => {
+  it('does not wait for a UserBinding with a finalizer, and deletes its RBAC', async () => {
     const made = JSON.parse(await kubectl(['create', '--filename=-', '--output=json'], JSON.stringify(binding)));
     const owner = { apiVersion: binding.apiVersion, kind: binding.kind, name: 'team', uid: made.metadata.uid, controller: true };
     await kubectl(
