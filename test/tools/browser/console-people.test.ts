@@ -252,7 +252,7 @@ describe('the people pages of the console', () => {
     const visitor = new Visitor(await browser.newContext({ timezoneId: 'Asia/Kolkata' }));
     const page = await visitor.openTab();
     await demo.logIn(page, 'admin', '/bindings/new');
-    await page.getByText('Times of Asia/Calcutta, GMT+5:30.').waitFor();
+    await page.getByText('Times are in Asia/Calcutta, GMT+5:30.').waitFor();
     await page.getByRole('combobox', { name: 'E-mail' }).fill('nobody@example.com');
     await page.getByRole('combobox', { name: 'Role' }).fill('view');
     await page.getByRole('combobox', { name: 'Role' }).press('Escape');
