@@ -10,16 +10,16 @@ const violation = z.object({
   nodes: z.array(z.object({ html: z.string(), failureSummary: z.string() })),
 });
 
-/** What keeps people with a disability from using the page as it stands, a line each. */
+/** Returns a line for each accessibility barrier of a page in its current state. */
 export async function barriers(page: Page): Promise<string[]> {
-  // By the debugger: the policy of the page refuses what is not its own.
+  // The debugger runs the script, because the policy of the page refuses foreign scripts.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
-  // A colour that is on its way to another one is seen by no one.
+  // Transitions must end first, because colours in between are not final.
   await page.evaluate(
     `Promise.allSettled(document.getAnimations()
       .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished)).then(() => undefined)`,
   );
-  // Of what passes, each element would come along with its text.
+  // Without `resultTypes`, each passed element would be reported with its text.
   const options = JSON.stringify({ runOnly: tags, resultTypes: ['violations'] });
   const violations = violation.array().parse(await page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations)`));
   return violations.flatMap(({ id, help, nodes }) =>

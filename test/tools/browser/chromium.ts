@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 
-/** The one without windows takes a fifth less of the processors. */
+/** Programs in order of preference. The headless shell takes a fifth less processor time. */
 const executables = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 const args = [
@@ -18,20 +18,20 @@ const args = [
   '--disable-sync',
 ];
 
-/** Against hanging, on a machine that has other things to do; it shows nothing. */
+/** Timeout against hanging on a busy machine, not a bound of speed. */
 const patienceMs = 120_000;
 
-/** A headless browser that speaks only to the pages it is sent to. @throws Error that says how to get one */
+/** Starts a headless browser that contacts only the opened pages. @throws Error with the way to install one */
 export async function startChromium(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: executable(), args, timeout: patienceMs });
   browser.on('context', (context) => context.setDefaultTimeout(patienceMs));
   return browser;
 }
 
-/** The same as one person's browser, which another program can drive as well. */
+/** A browser of one user that another program can control as well. */
 export class SharedChromium {
   readonly context: BrowserContext;
-  /** Where it listens for a debugger. */
+  /** Port of the debugger. */
   readonly port: number;
   readonly #directory: string;
 
@@ -46,7 +46,7 @@ export class SharedChromium {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const context = await chromium.launchPersistentContext(directory, { executablePath, args: [...args, '--remote-debugging-port=0'] });
     context.setDefaultTimeout(patienceMs);
-    // Written while it starts, and not all at once.
+    // Chromium writes the file in parts while it starts.
     const told = () => readFile(join(directory, 'DevToolsActivePort'), 'utf8').catch(() => '');
     const port = /^\d+(?=\n)/.exec(await eventually(told, (text) => text.includes('\n')))?.[0];
     return new SharedChromium(context, Number(port), directory);
@@ -54,7 +54,7 @@ export class SharedChromium {
 
   async stop(): Promise<void> {
     await this.context.close();
-    // Its helpers may write to it a moment longer.
+    // Helper processes may write to the directory a moment longer.
     await rm(this.#directory, { recursive: true, maxRetries: 20, retryDelay: 250 });
   }
 }
@@ -65,11 +65,11 @@ function executable(): string {
   return found;
 }
 
-/** A person's browser, and all that its pages complain of: violations of their policy, failed requests, errors of scripts, other hosts. */
+/** A browser of a user with the complaints of its pages: violations of the policy, failed requests, script errors, foreign hosts. */
 export class Visitor {
   readonly #context: BrowserContext;
   readonly complaints: string[] = [];
-  /** What may be complained of at any time, though all is well. */
+  /** Pattern of complaints that are expected at any time. */
   accepted: RegExp | undefined;
 
   constructor(context: BrowserContext) {
@@ -87,7 +87,7 @@ export class Visitor {
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }
 
-  /** Waits until a page complains of that; what was complained of is then accounted for. */
+  /** Waits for an expected complaint, and clears all complaints. */
   async complainsOf(part: string): Promise<void> {
     await eventually(
       () => this.complaints,
@@ -96,7 +96,7 @@ export class Visitor {
     this.complaints.length = 0;
   }
 
-  /** What is not accounted for. */
+  /** Returns and removes the unexpected complaints. */
   takeComplaints = (): string[] => this.complaints.splice(0).filter((one) => !this.accepted?.test(one));
 
   openTab = (): Promise<Page> => this.#context.newPage();
@@ -106,7 +106,7 @@ export class Visitor {
   leave = (): Promise<void> => this.#context.close();
 }
 
-/** A page requests its list before it knows that the kind exists and that the user may list it. */
+/** Reports whether a list was refused. Pages request a list before they know that the kind exists and that the user may list it. */
 const isRefusedList = (text: string, url: string): boolean =>
   /status of 40[34] /.test(text) && /\/api\/(?:kubernetes|v2\/resources)\/.*[?&]limit=\d+$/.test(url);
 

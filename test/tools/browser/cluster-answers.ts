@@ -1,9 +1,9 @@
-/** Answers of an API server that the demo's cluster does not give: the browser gets them in the place of the service's. */
+/** Answers of an API server that the demo's cluster cannot give. The browser gets them instead of the service's answers. */
 import type { Page, Request } from 'playwright-core';
 
 interface Answer {
   status?: number;
-  /** JSON text, as written. */
+  /** JSON text, sent unchanged. */
   body: string;
 }
 
@@ -42,7 +42,7 @@ export async function addToDiscovery(page: Page, ...entries: readonly unknown[])
   });
 }
 
-/** A pod of the cluster, as its page asks for it. */
+/** Adds a pod to the cluster, with the answers that its page requests. */
 export async function addPod(page: Page, name: string): Promise<void> {
   await page.route('**/api/kubernetes/api', async (route) => {
     const response = await route.fetch();
@@ -80,7 +80,7 @@ export interface StubPod {
   name: string;
   labels: Readonly<Record<string, string>>;
   containers: readonly string[];
-  /** Changes with each start of its containers. */
+  /** Identifier of the containers' run, which changes with each start. */
   run?: string;
   restarts?: number;
 }
@@ -96,7 +96,7 @@ const podOf = ({ name, labels, containers, run = 'run-1', restarts = 0 }: StubPo
   },
 });
 
-/** Lists pods of the namespace `default`, and tells watches of a change. @returns what replaces the pods */
+/** Lists pods of the namespace `default`, and sends changes to watches. @returns a function that replaces the pods */
 export async function addPods(page: Page, pods: readonly StubPod[]): Promise<(next: readonly StubPod[]) => void> {
   let current = pods;
   let changed = Promise.withResolvers<void>();
@@ -117,7 +117,7 @@ export async function addPods(page: Page, pods: readonly StubPod[]): Promise<(ne
   };
 }
 
-/** A Table as the API server makes it. @param rows name and cells behind it */
+/** Returns a Table as the API server does. @param rows name and further cells */
 export function tableOf(columns: readonly string[], rows: readonly { cells: readonly unknown[]; metadata: object }[]): string {
   return JSON.stringify({
     kind: 'Table',

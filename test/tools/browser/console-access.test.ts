@@ -1,4 +1,4 @@
-/** Groups, bindings, and what people do about their own access. */
+/** Groups, bindings, and the users' own tokens, sessions and kubeconfigs. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
@@ -7,7 +7,7 @@ import { loggedIn, press } from './demo.ts';
 
 describe('access on the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/groups', '--users', '10');
-  // The controller of a binding writes its status at any time; the page then sends its write again.
+  // The controller of a binding may write its status at any time. The page retries its write then.
   before(() => {
     visitor.accepted = /status of 409 .*\/userbindings\/view-/;
   });
@@ -18,7 +18,7 @@ describe('access on the console', () => {
     return (await fetch(`${demo.url}${path}`, { headers })).json();
   };
 
-  it('makes a group, and gives it a member', async () => {
+  it('creates a group, and adds a member', async () => {
     await press(page, 'New group');
     await dialog().getByLabel('Name', { exact: true }).fill('night-shift');
     await dialog().getByLabel('Display name').fill('Night shift');
@@ -34,7 +34,7 @@ describe('access on the console', () => {
     expect(group.spec.users).to.have.lengthOf(1);
   });
 
-  it('binds a role to the group in one namespace, and its member may then do it', async () => {
+  it('binds a role to the group in one namespace, which grants its member the rights', async () => {
     await page.goto(`${demo.url}/bindings`);
     await page.getByRole('link', { name: 'New binding' }).click();
     await page.getByLabel('A group').check();
@@ -47,7 +47,7 @@ describe('access on the console', () => {
     await page.getByText('local:night-shift gets view: default.').waitFor();
     await press(page, 'Create the binding');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
-    // The role is theirs once the controller has made it RBAC.
+    // Members have the role once the controller has created the RoleBinding.
     await page.locator('.page-head .phase').getByText('Active', { exact: true }).waitFor();
 
     expect(await page.locator('.facts').textContent()).to.contain('default');
@@ -74,14 +74,14 @@ describe('access on the console', () => {
     await other.leave();
   });
 
-  it('deletes a binding at once, and makes it again on Undo', async () => {
+  it('deletes a binding at once, and creates it again on Undo', async () => {
     await press(page, 'Delete');
     await page.getByText('The binding is deleted.').waitFor();
     await press(page, 'Undo');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
   });
 
-  it('makes an access token that is shown once, and works until it is revoked', async () => {
+  it('creates an access token that is shown once, and works until it is revoked', async () => {
     await page.goto(`${demo.url}/tokens`);
     await press(page, 'New token');
     await dialog().getByLabel('Description').fill('Backup');
@@ -100,7 +100,7 @@ describe('access on the console', () => {
     expect(await status()).to.equal(401);
   });
 
-  it('N2 shows tokens of others on request only, each with its owner', async () => {
+  it('N2 shows tokens of other users on request only, each with its owner', async () => {
     await page.goto(`${demo.url}/tokens`);
     await page.getByText('There are no access tokens.').waitFor();
     await page.getByLabel('Owner').selectOption('Tokens of all users');
@@ -118,7 +118,7 @@ describe('access on the console', () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'admin');
-    // The list comes by a watch.
+    // The service lists sessions from its watch.
     const sessions = async () => ((await asked('admin', '/auth/v1/sessions')) as { items: object[] }).items;
     await eventually(sessions, (items) => items.length > 1);
     await page.goto(`${demo.url}/sessions`);
@@ -131,7 +131,7 @@ describe('access on the console', () => {
     await other.leave();
   });
 
-  it('gives a kubeconfig without a secret', async () => {
+  it('offers a kubeconfig without a secret', async () => {
     await page.goto(`${demo.url}/kubeconfig`);
     const text = await page.locator('pre').nth(1).textContent();
     const saved = page.waitForEvent('download');
@@ -157,7 +157,7 @@ describe('access on the console', () => {
     await page.getByRole('heading', { name: 'Users' }).waitFor();
   });
 
-  it('asks for a new password, and for nothing else, where one is due', async () => {
+  it('asks only for a new password if one is due', async () => {
     const tab = await (await browser.newContext()).newPage();
     await demo.logIn(tab, 'viewer');
     await tab.route(/token\/info$/, async (route) => {

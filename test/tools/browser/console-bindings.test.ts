@@ -1,4 +1,4 @@
-/** What a person changes of a binding that is there: its times, by the hand of one who may, and what another one has changed meanwhile. */
+/** Changes of an existing binding: its times, conflicts with other users, and missing rights. */
 import { expect } from 'chai';
 import { z } from 'zod';
 import { barriers } from './axe.ts';
@@ -9,7 +9,7 @@ const stored = z.object({ spec: z.object({ notBefore: z.string().optional(), exp
 
 describe('a binding on the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/', '--users', '2');
-  // Its controller writes the status at any time; the page then sends its write again.
+  // Its controller may write the status at any time. The page retries its write then.
   before(() => {
     visitor.accepted = /status of 409 .*\/userbindings\/oncall-view$/;
   });
@@ -24,7 +24,7 @@ describe('a binding on the console', () => {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   const specOf = async (name: string) => stored.parse(await (await send('GET', `/auth/v2/userbindings/${name}`)).json()).spec;
-  /** The next answers of the service are of before: its watch has not told it yet. */
+  /** Makes the next answers of the service stale, as if its watch were late. */
   async function isLate(answers: number): Promise<void> {
     const before: unknown = await (await send('GET', '/auth/v2/userbindings/oncall-view')).json();
     let left = answers;
@@ -36,7 +36,7 @@ describe('a binding on the console', () => {
   }
   const change = (spec: unknown) => send('PATCH', '/api/kubernetes/apis/auth.platform.io/v1/userbindings/oncall-view', { spec });
 
-  it('gets an end, and says at once when it ends', async () => {
+  it('gets an end, and shows it at once', async () => {
     await page.goto(`${demo.url}/bindings/oncall-view`);
     await press(page, 'Change times');
     expect(await barriers(page)).to.deep.equal([]);
@@ -47,7 +47,7 @@ describe('a binding on the console', () => {
     expect(await specOf('oncall-view')).to.include({ expiresAt: new Date('2035-03-04T10:30').toISOString() });
   });
 
-  it('says at its field that it would begin after its end', async () => {
+  it('reports a begin after its end at the field', async () => {
     await press(page, 'Change times');
     expect(await dialog().getByLabel('Until').inputValue()).to.equal('2035-03-04T10:30');
     await dialog().getByLabel('From').fill('2035-03-04T10:31');
@@ -55,7 +55,7 @@ describe('a binding on the console', () => {
     await dialog().locator('.field', { hasText: 'From' }).getByText('a binding begins before it ends').waitFor();
 
     expect(await dialog().getByLabel('From').inputValue()).to.equal('2035-03-04T10:31');
-    // There, once, and that is where the keyboard is.
+    // The message appears once, at the focused field.
     expect(await dialog().getByText('a binding begins before it ends').count()).to.equal(1);
     expect(await page.evaluate("document.activeElement.closest('.field').textContent")).to.contain('From');
     expect(await barriers(page)).to.deep.equal([]);
@@ -63,7 +63,7 @@ describe('a binding on the console', () => {
     expect(await specOf('oncall-view')).not.to.have.property('notBefore');
   });
 
-  it('that was changed meanwhile is compared, and what was not touched keeps its seconds', async () => {
+  it('is compared after a concurrent change, and unchanged times keep their seconds', async () => {
     await dialog().getByLabel('From').fill('');
     await dialog().getByLabel('Until').fill('2035-05-05T05:05');
     await isLate(12);
@@ -80,14 +80,14 @@ describe('a binding on the console', () => {
     expect((await specOf('oncall-view')).expiresAt).to.equal('2034-01-01T01:01:01Z');
   });
 
-  it('shows what has become of it, also where the service hears of it late', async () => {
+  it('shows its new state, even if the service learns late of the change', async () => {
     await isLate(8);
     expect((await change({ expiresAt: '2033-03-03T03:03:03Z' })).status).to.equal(200);
     await page.getByText('Mar 3, 2033').waitFor();
     await page.unrouteAll();
   });
 
-  it('is over, and says so without a reload, once its end is taken back', async () => {
+  it('is expired after its end, and active without a reload once the end is removed', async () => {
     await press(page, 'Change times');
     await dialog().getByLabel('Until').fill('2020-01-01T00:00');
     await dialog().getByRole('button', { name: 'Save' }).click();
@@ -100,7 +100,7 @@ describe('a binding on the console', () => {
     expect(await specOf('oncall-view')).not.to.have.property('expiresAt');
   });
 
-  it('is not deleted as another one than the one that is shown', async () => {
+  it('is deleted only if it is still the shown one', async () => {
     await page.route(/userbindings\/oncall-view$/, async (route) => {
       if (route.request().method() === 'DELETE') await change({ notBefore: '2020-01-01T00:00:00Z' });
       await route.continue();
@@ -118,7 +118,7 @@ describe('a binding on the console', () => {
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
   });
 
-  it('is not changed by a person who may only see it, who is told what it takes', async () => {
+  it('names the missing right to users who may only read it', async () => {
     const rbac = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1';
     const rules = [{ apiGroups: ['auth.platform.io'], resources: ['userbindings'], verbs: ['get'] }];
     expect((await send('POST', `${rbac}/clusterroles`, { metadata: { name: 'sees-bindings' }, rules })).status).to.equal(201);

@@ -1,4 +1,4 @@
-/** Cells of long tables: names of 45 characters are read whole on a small desktop, and nothing sticks out on a phone. */
+/** Cells of long tables: names of 45 characters are complete on a small desktop, and no element overflows on a phone. */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';

@@ -39,7 +39,7 @@ describe('the editor of the console', () => {
     await page.getByText('The cluster has tried it: this is what will be made.').waitFor();
   });
 
-  it('begins the list or the mapping that a field holds, and leaves out fields that are there', async () => {
+  it('begins the list or the mapping of a field, and leaves out existing fields', async () => {
     await open('/new/apps/v1/deployments/ns/shop');
     await page.keyboard.type('        envF');
     await accept('envFrom');
@@ -82,7 +82,7 @@ describe('the editor of the console', () => {
     await option('is_disabled').waitFor();
   });
 
-  it('asks for a document once in a session, and not before a text is edited', async () => {
+  it('requests a document once in a session, and only when a text is edited', async () => {
     const asked: string[] = [];
     page.on('request', (request) => request.url().includes('/openapi/v3/') && asked.push(new URL(request.url()).pathname));
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/yaml`);
@@ -97,7 +97,7 @@ describe('the editor of the console', () => {
     expect(asked).to.deep.equal(['/api/kubernetes/openapi/v3/apis/apps/v1']);
   });
 
-  it('edits without help where the document cannot be read, and asks no more with each move', async () => {
+  it('edits without help if the document cannot be read, and does not request it again with each move', async () => {
     let asked = 0;
     await page.route('**/openapi/v3/**', async (route) => {
       asked += 1;

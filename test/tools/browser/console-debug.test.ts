@@ -64,7 +64,7 @@ describe('Debug in the console', () => {
     await page.getByText('has ended, and cannot start again.').waitFor();
   });
 
-  it('says why an image cannot be pulled', async () => {
+  it('shows the reason for which an image cannot be pulled', async () => {
     await openDialog();
     await dialog().getByLabel('Image').fill('registry.example.com/tools:missing');
     await press(page, 'Add the container');
@@ -85,7 +85,7 @@ describe('Debug in the console of a caller who may only view', () => {
   const { demo, page } = loggedIn('admin', '/');
   before(() => page.setDefaultTimeout(30_000));
 
-  it('is greyed, and says which right is missing', async () => {
+  it('is greyed, and names the missing right', async () => {
     await page.route('**/auth/v1/selfsubjectaccessreviews*', async (route) => {
       const asked = route.request().postDataJSON() as { items?: { spec: { resourceAttributes: { subresource?: string } } }[] };
       const response = await route.fetch();

@@ -77,7 +77,7 @@ describe('the pages of a CustomResourceDefinition and its objects', () => {
     await page.goto(`${demo.url}/r/apiextensions.k8s.io/v1/customresourcedefinitions`);
     await page.getByRole('link', { name: `shops.${group}` }).click();
     await section('Instances').waitFor();
-    // The address of a name with a dot works after a reload, too.
+    // Addresses of names with a dot must work after a reload, too.
     await page.reload();
     await section('Instances').getByText('1 instance.').waitFor();
     await page.locator('.notice.ok').getByText('Established').waitFor();
@@ -90,7 +90,7 @@ describe('the pages of a CustomResourceDefinition and its objects', () => {
     await page.getByRole('link', { name: 'corner' }).waitFor();
   });
 
-  it('show the fields of an object, what is wrong with it, and the words of the schema on demand', async () => {
+  it('show the fields of an object, its failing conditions, and the descriptions of the schema on demand', async () => {
     await open(page, 'corner');
     await page.getByText('Ready is false').waitFor();
     await page.getByRole('alert').getByText('The rent is due.').waitFor();

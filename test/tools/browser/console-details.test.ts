@@ -10,7 +10,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 describe('the page of a pod', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('shows volumes with links, tolerations in words, and which container is a sidecar', async () => {
+  it('shows volumes with links, tolerations in words, and marks sidecars', async () => {
     await create(demo, 'api/v1/namespaces/shop/pods', {
       metadata: { name: 'holding' },
       spec: {
@@ -52,7 +52,7 @@ describe('the page of a workload', () => {
   const { demo, page } = loggedIn('admin', '/');
   const bounds = () => part(page, 'Scaling and disruption');
 
-  it('shows the autoscaler and the budget that hold for it, as they change', async () => {
+  it('shows its autoscaler and its budget, as they change', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/monitoring/metrics-api`);
     await bounds()
       .getByText(/replicas? now, 1 to 4 allowed; cpu .*60 %/)
@@ -71,7 +71,7 @@ describe('the page of a workload', () => {
     expect(await bounds().innerText()).not.to.contain('HorizontalPodAutoscaler');
   });
 
-  it('lists revisions of a StatefulSet, and goes back to one', async () => {
+  it('lists revisions of a StatefulSet, and rolls back to one', async () => {
     const sets = 'apis/apps/v1/namespaces/payments/statefulsets/orders-db';
     await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
     await page.getByText('All 2 replicas are updated and available.').waitFor();
@@ -95,7 +95,7 @@ describe('the page of a workload', () => {
     await inspect(page, 'set-history');
   });
 
-  it('lists revisions of a DaemonSet, and goes back to one', async () => {
+  it('lists revisions of a DaemonSet, and rolls back to one', async () => {
     await page.goto(`${demo.url}/r/apps/v1/daemonsets/ns/monitoring/node-exporter`);
     const history = part(page, 'History');
     await history.getByRole('row', { name: /^2 \(current\) registry\.example\.com\/node-exporter:1\.9\.0/ }).waitFor();
@@ -108,7 +108,7 @@ describe('the page of a workload', () => {
 describe('the workload of a caller who may list neither budgets nor revisions', () => {
   const { demo, page } = loggedIn('nobody', '/');
 
-  it('says what may not be listed', async () => {
+  it('names the kinds that may not be listed', async () => {
     const headers = { authorization: `Bearer ${demo.person('nobody').token}` };
     const role = { metadata: { name: 'only-sets' }, rules: [{ apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get'] }] };
     const rbac = 'apis/rbac.authorization.k8s.io/v1/namespaces/payments';
@@ -133,7 +133,7 @@ describe('the page of a TLS Secret', () => {
   const { demo, page } = loggedIn('admin', '/');
   const certificate = () => part(page, 'Certificate');
 
-  it('shows the certificate, and nothing of its key', async () => {
+  it('shows the certificate without its key', async () => {
     await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/storefront-tls`);
     await certificate().getByText('The certificate ends in 11 days.').waitFor();
     const text = await certificate().innerText();
@@ -143,7 +143,7 @@ describe('the page of a TLS Secret', () => {
     await inspect(page, 'tls-secret');
   });
 
-  it('says that a certificate cannot be read', async () => {
+  it('reports an unreadable certificate', async () => {
     await create(demo, 'api/v1/namespaces/shop/secrets', {
       ...{ metadata: { name: 'broken-tls' }, type: 'kubernetes.io/tls' },
       data: { 'tls.crt': base64('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'), 'tls.key': base64('none') },

@@ -82,7 +82,7 @@ describe('new objects in the console', () => {
     visitor.takeComplaints();
   });
 
-  it('applies nothing where the dry run refuses a document', async () => {
+  it('applies no document if the dry run refuses one', async () => {
     await open('core/v1/configmaps/ns/default');
     await write([map('fourth', 'a'), map('Not_A_Name', 'b')].join('---\n'));
     await results().getByText('Failed').waitFor();
@@ -92,7 +92,7 @@ describe('new objects in the console', () => {
     visitor.takeComplaints();
   });
 
-  it('stops at a failure and says what was not sent', async () => {
+  it('stops at a failure and names the documents that were not sent', async () => {
     await page.route(/configmaps\?fieldValidation/, async (route) => {
       const isBad = route.request().postData()?.includes('"sixth"') === true;
       if (isBad) await route.fulfill({ status: 403, json: { kind: 'Status', code: 403, message: 'a quota refuses it' } });

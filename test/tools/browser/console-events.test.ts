@@ -70,7 +70,7 @@ describe('recent events in the console', () => {
 describe('recent events in the console of a caller without rights', () => {
   const { demo, page } = loggedIn('nobody', '/');
 
-  it('says which right is missing and shows no table', async () => {
+  it('names the missing right and shows no table', async () => {
     await page.goto(`${demo.url}/events`);
     await page.getByText('list events').first().waitFor();
 

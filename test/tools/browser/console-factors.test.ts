@@ -1,4 +1,4 @@
-/** Second factors of a person: set up at the issuer's page, kept and removed in the console after a fresh login, reset by who may. */
+/** Second factors: set up at the issuer's page, renamed and removed in the console after a recent login, and reset by a manager. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { codeOf } from '../../service/factors/person.ts';
@@ -10,7 +10,7 @@ describe('the second factors in the console', () => {
   const { browser, demo, page, visitor } = loggedIn('viewer', '/', '--users', '2');
   const codes: string[] = [];
 
-  /** What a service says to a login that is not fresh; the next request meets the service itself. */
+  /** Answers the next request as the service does without a recent login. Later requests reach the service. */
   async function refuseOnce(method: string, maxAge: number): Promise<void> {
     const message = 'log in once more: this operation wants a fresh login';
     const details = { causes: [{ reason: 'StepUpRequired', message }] };
@@ -33,7 +33,7 @@ describe('the second factors in the console', () => {
 
   const factor = (name: string) => page.getByRole('row').filter({ hasText: name });
 
-  it('are set up at the page of the issuer, which leads back to where it began', async () => {
+  it('are set up at the page of the issuer, which leads back to the page in the console', async () => {
     await page.getByRole('link', { name: 'Second factors' }).click();
     await page.getByText('No second factor is set up.').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
@@ -55,7 +55,7 @@ describe('the second factors in the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('keep their name where the fresh login is not wanted after all, and what was typed stays', async () => {
+  it('keep their name if the recent login is cancelled, and the typed text stays', async () => {
     await factor('Authenticator app').getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('work phone');
     await refuseOnce('PATCH', 120);
@@ -74,7 +74,7 @@ describe('the second factors in the console', () => {
     await factor('work phone').waitFor();
   });
 
-  it('are removed once the person has logged in again, in a tab that closes itself', async () => {
+  it('are removed once the user has logged in again, in a tab that closes itself', async () => {
     await factor('work phone').getByRole('button', { name: 'Remove' }).click();
     await refuseOnce('DELETE', 0);
     await page.getByRole('dialog').getByRole('button', { name: 'Remove work phone' }).click();
@@ -92,7 +92,7 @@ describe('the second factors in the console', () => {
     await page.unrouteAll();
   });
 
-  it('are reset by who may, after which the password alone is enough', async () => {
+  it('are reset by a manager, and the password alone suffices then', async () => {
     await press(page, 'Set up an authenticator app');
     await submitPassword(page, demo.person('viewer'));
     await page.getByText('A recovery code was used.').waitFor();

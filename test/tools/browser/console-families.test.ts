@@ -1,4 +1,4 @@
-/** Pages of the console that know their kind. */
+/** Pages of the console for particular kinds. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
@@ -8,7 +8,7 @@ import { create, look, tooWide } from './kind-pages.ts';
 describe('the page of a node', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('shows capacity, requests and pods, is cordoned, and drained until each pod is gone', async () => {
+  it('shows capacity, requests and pods, cordons the node, and drains it until each pod is gone', async () => {
     await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
     const pods = page.getByRole('table', { name: 'Pods of this node' });
     await pods.locator('tbody a').first().waitFor();
@@ -44,7 +44,7 @@ describe('the page of a node', () => {
 describe('the page of a role', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('shows what its rules allow', async () => {
+  it('shows the permissions of its rules', async () => {
     await page.goto(`${demo.url}/r/rbac.authorization.k8s.io/v1/clusterroles/view`);
     const rules = page.getByRole('region', { name: 'Rules' });
     await rules.getByText('get, list, watch').first().waitFor();
@@ -149,7 +149,7 @@ describe('the pages of Services, Ingresses and claims', () => {
     await page.getByRole('heading', { name: 'listed' }).waitFor();
   });
 
-  it('tell the request of a claim from its capacity', async () => {
+  it('distinguish the request of a claim from its capacity', async () => {
     await create(demo, 'api/v1/namespaces/shop/persistentvolumeclaims', {
       metadata: { name: 'disk' },
       spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } },

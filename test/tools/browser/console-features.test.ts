@@ -1,4 +1,4 @@
-/** Extensions that are switched off: the console does not lead to what is not there. */
+/** Disabled extensions: the console does not lead to their pages. */
 import { expect } from 'chai';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
@@ -35,7 +35,7 @@ describe('a console whose extensions are switched off', () => {
     await isLoggedIn(page, admin);
   });
 
-  it('tells which they are', async () => {
+  it('lists them', async () => {
     const value = (name: string) => page.locator('dt', { hasText: name }).locator('+ dd');
     await value('Switched off').waitFor();
     expect((await value('Switched off').innerText()).split(', ')).to.deep.equal(Object.keys(features).toSorted());
@@ -48,7 +48,7 @@ describe('a console whose extensions are switched off', () => {
     expect((await menu().allInnerTexts()).map((text) => text.trim())).to.deep.equal(['Overview', 'Users', 'My access', 'Plugins', 'About']);
   });
 
-  it('leads to none from its first page', async () => {
+  it('links no such page on its first page', async () => {
     await menu().filter({ hasText: 'Overview' }).click();
     await page.getByRole('button', { name: 'Change password' }).waitFor();
     await page.getByRole('link', { name: 'Second factors' }).waitFor({ state: 'detached' });

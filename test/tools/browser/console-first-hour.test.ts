@@ -7,13 +7,13 @@ import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { chooseNewPassword, type Demo, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
-/** The least that the story takes. A page that needs one more click fails the test. */
+/** Minimum of clicks for the story. A page that needs another click fails the test. */
 const mostClicks = { administrator: 6, newcomer: 7 };
 
 const deployment = z.object({ spec: z.object({ replicas: z.number() }) });
 const users = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }), spec: z.object({ email: z.string() }) })) });
 
-/** Counts presses of the mouse in the page and all that follow it. */
+/** Counts clicks in a page and the following ones. */
 async function countClicks(page: Page): Promise<() => number> {
   let clicks = 0;
   await page.exposeFunction('pressed', () => {
@@ -50,7 +50,7 @@ describe('the first hour with the console', () => {
     await page.locator('.steps .ok', { hasText: 'Role edit' }).waitFor();
     const done = await page.locator('.steps .ok').allTextContents();
     expect(done).to.deep.equal(['User story@example.com', 'Member of the group dev', 'Role edit']);
-    // The tick says that the RoleBinding is there, so that one look is enough.
+    // The tick means that the RoleBinding exists, so no retry is needed.
     const bindings = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings';
     expect(await (await fromDemo(demo, bindings)).text()).to.contain('"name":"story@example.com"');
     expect(clicks()).to.equal(mostClicks.administrator);
@@ -89,7 +89,7 @@ describe('the first hour with the console', () => {
     await newcomer.leave();
   });
 
-  it('N27 greys Switch off for a user who may not, and says why', async () => {
+  it('N27 greys Switch off for a user without the right, and gives the reason', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'nobody', '/extensions');
@@ -105,7 +105,7 @@ describe('the first hour with the console', () => {
     await other.leave();
   });
 
-  it('N28 says once and in words why a user is disabled and why a binding waits', async () => {
+  it('N28 gives the reasons of a disabled user and of a pending binding once and in words', async () => {
     const { items } = users.parse(await (await fromDemo(demo, '/auth/v2/users?search=olaf')).json());
     await page.goto(`${demo.url}/users/${items[0]?.metadata.name}`);
     const account = page.getByRole('region', { name: 'Account' });
@@ -128,7 +128,7 @@ describe('the first hour with the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('N29 lists the pages of plugins apart from those about people', async () => {
+  it('N29 separates the pages of plugins from the pages about users', async () => {
     await page.getByRole('link', { name: 'Cost report' }).waitFor();
     const section = (name: string) => page.locator('nav.side > div', { has: page.locator('p', { hasText: name }) });
     expect(await section('People').getByRole('link').allTextContents()).to.deep.equal(['Users', 'Groups', 'Bindings']);

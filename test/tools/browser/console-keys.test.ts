@@ -34,7 +34,7 @@ describe('keys of the console', () => {
     expect(await palette().count()).to.equal(0);
   });
 
-  it('finds people by name and kinds by their short name', async () => {
+  it('finds users by name and kinds by their short name', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('cm');
     await palette().getByRole('option', { name: 'ConfigMaps' }).waitFor();
@@ -44,7 +44,7 @@ describe('keys of the console', () => {
     await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
   });
 
-  it('does what is to be done, and says when it knows nothing of that name', async () => {
+  it('runs actions, and reports names without a result', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('no such thing');
     await palette().getByText('No results.').waitFor();
@@ -61,7 +61,7 @@ describe('keys of the console', () => {
     await palette().waitFor({ state: 'detached' });
   });
 
-  it('Ctrl+K is taken back before the palette has come, and no other key is meant for the page', async () => {
+  it('Ctrl+K can be cancelled before the palette is loaded, and no other key reaches the page meanwhile', async () => {
     const tab = await visitor.openTab();
     const held = Promise.withResolvers<void>();
     await tab.route(/\/palette-\w+\.js$/, async (route) => {
@@ -86,7 +86,7 @@ describe('keys of the console', () => {
     await tab.close();
   });
 
-  it('offers no one what they may not', async () => {
+  it('offers no forbidden actions', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'nobody', '/about');
@@ -117,7 +117,7 @@ describe('keys of the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jkx?');
     await page.getByLabel('Search by name or e-mail').fill('jane');
     await page.getByRole('link', { name: 'Max Manager' }).waitFor({ state: 'detached' });
-    // What was typed first finds no user at all.
+    // The first letters match no user.
     await page.getByRole('link', { name: 'Jane Doe' }).waitFor();
     await page.locator('h1').focus();
     await page.keyboard.press('j');
@@ -125,10 +125,10 @@ describe('keys of the console', () => {
     await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
   });
 
-  it('what is typed to be found stands until it is looked for, with its last space', async () => {
+  it('a typed search stays until it is applied, with its last space', async () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
-    // Another part of the address changes before the pause after the last key is over; and more words may come after a space.
+    // Another part of the address changes before the delay after the last key ends. More words may follow a space.
     await page.evaluate(`(() => {
       const field = document.querySelector('main [data-find]');
       field.value = 'jane ';
@@ -142,7 +142,7 @@ describe('keys of the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jane ');
   });
 
-  it('? shows them, and there they can be switched off', async () => {
+  it('? shows them, in a dialog that can switch them off', async () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
     await page.keyboard.press('?');
@@ -161,7 +161,7 @@ describe('keys of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('the focus is at the heading of a page also where what it shows comes later', async () => {
+  it('the focus moves to the heading of a page, even if its content is loaded later', async () => {
     const held = Promise.withResolvers<void>();
     await page.route(/\/auth\/v1\/users\/[^/?]+$/, async (route) => {
       await held.promise;
@@ -176,7 +176,7 @@ describe('keys of the console', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  it('the focus is at the heading once a form has become what it did', async () => {
+  it('the focus moves to the heading when a result replaces a form', async () => {
     await page.goto(`${demo.url}/users/new`);
     await page.getByLabel('E-mail', { exact: true }).fill('by.keys@example.com');
     await page.getByRole('button', { name: 'Create the user' }).press('Enter');
@@ -193,7 +193,7 @@ describe('keys of the console', () => {
   });
 
   for (const density of ['compact', 'touch'])
-    it(`keeps no user out with rows that are ${density}`, async () => {
+    it(`has no barrier with rows that are ${density}`, async () => {
       await page.evaluate(`localStorage.setItem('atrium-density', '${density}')`);
       await page.goto(`${demo.url}/users`);
       await page.locator('tbody a').first().waitFor();
@@ -205,7 +205,7 @@ describe('keys of the console', () => {
     });
 
   for (const width of [1280, 390])
-    it(`stands from right to left at ${width} pixels`, async () => {
+    it(`is laid out from right to left at ${width} pixels`, async () => {
       await page.setViewportSize({ width, height: 800 });
       for (const path of ['/', '/users', '/users/new', '/bindings', '/kubeconfig', '/extensions']) {
         await page.goto(`${demo.url}${path}`);

@@ -1,4 +1,4 @@
-/** A language that an installation adds: the setting names it, a public ConfigMap has its words. */
+/** A language that an installation adds by a setting and a public ConfigMap with its texts. */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
@@ -25,7 +25,7 @@ describe('a language that is added to the console', () => {
   }
   const offered = async () => {
     await menu('Language').click();
-    // Both are looked for in one go, after the page.
+    // The service loads both languages at once, after the page.
     await page.getByRole('menuitemradio', { name: '(ar)' }).waitFor();
     const names = await page.getByRole('menuitemradio').allTextContents();
     await page.keyboard.press('Escape');
@@ -36,7 +36,7 @@ describe('a language that is added to the console', () => {
     await page.route('**/api/v1/i18n/languages', (route) =>
       route.fulfill({ json: { availableLanguages: ['en', 'ar', 'fr'].map((id) => ({ id, name: `(${id})` })) } }),
     );
-    // What it says for itself, for no one, and for something that is none of the console's.
+    // The public ConfigMap has an unknown key, and the other one is not public.
     await make('arabic', { 'users.title': 'المستخدمون', 'shell.language': 'اللغة', stray: 'x' }, { 'console.platform.io/public': 'true' });
     await make('secret', { 'groups.title': 'never' });
     const isThere = async () =>
@@ -44,14 +44,14 @@ describe('a language that is added to the console', () => {
     while (!(await isThere())) await new Promise((resolve) => setTimeout(resolve, 100));
   });
 
-  it('is offered beside its own, and one without words is not', async () => {
+  it('is offered beside the built-in ones, but not without texts', async () => {
     await page.reload();
     await page.getByRole('link', { name: 'Users', exact: true }).waitFor();
 
     expect(await offered()).to.deep.equal(['English', 'Deutsch', '中文', '(ar)']);
   });
 
-  it('is spoken from the right, with English for what it lacks, and again after a reload', async () => {
+  it('is shown from right to left, with English for missing texts, also after a reload', async () => {
     await menu('Language').click();
     await page.getByRole('menuitemradio', { name: '(ar)' }).click();
     await page.getByRole('link', { name: 'المستخدمون' }).waitFor();
@@ -63,13 +63,13 @@ describe('a language that is added to the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
     await page.goto(`${demo.url}/users`);
     await page.getByRole('link', { name: 'Ada Admin' }).waitFor();
-    // What is cut short keeps its beginning, also where it is written from the left.
+    // Truncated texts keep their beginning, also in scripts from left to right.
     await page.getByRole('cell', { name: 'Corporate directory' }).first().waitFor();
     expect(await page.evaluate("getComputedStyle(document.querySelector('td.c-source')).direction")).to.equal('ltr');
     await picture(page, 'users right to left');
   });
 
-  it('replaces no words of a language that the console has', async () => {
+  it('replaces no texts of a built-in language', async () => {
     await menu('اللغة').click();
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
     await page.getByRole('link', { name: 'Benutzer', exact: true }).waitFor();

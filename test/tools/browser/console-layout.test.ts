@@ -1,4 +1,4 @@
-/** The pages about people and access are measured at each width, also after what their buttons do. */
+/** Layout of the pages about users and access at each width, also after their actions. */
 import { expect } from 'chai';
 import { loggedIn, press } from './demo.ts';
 import { cutCells, misplaced } from './layout.ts';

@@ -63,7 +63,7 @@ describe('the pages of autoscalers, budgets, quotas, priorities and Leases', () 
     await inspect(page, 'autoscaler');
   });
 
-  it('say how many pods of a budget may be evicted', async () => {
+  it('show the number of pods of a budget that may be evicted', async () => {
     await page.goto(`${demo.url}/r/policy/v1/poddisruptionbudgets/ns/shop/storefront`);
     await page.getByText('One pod may be evicted now. 3 of 3 pods are healthy, and 2 must be.').waitFor();
     await part(page, 'Pods')
@@ -96,7 +96,7 @@ describe('the pages of autoscalers, budgets, quotas, priorities and Leases', () 
     await inspect(page, 'priority');
   });
 
-  it('notice that a Lease is renewed, and that it was not', async () => {
+  it('show renewed and expired Leases', async () => {
     const leases = 'apis/coordination.k8s.io/v1/namespaces/shop/leases';
     const spec = { holderIdentity: 'leader-0', leaseDurationSeconds: 3600, renewTime: '2026-01-01T00:00:00.000000Z' };
     await create(demo, leases, { metadata: { name: 'leader' }, spec });
@@ -111,7 +111,7 @@ describe('the pages of autoscalers, budgets, quotas, priorities and Leases', () 
 describe('the page of a certificate request', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('shows subject, names and requester, and that it waits', async () => {
+  it('shows subject, names and requester, and the pending state', async () => {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const names = new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'shop.example.com' }]);

@@ -1,4 +1,4 @@
-/** One-time links in the console: made and shown once, mailed, void, and not offered to a person who may not make them. */
+/** One-time links in the console: created and shown once, mailed, revoked, and not offered without the right. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ describe('the one-time links in the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/', '--users', '2');
   const dialog = () => page.getByRole('dialog');
 
-  /** With the link, as the user would: in a browser of their own. */
+  /** Sets a password by a link, in another browser. */
   async function setPassword(link: string, password: string): Promise<{ tab: Page; user: Visitor }> {
     const user = new Visitor(await browser.newContext());
     const tab = await user.openTab();
@@ -37,7 +37,7 @@ describe('the one-time links in the console', () => {
     return { tab, user };
   }
 
-  it('are made for a user, shown once, and set the password once', async () => {
+  it('are created for a user, shown once, and set the password once', async () => {
     await openUser(page, demo, 'priya@example.com');
     await choose(page, 'Make a one-time link');
     expect(await barriers(page)).to.deep.equal([]);
@@ -47,7 +47,7 @@ describe('the one-time links in the console', () => {
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
     expect(await barriers(page)).to.deep.equal([]);
-    // All of it can be seen, the buttons too.
+    // The dialog must not scroll, so that its buttons are visible.
     expect(await dialog().evaluate((place) => place.scrollWidth - place.clientWidth)).to.equal(0);
     expect(link).to.match(/^http:\/\/\S+\/identity\/link\/\S+$/);
     await dialog().getByRole('button', { name: 'Done' }).click();
@@ -68,7 +68,7 @@ describe('the one-time links in the console', () => {
     await user.leave();
   });
 
-  it('are no invitation for a user who has logged in', async () => {
+  it('are not offered as an invitation after a first login', async () => {
     await page.reload();
     await choose(page, 'Make a one-time link');
 
@@ -76,7 +76,7 @@ describe('the one-time links in the console', () => {
     await dialog().getByRole('button', { name: 'Cancel' }).click();
   });
 
-  it('are for a second factor, too, whose page asks for the password first', async () => {
+  it('also set up a second factor, on a page that asks for the password first', async () => {
     await choose(page, 'Make a one-time link');
     await dialog().getByLabel('Purpose').selectOption('enrol');
     await dialog().getByText('that replaces the existing ones').waitFor();
@@ -90,7 +90,7 @@ describe('the one-time links in the console', () => {
     await user.leave();
   });
 
-  it('count no longer once all are void', async () => {
+  it('are invalid after all links are revoked', async () => {
     await choose(page, 'Make a one-time link');
     await dialog().getByRole('button', { name: 'Make the link' }).click();
     const link = (await dialog().locator('pre').textContent()) ?? '';
@@ -103,7 +103,7 @@ describe('the one-time links in the console', () => {
     expect((await fetch(link)).status).to.equal(410);
   });
 
-  it('say at their field that there is no mail server, and make the link all the same', async () => {
+  it('report a missing mail server at the field, and create the link', async () => {
     await choose(page, 'Make a one-time link');
     await dialog().getByLabel('Delivery').selectOption('mail');
     await dialog().getByRole('button', { name: 'Mail the link' }).click();
@@ -116,7 +116,7 @@ describe('the one-time links in the console', () => {
     await dialog().getByRole('button', { name: 'Done' }).click();
   });
 
-  it('wait for a fresh login, with what was chosen', async () => {
+  it('wait for a recent login, and keep the choices', async () => {
     let isRefused = false;
     const message = 'log in once more: this operation wants a fresh login';
     await page.route(/\/links$/, async (route) => {
@@ -143,7 +143,7 @@ describe('the one-time links in the console', () => {
     await page.unrouteAll();
   });
 
-  it('are greyed for a person who may not make them, and say what it takes', async () => {
+  it('are greyed for users without the right, and name it', async () => {
     const office = new Visitor(await browser.newContext());
     const tab = await office.openTab();
     await demo.logIn(tab, 'viewer');

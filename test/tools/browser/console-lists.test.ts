@@ -9,7 +9,7 @@ import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn, press, submitPassword } from './demo.ts';
 
-/** A kind that no list of the service has. */
+/** A kind without a list of the service. */
 const toolDefinition = (() => {
   const definition = structuredClone(widgetDefinition) as { metadata: { name: string }; spec: { names: object } } & typeof widgetDefinition;
   definition.metadata.name = 'tools.example.com';
@@ -55,7 +55,7 @@ describe('lists of the console that the service keeps', () => {
   });
   afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
 
-  it('show the columns of the setting, and all of the list in the order of the address', async () => {
+  it('show the columns of the setting, and the whole list in the order of the address', async () => {
     await page.goto(`${service.url}/r/core/v1/configmaps?sort=-tier&selector=suite%3Dlists`);
     await count('48 objects');
 
@@ -67,7 +67,7 @@ describe('lists of the console that the service keeps', () => {
   });
 
   it('cases/04 keep the digits of an int64, below the heading of the definition', async () => {
-    // The API of the embedded cluster rounds such numbers itself.
+    // The embedded cluster rounds such numbers itself, so the answer is changed here.
     const change = (pattern: RegExp, edit: (text: string) => string) =>
       page.route(pattern, async (route) => {
         const response = await route.fetch();
@@ -81,7 +81,7 @@ describe('lists of the console that the service keeps', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  it('keep their rows until those of another order or filter are here', async () => {
+  it('keep their rows until the rows of another order or filter have arrived', async () => {
     await page.goto(`${service.url}/r/core/v1/configmaps?selector=suite%3Dlists`);
     await count('48 objects');
     await page.evaluate(`
@@ -112,7 +112,7 @@ describe('lists of the console that the service keeps', () => {
     expect(await page.evaluate('fewest')).to.be.greaterThan(0);
   });
 
-  it('are searched by the service, and changed in place', async () => {
+  it('are searched by the service, and updated in place', async () => {
     await service.admin.apply(aConfigMap('shop-02', 'sought', 'bronze'));
     await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);
     await page.getByPlaceholder('Filter by name or column').fill('sought');
@@ -124,7 +124,7 @@ describe('lists of the console that the service keeps', () => {
     expect(new URL(page.url()).search).to.equal('?q=sought');
   });
 
-  it('keep the focus in the search while their answer is awaited', async () => {
+  it('keep the focus in the search while they wait for an answer', async () => {
     await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-02`);
     await page.getByPlaceholder('Filter by name or column').focus();
     await page.keyboard.type('sou');
@@ -151,7 +151,7 @@ describe('lists of the console that the service keeps', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('change a row in place within what is read, for kinds with a list of the service and without', async () => {
+  it('update a row in place among the loaded rows, for kinds with and without a list of the service', async () => {
     const tier = (value: string) => ({ metadata: { annotations: { 'example.com/tier': value } } });
     const patch = (path: string, body: object) =>
       service.admin.call('PATCH', path, body, { 'content-type': 'application/merge-patch+json' });
@@ -172,7 +172,7 @@ describe('lists of the console that the service keeps', () => {
     await patch('/api/v1/namespaces/shop-06/secrets/robot', { data: { two: 'Mg==' } });
     await row('robot').getByRole('cell', { name: '2', exact: true }).waitFor();
 
-    // The page has read 500 of 501: a change of the last one is none of its rows.
+    // The page has loaded 500 of 501 rows, without the last one.
     await page.goto(`${service.url}/r/example.com/v1/tools`);
     await row('t007').getByText('new').waitFor();
     await page.getByText('Filter and sort work on the first 500.').waitFor();
@@ -190,7 +190,7 @@ describe('lists of the console that the service keeps', () => {
     await row('t008').getByText('worn').waitFor();
   });
 
-  it('delete what is selected, and only if it is still the same', async () => {
+  it('delete selected objects', async () => {
     await service.admin.apply(aWidget('shop-02', 'doomed', { size: 1, state: 'old' }));
     await page.goto(`${service.url}/r/example.com/v1/widgets/ns/shop-02?q=doomed`);
     await page.getByLabel('Select doomed').check();
@@ -202,7 +202,7 @@ describe('lists of the console that the service keeps', () => {
     expect(status).to.equal(404);
   });
 
-  it('show a person all that they may see, of three namespaces in one list', async () => {
+  it('show all objects that a user may read, of three namespaces in one list', async () => {
     const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     const tab = await other.openTab();
     await tab.goto(`${service.url}/r/core/v1/configmaps?selector=suite%3Dlists`);
@@ -212,7 +212,7 @@ describe('lists of the console that the service keeps', () => {
     const seen = new Set(await tab.locator('td.c-namespace').allTextContents());
 
     expect([...seen].sort()).to.deep.equal([...ofAlice]);
-    // It is live for them, too, and tells of nothing from other namespaces.
+    // The list is live for them, too, without objects of other namespaces.
     const [first = ''] = ofAlice;
     await service.admin.apply(aConfigMap('shop-02', 'unseen', 'bronze'), aConfigMap(first, 'm0', 'diamond'));
     await tab.getByRole('cell', { name: 'diamond' }).waitFor();
@@ -223,7 +223,7 @@ describe('lists of the console that the service keeps', () => {
     await tab.getByRole('link', { name: 'newcomer' }).waitFor();
     await tab.goto(`${service.url}/r/example.com/v1/widgets`);
     await tab.getByText('You may not').first().waitFor();
-    // The browser tells of the refusal that the page explains.
+    // The browser reports the refusal that the page explains.
     for (const complaint of other.complaints) expect(complaint).to.contain('status of 403');
     await other.leave();
   });

@@ -10,7 +10,7 @@ describe('a log in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const sockets: WebSocketRoute[] = [];
   const log = () => page.locator('.log');
-  /** The nth connection, once the page has opened it. */
+  /** Returns the nth connection, once the page has opened it. */
   const socket = async (index: number) => {
     const found = await eventually(
       () => sockets[index],
@@ -44,7 +44,7 @@ describe('a log in the console', () => {
     expect(await log().textContent()).to.equal('start\n15% downloading\nEnter password: ');
   });
 
-  it('cases/09 goes on by itself after a connection that was lost, without doubles, and ends at code 1000', async () => {
+  it('cases/09 reconnects after a lost connection, without duplicates, and ends at code 1000', async () => {
     const first = await socket(0);
     first.send(Buffer.from(`${at(1)} one\n${at(2)} two\n${at(3)} thr`));
     await page.getByText('3 lines.').waitFor();
@@ -125,7 +125,7 @@ describe('the logs of a workload in the console', () => {
       { group: 'apps', resource: 'deployments', kind: 'Deployment' },
       {
         'GET /namespaces/default/deployments/cart': () => ({ body: JSON.stringify(deployment) }),
-        // A watch without a change.
+        // The watch reports no change.
         'GET /namespaces/default/deployments': () => ({ body: '' }),
       },
     );
@@ -172,7 +172,7 @@ describe('the logs of a workload in the console', () => {
     expect(await rows().allTextContents()).to.deep.equal(['cart-1 old line\n']);
   });
 
-  it('continues the log of a container that starts again, without doubled lines', async () => {
+  it('continues the log of a restarted container, without duplicate lines', async () => {
     await open();
     await send('cart-1', [1, 'before']);
     await rows().getByText('before').waitFor();
@@ -205,7 +205,7 @@ describe('the logs of a workload in the console', () => {
     expect((await download).suggestedFilename()).to.equal('cart.log');
   });
 
-  it('follows 20 containers and tells how many are left out', async () => {
+  it('follows 20 containers and counts the ones that are left out', async () => {
     replacePods(Array.from({ length: 23 }, (_, index) => pod(`cart-${index}`)));
     await open();
     await page.getByText('The page follows 20 containers. 3 more are not shown: choose a pod or a container.').waitFor();
@@ -217,7 +217,7 @@ describe('the logs of a workload in the console', () => {
     await rows().getByText('the last pod').waitFor();
   });
 
-  it('reads the log before the restart where a container has restarted', async () => {
+  it('reads the log of the previous run of a restarted container', async () => {
     await open();
     await page.getByLabel('Before its restart').check();
     const previous = await eventually(

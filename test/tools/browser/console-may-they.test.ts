@@ -1,4 +1,4 @@
-/** "May they?": the access of other users, of groups and of ServiceAccounts, as far as the caller may ask. */
+/** "May they?": the access of other users, of groups and of ServiceAccounts, as far as the caller may query it. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -44,7 +44,7 @@ describe('the access of others on the console', () => {
       });
   });
 
-  it('repeats the question for a user, and gives reason, binding and the groups that count', async () => {
+  it('repeats the question for a user, and gives reason, binding and the relevant groups', async () => {
     await ask(page, { who: 'Another user', subject: 'jane@example.com', namespace: 'monitoring' });
     await answer().getByText('Yes, jane@example.com may.').waitFor();
     await answer().getByText('list pods -n monitoring').waitFor();
@@ -88,7 +88,7 @@ describe('the access of others on the console', () => {
       await demo.logIn(tab, 'nobody', '/access');
     });
 
-    it('may be asked in that namespace alone; elsewhere the page says why not', async () => {
+    it('may be queried in that namespace alone; elsewhere the page gives the reason', async () => {
       await tab.getByLabel('For whom').selectOption('Another user');
       await tab.getByText('You may not ask for others here.').waitFor();
       expect(await tab.getByRole('button', { name: 'Ask the cluster' }).isDisabled()).to.equal(true);

@@ -65,10 +65,10 @@ describe('the page of a namespace', () => {
   });
 });
 
-describe('the page of a namespace for a person with few rights', () => {
+describe('the page of a namespace for a user with few rights', () => {
   const { demo, page } = loggedIn('viewer', '/');
 
-  it('names the lists that the person may not read, and says why', async () => {
+  it('names the lists that the user may not read, with the reason', async () => {
     await createTeam(demo);
     const own = `apis/${rbac}/v1/namespaces/team`;
     await create(demo, `${own}/roles`, {

@@ -13,7 +13,7 @@ const endpoint = (address: string, conditions: object) => ({
 describe('the endpoints of a Service', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('are warned of while there are none, and shown as they come, with links', async () => {
+  it('cause a warning while none exist, and are shown when they are added, with links', async () => {
     await create(demo, 'api/v1/namespaces/shop/services', { metadata: { name: 'external' }, spec: { ports: [{ port: 80 }] } });
     await page.goto(`${demo.url}/r/core/v1/services/ns/shop/external`);
     const endpoints = part(page, 'Endpoints');
@@ -29,7 +29,7 @@ describe('the endpoints of a Service', () => {
     await inspect(page, 'service-endpoints');
   });
 
-  it('are those of the page of the EndpointSlice, which leads back to the Service', async () => {
+  it('appear on the page of the EndpointSlice, which leads back to the Service', async () => {
     await page.goto(`${demo.url}/r/discovery.k8s.io/v1/endpointslices/ns/shop/external-1`);
     await part(page, 'Endpoints').getByText('10.0.0.1', { exact: true }).waitFor();
     expect(await page.getByRole('table', { name: 'Ports' }).innerText()).to.match(/web\s+8080\/TCP/);
@@ -42,7 +42,7 @@ describe('the endpoints of a Service', () => {
 describe('the page of a NetworkPolicy', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('says in sentences which traffic is accepted, and lists the pods', async () => {
+  it('describes accepted traffic in sentences, and lists the pods', async () => {
     await page.goto(`${demo.url}/r/networking.k8s.io/v1/networkpolicies/ns/shop/cart`);
     const traffic = part(page, 'Traffic');
     await traffic
@@ -91,7 +91,7 @@ describe('the pages of Gateways and HTTPRoutes', () => {
   const api = `apis/${gatewayGroup}/v1/namespaces/shop`;
   const apiVersion = `${gatewayGroup}/v1`;
 
-  it('link listeners, certificates, routes and targets, and say what is wrong', async () => {
+  it('link listeners, certificates, routes and targets, and show failures', async () => {
     await defineGatewayKinds(demo);
     const listener = {
       name: 'https',

@@ -1,4 +1,4 @@
-/** Objects of the cluster in the console: their numbers, words and names arrive and are sent as they are. */
+/** Objects of the cluster in the console: numbers, texts and names are shown and sent unchanged. */
 import { expect } from 'chai';
 import { addKind, addToDiscovery, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
@@ -96,7 +96,7 @@ describe('objects of the cluster in the console', () => {
     expect(sent).to.deep.equal(Array(2).fill({ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Background' }));
   });
 
-  it('cases/02 shows the objects of a list that an API does not give as a Table', async () => {
+  it('cases/02 shows the objects of a list from an API without Tables', async () => {
     const item = (name: string) => ({
       metadata: { name, namespace: 'default', uid: `u-${name}`, creationTimestamp: '2026-11-26T10:00:00Z' },
     });
@@ -124,7 +124,7 @@ describe('objects of the cluster in the console', () => {
     expect(accepted).to.equal('application/json;as=Table;g=meta.k8s.io;v=v1, application/json');
   });
 
-  it('cases/12 sorts quantities and durations by what they are', async () => {
+  it('cases/12 sorts quantities and durations by value', async () => {
     const rows = [
       ['v1', '900Mi', '100m', '3d4h'],
       ['v2', '2Gi', '2', '59s'],
@@ -183,7 +183,7 @@ describe('objects of the cluster in the console', () => {
     await press(page, 'Cancel');
   });
 
-  it('cases/26 keeps the values of a Secret masked in Edit, and sends them back as they were', async () => {
+  it('cases/26 keeps the values of a Secret masked in Edit, and sends them back unchanged', async () => {
     const data = { blob: 'AAEC/w==', password: 'aHVudGVyMg==' };
     const metadata = {
       name: 'hidden',

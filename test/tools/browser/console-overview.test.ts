@@ -1,4 +1,4 @@
-/** The overview of the console: figures that the cluster confirms, each with the list that it counts. */
+/** The overview of the console: figures that match the cluster, each with its list. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
@@ -13,7 +13,7 @@ describe('the overview', () => {
   const shownIn = (label: string) => figure(label).locator('strong').textContent();
   const open = () => page.goto(`${demo.url}/`);
 
-  it('N26 counts nodes, namespaces and locked users as the cluster does, each with its list', async () => {
+  it('N26 counts nodes, namespaces and locked users like the cluster, each with its list', async () => {
     await figure('Nodes ready').getByText('3 of 3').waitFor();
     const listed = async (path: string) => {
       const headers = { authorization: `Bearer ${demo.person('admin').token}` };
@@ -56,7 +56,7 @@ describe('the overview', () => {
     await page.getByText('The rollout is stuck').waitFor();
   });
 
-  it('N26 says that a figure is not known, and never none', async () => {
+  it('N26 marks an unknown figure, and never shows zero for it', async () => {
     await page.route(nodes, (route) =>
       route.fulfill({ status: 503, json: { kind: 'Status', code: 503, message: 'the list is not ready' } }),
     );
@@ -92,7 +92,7 @@ describe('the overview', () => {
 describe('the overview of a user without rights', () => {
   const { page } = loggedIn('nobody', '/');
 
-  it('N26 asks for no list that the user may not read', async () => {
+  it('N26 requests no list that the user may not read', async () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await page.reload();

@@ -1,4 +1,4 @@
-/** Each page of the console, in both themes and on a phone: no barrier, nothing refused by its policy, nothing beside the screen. */
+/** Pages of the console, in both themes and on a phone: no barrier, no violation of the policy, no content beside the screen. */
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ interface Seen {
   what: string;
   role: string;
   path: string;
-  /** What it shows once all of it is there. */
+  /** Text that the complete page shows. */
   text: string;
 }
 
@@ -66,7 +66,7 @@ describe('the pages of the console', () => {
   const { browser, demo } = demoInChromium('--users', '15');
   const contexts = new Map<string, Promise<{ context: BrowserContext; visitor: Visitor; page: Page }>>();
 
-  /** One login for each person and screen. */
+  /** Returns a page for each role and screen. The first call logs in. */
   function open(role: string, screen: (typeof screens)[number]) {
     const key = `${role} ${screen.name}`;
     const made = contexts.get(key) ?? visit(role, screen);
@@ -81,7 +81,7 @@ describe('the pages of the console', () => {
     return { context, visitor, page };
   }
 
-  /** The names of records are made of addresses. */
+  /** Replaces JANE and SELF by record names, which depend on addresses. */
   async function named(path: string, role: string): Promise<string> {
     const [place] = /JANE|SELF/.exec(path) ?? [];
     if (place === undefined) return path;
@@ -91,7 +91,7 @@ describe('the pages of the console', () => {
     return path.replace(place, listed.parse(await answer.json()).items[0]?.metadata.name ?? '');
   }
 
-  /** Between a phone and a desk; the page is as wide as before afterwards. */
+  /** Checks a page at a width between a phone and a desktop, and restores its width. */
   async function measuredAt(page: Page, width: number): Promise<void> {
     const before = page.viewportSize();
     if (before === null || before.width < width) return;
@@ -102,7 +102,7 @@ describe('the pages of the console', () => {
 
   for (const screen of screens) {
     for (const { what, role, path, text } of pages) {
-      it(`${what}, ${screen.name}: keeps no user out, and keeps to its policy`, async () => {
+      it(`${what}, ${screen.name}: has no barrier, and keeps to its policy`, async () => {
         const { page, visitor } = await open(role, screen);
         await page.goto(`${demo.url}${await named(path, role)}`);
         await page.getByText(text).filter({ visible: true }).first().waitFor();
@@ -116,7 +116,7 @@ describe('the pages of the console', () => {
     }
   }
 
-  it('the start page keeps no user out', async () => {
+  it('the start page has no barrier', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     await page.goto(`${demo.url}/`);

@@ -1,4 +1,4 @@
-/** The pages about users and access, as each person of the demo, and what they do that needs two hands on one record. */
+/** The pages about users and access, as each user of the demo, with concurrent changes of one record. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ describe('the people pages of the console', () => {
   const { browser, demo } = demoInChromium('--users', '5');
   const visits = new Map<string, Promise<{ visitor: Visitor; page: Page }>>();
 
-  /** One login for each person. */
+  /** Returns a page of a role. The first call logs in. */
   function as(role: string) {
     const made = visits.get(role) ?? visit(role);
     visits.set(role, made);
@@ -33,7 +33,7 @@ describe('the people pages of the console', () => {
     return { visitor, page };
   }
 
-  /** Past the console, as the administrator. */
+  /** Sends a request as the administrator, without the console. */
   const send = (method: string, path: string, body?: unknown, contentType = 'application/json') =>
     fetch(`${demo.url}${path}`, {
       method,
@@ -47,7 +47,7 @@ describe('the people pages of the console', () => {
 
   for (const role of people) {
     for (const path of [...paths, ...more, ...own]) {
-      it(`${role} on ${path}: a page or a reason, and nothing in the way`, async () => {
+      it(`${role} on ${path}: shows a page or a reason, without barriers`, async () => {
         const { page, visitor } = await as(role);
         const names = { JANE: await recordName('jane@example.com'), SELF: await recordName(demo.person(role).email) };
         await page.goto(`${demo.url}${path.replace(/JANE|SELF/, (name) => names[name as keyof typeof names])}`);
@@ -63,7 +63,7 @@ describe('the people pages of the console', () => {
     }
   }
 
-  it('the first page tells what is due, and leads there', async () => {
+  it('the first page lists due actions, and leads to them', async () => {
     const { page, visitor } = await as('manager');
     const due = page.getByRole('region', { name: 'What is due' });
     await page.goto(`${demo.url}/`);
@@ -91,7 +91,7 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  it('N5 the first page tells the end of the session, not of its token', async () => {
+  it('N5 the first page shows the expiry of the session, not of its token', async () => {
     const { page } = await as('manager');
     const asked = page.waitForResponse((response) => response.url().includes('/auth/v1/sessions'));
     await page.goto(`${demo.url}/`);
@@ -106,7 +106,7 @@ describe('the people pages of the console', () => {
     await shown.getByText(expected).waitFor();
   });
 
-  it('a list of groups tells of one that comes, and shows it when it is asked to', async () => {
+  it('a list of groups announces a new one, and shows it on request', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/groups`);
     await page.getByRole('link', { name: 'Developers' }).waitFor();
@@ -136,14 +136,14 @@ describe('the people pages of the console', () => {
     await page.getByText('Active', { exact: true }).filter({ visible: true }).waitFor();
   });
 
-  it('a list of more groups than one answer holds is shown to its end', async () => {
+  it('a list of groups longer than one answer is shown completely', async () => {
     for (let number = 0; number < 220; number += 20)
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           send('POST', '/auth/v1/groups', { metadata: { name: `g${String(number + index).padStart(4, '0')}` } }),
         ),
       );
-    // The page reads it once, and then tells of those that come.
+    // The page reads the list once, and only announces later groups.
     const total = async () => z.object({ total: z.number() }).parse(await (await send('GET', '/auth/v1/groups?limit=1')).json()).total;
     await eventually(total, (count) => count > 220);
     const { page, visitor } = await as('admin');
@@ -156,7 +156,7 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  /** The dialog in which an administrator has typed another name of a user, and not saved it. */
+  /** Opens the dialog of a user and types another name without saving. */
   async function renaming(email: string, newName: string) {
     const { page, visitor } = await as('admin');
     const name = await recordName(email);
@@ -167,7 +167,7 @@ describe('the people pages of the console', () => {
     return { page, visitor, name, dialog };
   }
 
-  it('a user who was changed meanwhile is compared, and nothing that was typed is lost', async () => {
+  it('a user who was changed meanwhile is compared, and typed text is kept', async () => {
     const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya of mine');
     const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
     expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
@@ -188,11 +188,11 @@ describe('the people pages of the console', () => {
     expect(stored).to.have.nested.property('spec.mobile', '+49 1');
   });
 
-  it('a user of whom something else was noted meanwhile is saved without a question', async () => {
+  it('a user with another status update meanwhile is saved without a question', async () => {
     const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya Anew');
     const path = `/auth/v1/users/${name}`;
     let noted = 0;
-    // After the console has looked at the user, and before its change arrives.
+    // The update arrives after the console has read the user, and before its change.
     await page.route(`**${path}`, async (route) => {
       if (route.request().method() === 'PATCH' && noted === 0) {
         noted = (
@@ -212,7 +212,7 @@ describe('the people pages of the console', () => {
     await visitor.complainsOf('status of 409');
   });
 
-  it('the history of a user tells what happened, by whom and from where', async () => {
+  it('the history of a user shows events with actor and source', async () => {
     const { page } = await as('admin');
     const name = await recordName('tomas@example.com');
     await send('PATCH', `/auth/v1/users/${name}`, { spec: { is_disabled: true } }, 'application/merge-patch+json');
@@ -225,17 +225,17 @@ describe('the people pages of the console', () => {
       (count) => count > 0,
     );
 
-    // The controller may have noted a new phase after it.
+    // The controller may have recorded a new phase afterwards.
     expect(await page.getByRole('row').filter({ hasText: 'Changed' }).first().textContent())
       .to.contain('admin@example.com')
       .and.to.contain('127.0.0.1');
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('of many namespaces some are found, and what is chosen stays in sight', async () => {
+  it('a search finds some of many namespaces, and chosen ones stay visible', async () => {
     const names = Array.from({ length: 12 }, (_, number) => `team-${number}`);
     await Promise.all(names.map((name) => send('POST', '/api/kubernetes/api/v1/namespaces', { metadata: { name } })));
-    // The service hears of them by a watch, and the page asks once.
+    // The service learns of them by a watch, and the page sends one request.
     const known = async () => listed.parse(await (await send('GET', '/auth/v1/namespaces?verb=get&resource=pods&limit=500')).json()).items;
     await eventually(known, (items) => names.every((name) => items.some(({ metadata }) => metadata.name === name)));
     const { page } = await as('admin');
@@ -248,7 +248,7 @@ describe('the people pages of the console', () => {
     expect(await page.locator('.choices label').allTextContents()).to.deep.equal(['default', 'team-1', 'team-10', 'team-11']);
   });
 
-  it('a role begins and ends at the times of the person who binds it, and the list tells when it is over', async () => {
+  it('a role begins and ends in the time zone of the user who binds it, and the list shows its expiry', async () => {
     const visitor = new Visitor(await browser.newContext({ timezoneId: 'Asia/Kolkata' }));
     const page = await visitor.openTab();
     await demo.logIn(page, 'admin', '/bindings/new');
@@ -281,7 +281,7 @@ describe('the people pages of the console', () => {
     await visitor.leave();
   });
 
-  it('a combobox is worked by its keys', async () => {
+  it('a combobox is usable by keyboard', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/bindings/new`);
     const field = page.getByRole('combobox', { name: 'Role' });
@@ -308,7 +308,7 @@ describe('the people pages of the console', () => {
     expect(await page.getByRole('combobox', { name: 'E-mail' }).inputValue()).to.equal('jane@example.com');
   });
 
-  describe('for a person who may look and not change', () => {
+  describe('for a user who may read and not change', () => {
     const refusals = [
       { path: '/users', entry: 'New user', right: 'create users.auth.platform.io' },
       { path: '/users', entry: 'Synchronise', right: 'update users/sync.auth.platform.io' },
@@ -343,7 +343,7 @@ describe('the people pages of the console', () => {
     });
 
     for (const { path, entry, right } of refusals) {
-      it(`“${entry}” on ${path} is greyed beside the bar, not in it, and says why`, async () => {
+      it(`“${entry}” on ${path} is greyed in the menu, not in the bar, with the reason`, async () => {
         const { page, visitor } = await as('viewer');
         await page.goto(`${demo.url}${path.replace('JANE', await recordName('jane@example.com'))}`);
         await press(page, 'More actions');
@@ -359,7 +359,7 @@ describe('the people pages of the console', () => {
       });
     }
 
-    it('what rows of sessions do not offer is greyed below them, and says why', async () => {
+    it('forbidden actions of sessions are greyed in their menu, with the reason', async () => {
       const { page, visitor } = await as('viewer');
       await page.goto(`${demo.url}/users/${await recordName('jane@example.com')}/sessions`);
       const menus = page.getByRole('button', { name: 'More actions', exact: true });

@@ -1,4 +1,4 @@
-/** Plugins in the console: the sample of the demo, the template as a developer copies it, and plugins that are up to no good. */
+/** Plugins in the console: the sample of the demo, the template as a developer copies it, and malicious plugins. */
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -49,7 +49,7 @@ describe('plugins in the console', () => {
     name: string;
     code: string;
     manifest?: Record<string, unknown>;
-    /** The manifest that the ConsolePlugin pins, if it is another one. */
+    /** Manifest that the ConsolePlugin pins, if it differs. */
     pinned?: string;
     isEnabled?: boolean;
   }
@@ -74,7 +74,7 @@ describe('plugins in the console', () => {
   const listed = async () =>
     ((await (await fetch(`${demo.url}/api/v1/console-plugins`)).json()) as { plugins: { name: string }[] }).plugins;
 
-  /** The replica hears of it by its watch. */
+  /** Waits until the service lists a plugin, which it learns by its watch. */
   async function isListed(name: string): Promise<void> {
     await eventually(listed, (plugins) => plugins.some((one) => one.name === name));
   }
@@ -82,7 +82,7 @@ describe('plugins in the console', () => {
   describe('of the demo', () => {
     afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
 
-    it('adds a page, an entry of the menu, a part of each user and something to do with several', async () => {
+    it('adds a page, a menu entry, a section on each user and a bulk action', async () => {
       await menu().getByRole('link', { name: 'Cost report' }).click();
       await page.getByText('In all').waitFor();
       expect(await page.getByRole('cell', { name: 'Developers' }).count()).to.equal(1);
@@ -104,7 +104,7 @@ describe('plugins in the console', () => {
       expect(await barriers(page)).to.deep.equal([]);
     });
 
-    it('speaks the language of the console', async () => {
+    it('is shown in the language of the console', async () => {
       await page.goto(`${demo.url}/x/cost-report`);
       await page.getByRole('button', { name: 'Language' }).click();
       await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
@@ -114,7 +114,7 @@ describe('plugins in the console', () => {
       await menu().getByRole('link', { name: 'Cost report' }).waitFor();
     });
 
-    it('shows its entry to no one who lacks its rights', async () => {
+    it('hides its entry from users without its rights', async () => {
       const other = new Visitor(await browser.newContext());
       const tab = await other.openTab();
       await demo.logIn(tab, 'nobody', '/extensions');
@@ -125,7 +125,7 @@ describe('plugins in the console', () => {
       await other.leave();
     });
 
-    it('starts none with ?plugins=off', async () => {
+    it('is not started with ?plugins=off', async () => {
       await page.goto(`${demo.url}/extensions?plugins=off`);
       await page.getByText('This page was opened without plugins.').waitFor();
 
@@ -135,7 +135,7 @@ describe('plugins in the console', () => {
     });
   });
 
-  it('adds a part to each object of a kind, which learns of which object it is', async () => {
+  it('adds a section to each object of a kind, and passes the object to it', async () => {
     const mount = "mount(host, { ref }) { host.textContent = ['Of', ref.resource, ref.namespace, ref.name].join(' '); }";
     const tab = `c.tab({ group: '', resource: 'configmaps', label: 'Weight', ${mount} });`;
     await make({ name: 'weights', code: `export const plugin = { activate(c) { ${tab} } };` });
@@ -180,7 +180,7 @@ describe('plugins in the console', () => {
     }
   });
 
-  describe('up to no good', () => {
+  describe('that are malicious', () => {
     const marks = "globalThis.ran = [...(globalThis.ran ?? []), 'NAME'];";
 
     before(async () => {
@@ -212,7 +212,7 @@ describe('plugins in the console', () => {
       await row('hostile').getByText('Running').waitFor();
     });
 
-    it('are each told of, and run nothing that is not theirs to run', async () => {
+    it('are each reported, and run no foreign code', async () => {
       const states = ['throws', 'rejects', 'no-plugin', 'other-digest', 'other-manifest', 'no-digest', 'contract-two', 'foreign'];
       const words = await Promise.all(
         states.map((name) =>
@@ -235,7 +235,7 @@ describe('plugins in the console', () => {
       ['async', 'rejected in mount'],
       ['fetch', 'is no path of this service'],
     ] as const)
-      it(`fail at their own place: ${path}`, async () => {
+      it(`fail only in their own section: ${path}`, async () => {
         await page.goto(`${demo.url}/x/hostile/${path}`);
         await page.getByRole('alert').getByText(message).waitFor();
 
@@ -244,7 +244,7 @@ describe('plugins in the console', () => {
         await page.getByRole('alert').getByText(message).waitFor();
       });
 
-    it('keep no page and no action of the console from working', async () => {
+    it('do not break pages and actions of the console', async () => {
       await page.goto(`${demo.url}/x/hostile/leave`);
       await page.getByRole('heading', { name: 'leave' }).waitFor();
       await menu().getByRole('link', { name: 'Users', exact: true }).click();
@@ -262,7 +262,7 @@ describe('plugins in the console', () => {
       }
     });
 
-    it('are switched off by who may', async () => {
+    it('are disabled by users with the right', async () => {
       await page.goto(`${demo.url}/x/hostile/sync`);
       await page.getByRole('button', { name: 'Switch off' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Switch off hostile' }).click();
@@ -272,19 +272,19 @@ describe('plugins in the console', () => {
       expect(spec.enabled).to.equal(false);
     });
 
-    it('complain of their digests and of the policy, and of nothing else', () => {
+    it('cause complaints about digests and the policy only', () => {
       const known = /integrity|hash|Failed to find a valid digest|TrustedHTML|plugin-manifest\.json/;
 
       expect(visitor.complaints.splice(0).filter((complaint) => !known.test(complaint))).to.deep.equal([]);
     });
   });
 
-  it('says that there is a new version, and has it after "Reload"', async () => {
+  it('announces a new version, and uses it after "Reload"', async () => {
     await page.goto(`${demo.url}/x/seats`);
     await page.getByText('Seats: €').waitFor();
     await page.clock.install();
     await kubernetes('PATCH', `${cluster}/seats`, { spec: { enabled: false } });
-    // The page looks once, and the replica hears of it by its watch.
+    // The page checks once, and the replica learns of the change by its watch.
     await eventually(listed, (plugins) => plugins.every(({ name }) => name !== 'seats'));
     await page.clock.fastForward(120_000);
     await page.evaluate("dispatchEvent(new Event('focus'))");

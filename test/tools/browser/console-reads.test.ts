@@ -1,4 +1,4 @@
-/** Requests of the page of an object: one reads it, its watch reports the rest. */
+/** Requests of the page of an object: a read, and a watch for changes. */
 import { expect } from 'chai';
 import { Visitor } from './chromium.ts';
 import { loggedIn } from './demo.ts';
@@ -58,7 +58,7 @@ describe('the page of an object', () => {
     await page.getByText('Labels', { exact: true }).waitFor();
   });
 
-  it('asks for the object before the rights are known', async () => {
+  it('requests the object before the rights are known', async () => {
     await create(demo, maps, aConfigMap('early', 'red'));
     const release = await held('**/selfsubjectaccessreviews*');
     await page.goto(`${demo.url}${list}/early`);
@@ -78,7 +78,7 @@ describe('the page of an object', () => {
     await visitor.complainsOf('status of 404');
   });
 
-  it('says who may not read the object, and what it takes', async () => {
+  it('names the user without the right to read the object, and the right', async () => {
     await create(demo, maps, aConfigMap('refused', 'red'));
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();

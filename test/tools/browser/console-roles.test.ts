@@ -1,4 +1,4 @@
-/** Pages of roles and ServiceAccounts: to whom a role is bound, and what an account may do. */
+/** Pages of roles and ServiceAccounts: the subjects of a role, and the rights of an account. */
 import { expect } from 'chai';
 import { loggedIn } from './demo.ts';
 import { create, inspect } from './kind-pages.ts';
@@ -63,7 +63,7 @@ describe('the pages of roles and ServiceAccounts', () => {
     await inspect(page, 'role');
   });
 
-  it('show what a ServiceAccount may do, by itself and through its groups', async () => {
+  it('show the rights of a ServiceAccount, by itself and through its groups', async () => {
     await page.goto(`${demo.url}/r/core/v1/serviceaccounts/ns/shop/robot`);
     const rights = page.getByRole('table', { name: 'In namespaces' });
     await rights.getByRole('row', { name: /payments list pods/ }).waitFor();
@@ -80,7 +80,7 @@ describe('the pages of roles for a viewer', () => {
 
   before(() => create(demo, 'api/v1/namespaces/shop/serviceaccounts', { metadata: { name: 'robot' } }));
 
-  it('say what may not be listed, and never that it is none', async () => {
+  it('name the kinds that may not be listed, and never show them as empty', async () => {
     await page.goto(`${demo.url}/r/core/v1/serviceaccounts/ns/shop/robot`);
     await page.getByRole('region', { name: 'Permissions' }).getByText('You may not list clusterrolebindings').waitFor();
     expect(await page.getByRole('region', { name: 'Permissions' }).innerText()).not.to.contain('No binding found');

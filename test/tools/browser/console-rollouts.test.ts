@@ -67,7 +67,7 @@ describe('Jobs in the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('says why a Job has failed, and shows its pods', async () => {
+  it('shows the reason of a failed Job, and its pods', async () => {
     await page.goto(`${demo.url}/r/batch/v1/jobs/ns/payments/migrate-orders`);
     await page.getByRole('alert').getByText('BackoffLimitExceeded').waitFor();
     const pods = page.getByRole('table', { name: 'Pods' });

@@ -1,4 +1,4 @@
-/** Ctrl+K finds objects of all kinds, of what the caller may list, and says what it does not know. */
+/** Ctrl+K finds objects of all kinds that the caller may list, and names the kinds that it does not know. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { aConfigMap, objects, ofAlice, resources } from '../../service/lists/support.ts';
@@ -14,7 +14,7 @@ const password = 'a long enough passphrase';
 const [admin, alice] = ['admin@example.com', 'alice@example.com'];
 
 describe('the search of the console', () => {
-  // The account of the service may not list pods.
+  // The service account may not list pods.
   const lists = { resources: [...resources, { version: 'v1', resource: 'pods' }] };
   const service = forSuite(() => startEmbeddedLogin({ emails: [admin, alice], password, lists, files: theConsole }));
   const browser = forSuite(startChromium, (it) => it.close());
@@ -68,7 +68,7 @@ describe('the search of the console', () => {
     expect(new URL(page.url()).pathname).to.equal('/r/core/v1/configmaps/ns/shop-02/cart');
   });
 
-  it('says how many there are, and which label fits', async () => {
+  it('shows the number of results, and the matching label', async () => {
     await search('m0');
     await found('ConfigMaps: 5 of 12').first().waitFor();
     await paletteOf(page).getByRole('combobox').fill('suite=lists');
@@ -78,7 +78,7 @@ describe('the search of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('finds users, and says which kinds are not known', async () => {
+  it('finds users, and names unknown kinds', async () => {
     await search('alice');
     await found('Users').getByText(alice).first().waitFor();
     await paletteOf(page).getByRole('status').getByText('not known yet: Pods').waitFor();
@@ -86,7 +86,7 @@ describe('the search of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('asks once for words that are typed in one go, and gives up the search before', async () => {
+  it('sends one request for words that are typed at once, and aborts the previous search', async () => {
     const asked: string[] = [];
     const note = ({ url }: { url: string }) => asked.push(new URL(url).searchParams.get('q') ?? '');
     await page.route('**/api/v2/search?*', async (route) => {
@@ -103,7 +103,7 @@ describe('the search of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('opens nothing of an earlier text', async () => {
+  it('opens no result of an earlier text', async () => {
     await page.goto(`${service.url}/about`);
     await page.getByRole('heading', { name: 'About' }).waitFor();
     await search('cart');
@@ -116,7 +116,7 @@ describe('the search of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('says that a search failed, and never that there is nothing', async () => {
+  it('reports a failed search, and never shows it as empty', async () => {
     await page.route('**/api/v2/search?*', (route) => route.abort());
     await search('zebra');
     await paletteOf(page).getByText('Objects could not be searched').waitFor();
@@ -127,7 +127,7 @@ describe('the search of the console', () => {
     expect(visitor.complaints.splice(0).length).to.be.above(0);
   });
 
-  it('shows a caller what they may list, and names what they may not', async () => {
+  it('shows objects that the caller may list, and names the other kinds', async () => {
     const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 390, height: 700 } }));
     const tab = await other.openTab();
     await logIn(tab, alice);
@@ -158,7 +158,7 @@ describe('the demo of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('lists pods in the order of a column, which the service knows', async () => {
+  it('lists pods in the order of a column of the service', async () => {
     const asked = page.waitForRequest(/\/api\/v2\/resources\/core\/v1\/pods\?.*sortBy=d%2Crestarts/);
     await page.goto(new URL('/r/core/v1/pods', page.url()).href);
     const head = page.getByRole('columnheader', { name: 'Restarts' });

@@ -1,4 +1,4 @@
-/** Bounds of what a page asks for: requests, bytes and hops. No time is measured. */
+/** Bounds of a page's requests: their number, bytes and hops. No time is measured. */
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
@@ -8,11 +8,11 @@ import { HeldRequests, Traffic } from './traffic.ts';
 const { demo, browser } = demoInChromium('--users', '2');
 
 const pods = '/r/core/v1/pods';
-/** By the API server, or by the service where `lists.resources` has pods. */
+/** Request for a list of pods, from the API server, or from the service if `lists.resources` has pods. */
 const list = /\/(?:api|core)\/v1\/pods\?(?!.*(?:watch|summary)=)/;
 const rights = /selfsubjectaccessreviews/;
 const discovery = [/\/api\/kubernetes\/api$/, /\/api\/kubernetes\/apis$/];
-/** What the page of Pods is made of before the first row. */
+/** Requests that the page of Pods needs for the first row. */
 const needed = [
   list,
   rights,
@@ -25,7 +25,7 @@ const needed = [
 
 const firstRow = (page: Page) => page.getByRole('link', { name: 'orders-db-0', exact: true }).first();
 
-/** An administrator who has seen a list before. The browser remembers which kinds the service lists. */
+/** Browser of an administrator who has opened a list before. The browser remembers the kinds that the service lists. */
 function administrator(): BrowserContext {
   return forSuite(async () => {
     const context = await browser.newContext();
@@ -40,7 +40,7 @@ function administrator(): BrowserContext {
 describe('the cold load of the console', () => {
   const context = administrator();
 
-  /** Opens a page in an installation without plugins, whose files are their own matter. */
+  /** Opens a page without plugins, because their files do not count. */
   async function open(path: string): Promise<{ page: Page; traffic: Traffic }> {
     const page = await context.newPage();
     await page.route('**/api/v1/console-plugins', (route) => route.fulfill({ json: { plugins: [], items: [] } }));
@@ -81,7 +81,7 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('of Pods takes three hops: the page, its first script, and all that the first row needs', async () => {
+  it('of Pods takes three hops: the page, its first script, and the data of the first row', async () => {
     const page = await context.newPage();
     const held = await HeldRequests.of(page, /\/pods$|assets\/(?:index|style)-/);
     await page.goto(demo.url + pods, { waitUntil: 'commit' });
@@ -97,7 +97,7 @@ describe('the cold load of the console', () => {
 describe('a click on Pods', () => {
   const context = administrator();
 
-  it('takes one round trip where the menu knows the kinds', async () => {
+  it('takes one round trip if the menu knows the kinds', async () => {
     const page = await context.newPage();
     await page.goto(demo.url);
     const link = page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first();

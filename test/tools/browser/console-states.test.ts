@@ -1,4 +1,4 @@
-/** A slow and a failing service, as a person meets it. */
+/** A slow and a failing service in the console. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { statusBody } from '../../service/kubernetes/fake-api-server.ts';
@@ -6,7 +6,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { demoInChromium, press } from './demo.ts';
 
-describe('the console before a service in trouble', () => {
+describe('the console with a slow or failing service', () => {
   const { browser, demo } = demoInChromium('--users', '5');
   let page: Page;
   const list = /\/auth\/v2\/users\?(?!.*watch)/;
@@ -23,7 +23,7 @@ describe('the console before a service in trouble', () => {
   });
   afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 
-  it('says what failed with the number of the request, counts down, and tries again', async () => {
+  it('shows the failure with the ID of the request, counts down, and retries', async () => {
     const tab = await (await browser.newContext()).newPage();
     await demo.logIn(tab, 'manager');
     await tab.clock.install();
@@ -47,7 +47,7 @@ describe('the console before a service in trouble', () => {
     await tab.context().close();
   });
 
-  it('shows grey lines while it waits, and then the rows', async () => {
+  it('shows a skeleton while it waits, and then the rows', async () => {
     const held = Promise.withResolvers<void>();
     await page.route(list, async (route) => {
       await held.promise;
@@ -82,7 +82,7 @@ describe('the console before a service in trouble', () => {
       },
     ];
     for (const { what, path, row, stream } of streams) {
-      it(`says of ${what} since when, greys what was read, and takes both back with the stream`, async () => {
+      it(`shows the age of ${what}, greys the rows, and reverts both when the stream is back`, async () => {
         page = await (await browser.newContext()).newPage();
         await demo.logIn(page, 'admin');
         await page.route(stream, (route) => route.abort());
@@ -98,12 +98,12 @@ describe('the console before a service in trouble', () => {
       });
     }
 
-    it('says what went wrong where the list cannot be read again either, until it can', async () => {
+    it('shows the failure while the list cannot be read again', async () => {
       page = await (await browser.newContext()).newPage();
       await demo.logIn(page, 'admin');
       let isDown = false;
       const answer = failure(503, 'ServiceUnavailable', 'kubernetes is out of reach', 1);
-      // What was read once is there; nothing after it is.
+      // The first read succeeds, and later ones fail.
       await page.route(/\/auth\/v2\/users\?.*watch=true/, (route) => {
         isDown = true;
         return route.fulfill(answer);
@@ -121,7 +121,7 @@ describe('the console before a service in trouble', () => {
     });
   });
 
-  it('keeps a form whose write met another one, and says so', async () => {
+  it('keeps a form whose write caused a conflict, and reports it', async () => {
     await page.goto(`${demo.url}/users?q=jane`);
     await page.getByRole('link', { name: 'Jane Doe' }).click();
     await press(page, 'Edit');
@@ -140,7 +140,7 @@ describe('the console before a service in trouble', () => {
     const discovery = /\/api\/kubernetes\/apis?$/;
     const menu = () => page.getByRole('navigation', { name: 'Pages' });
 
-    /** The clock of the page stands still until it is moved. */
+    /** Opens a page whose clock is stopped, with a failing discovery. */
     async function openWith(code: number): Promise<{ asked: () => number }> {
       let asked = 0;
       page = await (await browser.newContext()).newPage();
@@ -151,7 +151,7 @@ describe('the console before a service in trouble', () => {
       });
       await page.clock.install();
       await page.goto(`${demo.url}/about`);
-      // The core group and the others.
+      // Discovery sends two requests: the core group, and the others.
       await eventually(
         () => asked,
         (count) => count > 1,
@@ -160,12 +160,12 @@ describe('the console before a service in trouble', () => {
       return { asked: () => asked };
     }
 
-    it('has no kinds in its menu, and finds them once the cluster is there again', async () => {
+    it('has no kinds in its menu, and finds them when the cluster recovers', async () => {
       await openWith(503);
       expect(await menu().getByRole('link', { name: 'ConfigMaps' }).count()).to.equal(0);
       await page.unrouteAll();
 
-      // The pause begins when the page has read the refusal.
+      // The delay begins when the page has read the refusal.
       await eventually(
         async () => {
           await page.clock.runFor(5000);
@@ -175,7 +175,7 @@ describe('the console before a service in trouble', () => {
       );
     });
 
-    it('does not ask again for what is not offered', async () => {
+    it('does not retry after 404', async () => {
       const { asked } = await openWith(404);
       const before = asked();
       await page.clock.runFor(20_000);

@@ -8,7 +8,7 @@ const english = z
   .record(z.string(), z.string())
   .parse(JSON.parse(readFileSync(new URL('../../../web/src/text/en.json', import.meta.url), 'utf8')));
 const pod = '/r/core/v1/pods/ns/payments/orders-db-0';
-/** A page, and what its main part says in German and Chinese. */
+/** Pages with a text of their main part in German and Chinese. */
 const pages: readonly (readonly [string, string, string])[] = [
   ['/users', 'Benutzer', '用户'],
   ['/bindings/new', 'Neue Bindung', '新建绑定'],
@@ -43,7 +43,7 @@ describe('the texts of the console', () => {
       }
     });
 
-  it('follow a change of the language on a page whose texts came later', async () => {
+  it('follow a change of the language on a page with lazily loaded texts', async () => {
     await page.evaluate("localStorage.setItem('atrium-language', 'en')");
     await page.goto(`${demo.url}/users`);
     await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();

@@ -1,4 +1,4 @@
-/** Usage of pods and nodes in the console, as metrics.k8s.io has it. */
+/** Usage of pods and nodes in the console, from metrics.k8s.io. */
 import { expect } from 'chai';
 import type { Page, Request } from 'playwright-core';
 import { quantityIn } from '../../../web/src/pages/cluster/order.ts';
@@ -14,7 +14,7 @@ describe('usage in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const open = (path: string) => page.goto(`${demo.url}${path}`);
 
-  it('stands in the list of pods, sorted as quantities by one list', async () => {
+  it('appears in the list of pods, sorted as quantities, with one request', async () => {
     const asked: string[] = [];
     const note = (request: Request) => isUsage(request) && asked.push(request.url());
     page.on('request', note);
@@ -34,7 +34,7 @@ describe('usage in the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('stands on the page of a pod as bars against the limits of each container', async () => {
+  it('appears on the page of a pod as bars against the limits of each container', async () => {
     await open('/r/core/v1/pods/ns/shop');
     await page
       .getByRole('link', { name: /^cart-/ })
@@ -47,7 +47,7 @@ describe('usage in the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('stands on the page of a node as shares of what can be allocated', async () => {
+  it('appears on the page of a node as shares of the allocatable resources', async () => {
     await open('/r/core/v1/nodes');
     await eventually(
       () => column(page, 'cpu').allTextContents(),
@@ -59,7 +59,7 @@ describe('usage in the console', () => {
     await resources.locator('tr', { hasText: 'memory' }).locator('td').nth(4).getByText(/Mi|Gi/).waitFor();
   });
 
-  it('is read again while the page is visible, and at rest while it is hidden', async () => {
+  it('is refreshed while the page is visible, and not while it is hidden', async () => {
     await page.clock.install();
     await open('/r/core/v1/pods/ns/shop');
     await column(page, 'cpu').first().getByText('m').waitFor();
@@ -111,7 +111,7 @@ describe('a cluster without metrics in the console', () => {
 describe('usage in the console of a caller who may not list metrics', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('is left out, and nothing else is missing', async () => {
+  it('is left out, and all other columns stay', async () => {
     await page.route('**/auth/v1/selfsubjectaccessreviews', async (route) => {
       const asked = route.request().postDataJSON() as { items?: { spec: { resourceAttributes: { group: string } } }[] };
       const response = await route.fetch();

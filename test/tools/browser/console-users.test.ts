@@ -1,4 +1,4 @@
-/** What a manager of users does on the console, and what of it others may not. */
+/** Users on the console, as a manager of users, and as users without those rights. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
@@ -17,21 +17,21 @@ describe('users on the console', () => {
   const link = (name: string) => page.getByRole('link', { name, exact: true });
   const dialog = () => page.getByRole('dialog');
 
-  /** As the manager's token sees it, past the console. */
+  /** Reads a user with the manager's token, without the console. */
   async function stored(email: string): Promise<Stored | undefined> {
     const headers = { authorization: `Bearer ${demo.person('manager').token}` };
     const answer = await fetch(`${demo.url}/auth/v2/users?search=${encodeURIComponent(email)}`, { headers });
     return ((await answer.json()) as { items: Stored[] }).items[0];
   }
 
-  it('says at its field what is wrong, and keeps what was typed', async () => {
+  it('shows errors at their fields, and keeps the typed text', async () => {
     await page.goto(`${demo.url}/users`);
     await page.getByRole('link', { name: 'New user' }).click();
-    // Until then `E-mail` is in the name of the list's search, too.
+    // The search of the previous list also has `E-mail` in its name.
     await page.getByRole('heading', { name: 'New user' }).waitFor();
     await page.getByLabel('E-mail').fill('new.user@example.com');
     await page.getByLabel('Password', { exact: true }).fill('short');
-    // The browser says of a refusal what it says of every failed request.
+    // The browser reports refusals like all failed requests.
     await press(page, 'Create the user');
     await page.locator('.wrong').first().waitFor();
 
@@ -96,7 +96,7 @@ describe('users on the console', () => {
     await newcomer.leave();
   });
 
-  it('makes a user with group and role in one go, for an administrator', async () => {
+  it('creates a user with group and role at once, for an administrator', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'admin', '/users/new');
@@ -110,7 +110,7 @@ describe('users on the console', () => {
     expect(await tab.locator('.steps').textContent())
       .to.contain('User dev.new@example.com')
       .and.to.contain('Member of the group dev');
-    // The page asks once, and a role is theirs when the controller has made the binding RBAC.
+    // The page sends one request, and users have a role once the controller has created its RoleBinding.
     const { metadata } = (await stored('dev.new@example.com')) ?? { metadata: { name: '' } };
     const headers = { authorization: `Bearer ${demo.person('admin').token}` };
     const roles = async () =>
@@ -160,7 +160,7 @@ describe('users on the console', () => {
     await tab.getByLabel('default', { exact: true }).check();
     await press(tab, 'Create the user');
     await tab.locator('.steps .ok', { hasText: 'Role edit' }).waitFor();
-    // The tick says that the RoleBinding is there, so that one look is enough.
+    // The tick means that the RoleBinding exists, so no retry is needed.
     const headers = { authorization: `Bearer ${demo.person('admin').token}` };
     const path = '/api/kubernetes/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
     expect(await (await fetch(`${demo.url}${path}`, { headers })).text()).to.contain('"name":"editor@example.com"');
@@ -179,7 +179,7 @@ describe('users on the console', () => {
     await newcomer.leave();
   });
 
-  it('N1 says why a binding has failed, without a tick, and leads to it', async () => {
+  it('N1 shows the reason of a failed binding, without a tick, and leads to it', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'admin', '/users/new');
@@ -248,7 +248,7 @@ describe('users on the console', () => {
     await dialog().getByRole('button', { name: 'Done' }).click();
   });
 
-  it('deletes one only after the address was typed', async () => {
+  it('deletes a user only after the address was typed', async () => {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     const button = dialog().getByRole('button', { name: 'Delete Nele Newer' });
@@ -261,7 +261,7 @@ describe('users on the console', () => {
     expect(await stored('new.user@example.com')).to.equal(undefined);
   });
 
-  it('finds, filters and sorts, and the address says so', async () => {
+  it('searches, filters and sorts, and keeps the state in the address', async () => {
     await page.getByLabel('Search by name or e-mail').fill('person0');
     await link('Person 001').waitFor();
     await link('Ada Admin').waitFor({ state: 'detached' });
@@ -279,7 +279,7 @@ describe('users on the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('person0');
   });
 
-  it('deletes several at once, and says whom', async () => {
+  it('deletes several at once, and names them', async () => {
     await page.goto(`${demo.url}/users?q=person00`);
     await page.getByLabel('Select Person 001').check();
     await page.getByLabel('Select Person 002').check();
@@ -296,7 +296,7 @@ describe('users on the console', () => {
     expect(await stored('person003@example.com')).not.to.equal(undefined);
   });
 
-  it('shows a change in its place, and keeps those that come waiting', async () => {
+  it('shows changes in place, and holds back new users', async () => {
     await page.goto(`${demo.url}/users?q=live`);
     await page.getByText('No entry matches the filter.').waitFor();
     const headers = { authorization: `Bearer ${demo.person('manager').token}`, 'content-type': 'application/json' };
@@ -310,7 +310,7 @@ describe('users on the console', () => {
     await link('Livia Later').waitFor();
   });
 
-  it('greys for a viewer what they may not do, and says why', async () => {
+  it('greys forbidden actions for a viewer, with the reason', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
     await demo.logIn(tab, 'viewer', '/users?q=jane');
@@ -318,7 +318,7 @@ describe('users on the console', () => {
     expect(await tab.getByRole('link', { name: 'New user' }).count()).to.equal(0);
     expect(await tab.getByRole('checkbox').count()).to.equal(0);
     await tab.getByRole('link', { name: 'Jane Doe', exact: true }).click();
-    // The list has such a menu, too.
+    // The previous list has such a menu, too.
     await tab.getByRole('heading', { name: 'Jane Doe' }).waitFor();
     await tab.getByRole('button', { name: 'More actions' }).click();
     await greyed(tab, 'Delete').click({ force: true });

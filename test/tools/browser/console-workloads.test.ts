@@ -1,4 +1,4 @@
-/** Workloads of the demo in the console: what is wrong is seen without a click, and a rollback is followed to its end. */
+/** Workloads of the demo in the console: failures are visible without a click, and a rollback is followed to its end. */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
@@ -8,7 +8,7 @@ describe('workloads in the console', () => {
   const open = (path: string) => page.goto(`${demo.url}${path}`);
   const pods = () => page.getByRole('table', { name: 'Pods' });
 
-  it('shows why a pod is broken on its page, and its containers', async () => {
+  it('shows the failure of a pod on its page, and its containers', async () => {
     await open('/r/apps/v1/deployments/ns/shop/cart');
     await pods().getByText('CrashLoopBackOff').first().waitFor();
     await pods()
@@ -28,7 +28,7 @@ describe('workloads in the console', () => {
       .waitFor();
   });
 
-  it('shows a rollout that is stuck, rolls it back, and says that it is done once it is', async () => {
+  it('shows a stuck rollout, rolls it back, and reports the completion', async () => {
     await open('/r/apps/v1/deployments/ns/payments/checkout');
     await page.getByText('The rollout is stuck').waitFor();
     await pods().getByText('ImagePullBackOff').waitFor();
@@ -40,7 +40,7 @@ describe('workloads in the console', () => {
     await pods().getByText('ImagePullBackOff').waitFor({ state: 'detached' });
   });
 
-  it('scales by the menu, and the pods come without a reload', async () => {
+  it('scales by the menu, and shows new pods without a reload', async () => {
     await open('/r/apps/v1/deployments/ns/shop/storefront');
     await page.getByText('All 3 replicas are updated and available.').waitFor();
     await page.getByRole('button', { name: 'More' }).click();
@@ -66,12 +66,12 @@ describe('workloads in the console', () => {
 
 describe('workloads in the console of a caller without rights', () => {
   const { demo, visitor, page } = loggedIn('nobody', '/');
-  // The page asks for its object beside the rights.
+  // The page requests its object before the rights are known.
   before(() => {
     visitor.accepted = /status of 403/;
   });
 
-  it('says that pods may not be listed, and why', async () => {
+  it('reports that pods may not be listed, with the reason', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
     await page.getByText('get deployments.apps').first().waitFor();
     expect(await page.getByRole('table').count()).to.equal(0);

@@ -1,4 +1,4 @@
-/** The demo in a process of its own, and what its people do in a browser. */
+/** The demo in a process of its own, and common actions of its users in a browser. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export class Demo {
     this.#directory = directory;
   }
 
-  /** @param args more of the command line, such as `--users 5` */
+  /** @param args further arguments, such as `--users 5` */
   static async start(...args: string[]): Promise<Demo> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const path = join(directory, 'info.json');
@@ -62,14 +62,14 @@ export class Demo {
   }
 }
 
-/** For the tests of a `describe`: a browser, and the demo. @param args more of its command line */
+/** Starts a browser and the demo for the tests of a `describe`. @param args further arguments of the demo */
 export function demoInChromium(...args: string[]): { browser: Browser; demo: Demo } {
   const browser = forSuite(startChromium, (it) => it.close());
   const demo = forSuite(() => Demo.start(...args));
   return { browser, demo };
 }
 
-/** The same with a page that a person has logged in on; each test accounts for what the page complains of. */
+/** Starts both with a page on which a user is logged in. A test fails if the page has unexpected complaints. */
 export function loggedIn(role: string, path: string, ...args: string[]): { browser: Browser; demo: Demo; visitor: Visitor; page: Page } {
   const { browser, demo } = demoInChromium(...args);
   const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
@@ -81,15 +81,15 @@ export function loggedIn(role: string, path: string, ...args: string[]): { brows
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
-/** An entry of a menu that the person may not choose, once the answer about that is there. */
+/** Returns a disabled menu entry, once the rights are known. */
 export const greyed = (page: Page, name: string) => page.getByRole('menuitem', { name, exact: true, disabled: true });
 
-/** The name that Kubernetes knows is beside the shown one. */
+/** Waits for a login, shown by the Kubernetes user name in the title. */
 export const isLoggedIn = (page: Page, name: string) => page.locator(`.who[title="${name}"]`).waitFor();
 
 export const isLoggedOut = (page: Page) => page.locator('main.start').waitFor();
 
-/** On the identity provider's page. */
+/** Submits the password on the page of the identity provider. */
 export async function submitPassword(page: Page, { email, password }: Pick<Person, 'email' | 'password'>): Promise<void> {
   await page.locator('#email').fill(email);
   await page.locator('#password').fill(password);
@@ -104,6 +104,6 @@ export async function chooseNewPassword(page: Page, password: string): Promise<v
   await page.locator('#new_password_again').press('Enter');
 }
 
-/** What the pages keep where a script can read it. */
+/** Returns the contents of localStorage and sessionStorage. */
 export const kept = async (page: Page): Promise<Record<string, string>> =>
   z.record(z.string(), z.string()).parse(await page.evaluate('({ ...localStorage, ...sessionStorage })'));

@@ -13,7 +13,7 @@ interface Description {
 
 describe('the page /docs, below a base path', () => {
   const browser = forSuite(startChromium, (it) => it.close());
-  // The public address is another one than the page is opened at, as behind a port that was forwarded.
+  // The public URL differs from the address of the page, as behind a forwarded port.
   const server = forSuite(() => startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } }));
   let visitor: Visitor;
   let page: Page;
@@ -33,7 +33,7 @@ describe('the page /docs, below a base path', () => {
     await page.locator('.opblock').first().waitFor();
   });
 
-  it('shows every operation of the description, below its tag', async () => {
+  it('shows all operations of the OpenAPI document, below their tags', async () => {
     const described = (await (await server.request('/console/openapi/v3')).json()) as Description;
     const expected = Object.values(described.paths).flatMap((item) => Object.values(item));
 
@@ -59,7 +59,7 @@ describe('the page /docs, below a base path', () => {
     return block;
   };
 
-  it('shows examples, and tries an operation out with a token that is pasted, at the address it came from', async () => {
+  it('shows examples, and tries out an operation with a pasted token, at the address of the page', async () => {
     await page.getByRole('button', { name: 'Authorize', exact: true }).click();
     const dialog = page.locator('.modal-ux');
     await dialog
@@ -79,7 +79,7 @@ describe('the page /docs, below a base path', () => {
     expect(await block.locator('.request-url').textContent()).to.contain(`${server.url}/console/auth/v1/users/`);
   });
 
-  it('keeps nothing, asks no other host, whatever its address says, and breaks no rule of its policy', async () => {
+  it('stores no data, contacts no other host for any address, and does not violate its policy', async () => {
     const elsewhere = encodeURIComponent('https://other.example.com/openapi.json');
     await page.goto(`${server.url}/console/docs?url=${elsewhere}&configUrl=${elsewhere}&urls.primaryName=x`);
     await page.locator('.opblock').first().waitFor();
@@ -93,7 +93,7 @@ describe('the page /docs, below a base path', () => {
 describe('the page /docs of the demo', () => {
   const { browser, demo } = demoInChromium('--users', '5');
 
-  it('changes something with the session of the browser, which must prove where it comes from', async () => {
+  it('sends a write with the session of the browser, which must prove its origin', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     await demo.logIn(page, 'admin');

@@ -1,4 +1,4 @@
-/** The example of docs/front-end.md: a page on a port of its own, beside the demo. */
+/** The example of docs/front-end.md: a page on its own port, beside the demo. */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -48,7 +48,7 @@ describe('the example of a front-end on another port', () => {
       const isScript = url === '/main.js';
       const text = await readFile(new URL(isScript ? 'main.js' : 'index.html', example), 'utf8');
       response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-      // The address of its own site: the cookie of a login goes to no other.
+      // The demo must be of the same site, because the cookie of a login is sent to no other.
       response.end(text.replace('http://127.0.0.1:8080', info.url.replace('localhost', '127.0.0.1')));
     }).listen(port, '127.0.0.1');
     visitor = new Visitor(await browser.newContext());
@@ -78,7 +78,7 @@ describe('the example of a front-end on another port', () => {
     expect(lines.filter((text) => !/^\s*(\/\*\*.*)?$/.test(text)).length).to.be.lessThanOrEqual(60);
   });
 
-  it('logs a person in and comes back, with a token that no URL holds', async () => {
+  it('logs a user in and returns, with a token that is in no URL', async () => {
     await page.locator('#login').click();
     await submitPassword();
     await page.locator('#state', { hasText: 'You are viewer@example.com.' }).waitFor();
@@ -98,7 +98,7 @@ describe('the example of a front-end on another port', () => {
     await line('new@example.com: Normal');
   });
 
-  it('stays logged in over a reload, and renews a token that is about to end', async () => {
+  it('stays logged in after a reload, and renews a token that is about to expire', async () => {
     const kept = z.object({ access_token: z.string(), refresh_token: z.string() });
     const read = async () => kept.parse(JSON.parse(String(await page.evaluate("sessionStorage.getItem('tokens')"))));
     const before = await read();
@@ -113,7 +113,7 @@ describe('the example of a front-end on another port', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('logs out here and at the issuer, and comes back', async () => {
+  it('logs out here and at the issuer, and returns', async () => {
     const { access_token: token } = z
       .looseObject({ access_token: z.string() })
       .parse(JSON.parse(String(await page.evaluate("sessionStorage.getItem('tokens')"))));

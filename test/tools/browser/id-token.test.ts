@@ -11,7 +11,7 @@ import { isLoggedIn } from './demo.ts';
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-describe('the page below a base path, with an ID token that comes through the browser', () => {
+describe('the page below a base path, with an ID token from the browser', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
@@ -41,7 +41,7 @@ describe('the page below a base path, with an ID token that comes through the br
     visitor = new Visitor(await browser.newContext());
   });
 
-  it('logs a person in, and leaves the token nowhere', async () => {
+  it('logs a user in, and does not store the token', async () => {
     const page = await visitor.openTab();
     const callbacks: URL[] = [];
     page.on('request', (request) => {
@@ -66,7 +66,7 @@ describe('the page below a base path, with an ID token that comes through the br
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('shows what the backend has against the token', async () => {
+  it('shows the reason for which the service refuses the token', async () => {
     provider.misbehave({ idToken: { claims: { nonce: 'of another flow' } } });
     const other = new Visitor(await browser.newContext());
     const page = await other.openTab();

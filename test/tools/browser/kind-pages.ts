@@ -1,4 +1,4 @@
-/** Pages of objects of the demo: made, measured, and looked at. */
+/** Creates objects of the demo, and checks their pages. */
 import { mkdir } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page, Response } from 'playwright-core';
@@ -23,7 +23,7 @@ export const merge = (demo: Demo, path: string, body: object) =>
 /** Deletes an object of the demo as its administrator. */
 export const remove = (demo: Demo, path: string) => send(demo, path, { method: 'DELETE', type: 'application/json', body: {} });
 
-/** Statuses of the answers about one object: of reads, and of watches with the version that they begin with. */
+/** Records the answers about an object: statuses of reads, and of watches with their resource version. */
 export function answersAbout(page: Page, path: string) {
   const name = path.split('/').at(-1) ?? '';
   const [reads, watches]: [number[], [number, string | null][]] = [[], []];
@@ -37,7 +37,7 @@ export function answersAbout(page: Page, path: string) {
   return { reads, watches, end: () => page.off('response', note) };
 }
 
-/** Elements wider than their parent, at widths from a phone to a small desktop. */
+/** Returns elements wider than their parent, at widths from a phone to a small desktop. */
 export async function tooWide(page: Page): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const width of [390, 768, 1280]) {
@@ -72,10 +72,10 @@ export async function look(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-/** A section of the page of an object, by its title. */
+/** Returns a section of the page of an object by its title. */
 export const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-/** Takes pictures for a review, and looks for barriers and for elements that do not fit. */
+/** Takes pictures for a review, and requires a page without barriers and overflow. */
 export async function inspect(page: Page, name: string): Promise<void> {
   await look(page, name);
   expect(await tooWide(page)).to.deep.equal([]);

@@ -7,15 +7,15 @@ import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn } from './demo.ts';
 
-/** The cluster takes the tokens of `corp` alone: those of the embedded issuer are not forwarded. */
-describe('the page Kubeconfig of a person with two accounts', () => {
+/** The cluster accepts the tokens of `corp` alone. Tokens of the embedded issuer are not forwarded. */
+describe('the page Kubeconfig of a user with two accounts', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
   );
   const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
 
-  it('offers the issuer of each, and says in words where the cluster takes no tokens of one', async () => {
+  it('offers the issuer of each, and explains if the cluster accepts no tokens of one', async () => {
     two.corp.person = atCorp('jane');
     await linkedUser(two, jane);
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));

@@ -1,8 +1,8 @@
-/** Measures pages: elements that stick out of their parents, and controls whose order is another one to the eye than to the keyboard. */
+/** Measures pages: elements that overflow their parents, and controls whose visual order differs from the focus order. */
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
 
-/** Elements out of the flow and the inside of the editor have a place of their own. */
+/** Script that measures a page. Elements out of the flow and inside the editor are left out. */
 const script = `(() => {
   const ofEditors = 'svg, .cm-editor, .xterm, .hidden, .skip, dialog:not([open]), [popover]:not(:popover-open)';
   const style = (element) => getComputedStyle(element);
@@ -37,10 +37,10 @@ const script = `(() => {
   ];
 })()`;
 
-/** @returns a line for each element that stands in the wrong place; for texts that are read from the left */
+/** @returns a line for each misplaced element, in layouts from left to right */
 export const misplaced = async (page: Page): Promise<string[]> => z.array(z.string()).parse(await page.evaluate(script));
 
-/** @returns the texts of cells that are cut short */
+/** @returns the texts of truncated cells */
 export const cutCells = async (page: Page): Promise<string[]> =>
   z
     .array(z.string())

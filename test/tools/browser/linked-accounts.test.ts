@@ -11,14 +11,14 @@ import { isLoggedIn, submitPassword } from './demo.ts';
 const ada = 'ada@example.com';
 const bea = 'bea@example.com';
 
-describe('the accounts of a person in the console', () => {
+describe('the accounts of a user in the console', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
   );
   const two = forSuite(() => TwoIssuers.start({}, { files: theConsole, emails: [jane, ada, bea] }));
 
-  it('are linked at the page of another issuer, listed, and taken away', async () => {
+  it('are linked at the page of another issuer, listed, and unlinked', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     const page = await visitor.openTab();
     two.corp.person = atCorp('jane');
@@ -44,7 +44,7 @@ describe('the accounts of a person in the console', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('I2 sets up no second factor after a login at another issuer, and says why', async () => {
+  it('I2 allow no second factor after a login at another issuer, with the reason', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     const page = await visitor.openTab();
     two.corp.person = atCorp('bea');
@@ -74,7 +74,7 @@ describe('the accounts of a person in the console', () => {
     expect(await barriers(other)).to.deep.equal([]);
   });
 
-  it('are as they were, and the user is told why, where one is not linked', async () => {
+  it('stay unchanged if a link fails, and the user sees the reason', async () => {
     const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     two.corp.person = atCorp('kim');
     const theirs = await other.openTab();

@@ -23,7 +23,7 @@ describe('the demo in a browser', () => {
     await isLoggedIn(tab, demo.person(role).email);
   }
 
-  it('offers a visitor to log in, and asks for nothing that would be refused', async () => {
+  it('offers a login to visitors, and sends no request that would be refused', async () => {
     await isLoggedOut(page);
 
     const button = page.getByRole('button', { name: 'Log in', exact: true });
@@ -33,7 +33,7 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('lets a person log in, and back to the place they came from', async () => {
+  it('logs a user in, and returns to the opened address', async () => {
     await page.goto(`${demo.url}/users?phase=Normal#later`);
     await logIn(page, 'viewer');
     await page.getByRole('link', { name: 'Vera Viewer', exact: true }).waitFor();
@@ -43,7 +43,7 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('writes with the session', async () => {
+  it('sends writes with the session', async () => {
     await logIn(page, 'viewer');
     const review = page.waitForResponse((response) => response.url().endsWith('/auth/v1/selfsubjectaccessreviews'));
     await page.goto(`${demo.url}/users`);
@@ -71,7 +71,7 @@ describe('the demo in a browser', () => {
 
   it('keeps no credential where a script can read it', async () => {
     const answers: string[] = [];
-    // Before the page has them: it leaves at once for the address in one of them, and the browser then has that answer no more.
+    // Answers are read before the page gets them, because it navigates at once and the browser discards them then.
     await page.route(/\/token\//, async (route) => {
       const answer = await route.fetch();
       answers.push(await answer.text());
@@ -108,13 +108,13 @@ describe('the demo in a browser', () => {
     expect((await visitor.cookies()).map(({ name }) => name)).not.to.satisfy((names: string[]) =>
       names.some((name) => name.startsWith('atrium_session_')),
     );
-    // The issuer's own logout token may have ended the session before the page does, and before the other tab had all that it shows.
+    // The issuer's logout token may end the session before the page does, and before the other tab is complete.
     for (const complaint of visitor.complaints.splice(0)) expect(complaint).to.contain('status of 401').and.to.contain(demo.url);
     await press(page, 'Log in');
     await page.locator('#password').waitFor();
   });
 
-  it('leaves the session to a person who stays logged in after all, from a deep link too', async () => {
+  it('keeps the session of a user who cancels a logout, also from a deep link', async () => {
     await page.goto(`${demo.url}/clusters/east`);
     await logIn(page, 'viewer');
     expect(page.url()).to.equal(`${demo.url}/clusters/east`);
@@ -130,27 +130,27 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('takes no logout from an address that a stranger has made', async () => {
+  it('ignores a forged logout address', async () => {
     await logIn(page, 'viewer');
     await page.goto(`${demo.url}/?state=made-up`);
     await isLoggedIn(page, viewer);
   });
 
-  it('says that a password is wrong, and takes the right one then', async () => {
+  it('reports a wrong password, and accepts the right one then', async () => {
     await press(page, 'Log in');
     await submitPassword(page, { email: viewer, password: 'not the password' });
     await page.getByRole('alert').waitFor();
 
     expect(await page.locator('#email').inputValue()).to.equal(viewer);
     expect(visitor.complaints).to.have.lengthOf(1);
-    // What the browser itself says of the page's status.
+    // The browser reports the status of the page.
     expect(visitor.complaints.pop()).to.contain('status of 403');
     await submitPassword(page, demo.person('viewer'));
     await isLoggedIn(page, viewer);
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('comes back from a login that was cancelled, and says so', async () => {
+  it('returns from a cancelled login, and reports it', async () => {
     await press(page, 'Log in');
     await page.locator('button[name="cancel"]').click();
     const notice = page.getByRole('status').filter({ hasText: 'You cancelled the login.' });
@@ -165,7 +165,7 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints[0]).to.contain('status of 401').and.to.contain('/api/v2/token/callback');
   });
 
-  it('lets two tabs log in at once; the last one counts in both', async () => {
+  it('lets two tabs log in at once; the last session is used in both', async () => {
     const second = await visitor.openTab();
     await second.goto(`${demo.url}/`);
     await press(page, 'Log in');
@@ -174,7 +174,7 @@ describe('the demo in a browser', () => {
     await second.locator('#password').waitFor();
     await submitPassword(page, demo.person('viewer'));
     await isLoggedIn(page, viewer);
-    // The second login takes the place of the first session: what the page still asks with that one would be refused.
+    // The second login replaces the first session, so pending requests of the page would be refused.
     await page.waitForLoadState('networkidle');
     await submitPassword(second, demo.person('viewer'));
     await isLoggedIn(second, viewer);
@@ -186,7 +186,7 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints).to.deep.equal([]);
   });
 
-  it('tells that the session was ended elsewhere, and goes on after the next login', async () => {
+  it('reports a session that was ended elsewhere, and continues after the next login', async () => {
     await logIn(page, 'viewer');
     const [handle = ''] = Object.values(await kept(page));
     const cookie = (await visitor.cookies()).find(({ name }) => name.startsWith('atrium_session_'));
@@ -194,20 +194,20 @@ describe('the demo in a browser', () => {
       headers: { cookie: `${cookie?.name}=${cookie?.value}` },
     });
     expect(ended.status).to.equal(200);
-    // Not by the mouse: the page may have noticed already, and its dialog lies above the link.
+    // A mouse click may fail, because the dialog of the page may already cover the link.
     await page.getByRole('link', { name: 'Users', exact: true }).dispatchEvent('click');
     const dialog = page.getByRole('dialog', { name: 'Your session is over' });
     await dialog.waitFor();
     const opened = page.waitForEvent('popup');
     await dialog.getByRole('button', { name: 'Log in again' }).click();
     const other = await opened;
-    // The identity provider still knows the person, and asks for nothing.
+    // The identity provider still has a session, and asks for no password.
     await dialog.waitFor({ state: 'hidden' });
     if (!other.isClosed()) await other.waitForEvent('close');
 
     expect(page.url()).to.equal(`${demo.url}/users`);
     await page.getByRole('link', { name: 'Vera Viewer', exact: true }).waitFor();
-    // What the browser itself says of the requests with which the end was noticed.
+    // The browser reports the requests that revealed the end of the session.
     for (const complaint of visitor.complaints) expect(complaint).to.contain('status of 401');
   });
 });

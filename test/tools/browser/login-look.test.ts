@@ -33,7 +33,7 @@ describe('the look of the login pages', () => {
   }
 
   for (const { name, colorScheme, viewport } of screens)
-    it(`keeps no user out from login to logout: ${name}`, async () => {
+    it(`has no barrier from login to logout: ${name}`, async () => {
       const visitor = new Visitor(await browser.newContext({ colorScheme, viewport }));
       const page = await visitor.openTab();
       await page.goto(demo.url);
@@ -71,7 +71,7 @@ describe('the look of the login pages', () => {
     await page.goto(demo.url);
     await page.getByRole('heading', { name: 'Example Cloud' }).waitFor();
     const color = (target: string) => page.evaluate(`getComputedStyle(document.querySelector('${target}')).backgroundColor`);
-    // The colour comes with the settings, over the console's own, and takes a moment to change.
+    // The colour of the settings overrides the console's own after a moment.
     await eventually(
       () => color('.button.main'),
       (shown) => shown === 'rgb(122, 31, 162)',
@@ -86,7 +86,7 @@ describe('the look of the login pages', () => {
     await page.locator('.shell').waitFor();
     await page.getByText('Who you are').first().waitFor();
     await expectNoBarrier(page, visitor);
-    // Grey on dark grey cannot be read: there ours stands.
+    // Grey on dark grey has too little contrast, so the console keeps its own colour.
     await page.emulateMedia({ colorScheme: 'dark' });
     await eventually(
       () => page.evaluate("getComputedStyle(document.querySelector('.side a[aria-current]')).color"),

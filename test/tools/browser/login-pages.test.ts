@@ -1,4 +1,4 @@
-/** The pages of a login that few people meet: a password that is due, a question before a program goes on, a device, second factors. */
+/** Less frequent pages of a login: a due password, a consent, a device, second factors. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
@@ -36,7 +36,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await picture(page, `login ${what} ${screen}`);
     }
 
-    it('a password that is due is changed before anything else', async () => {
+    it('a due password is changed first', async () => {
       const headers = { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' };
       const { email } = demo.person('nobody');
       const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=${email}`, { headers })).json());
@@ -51,7 +51,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('password due');
     });
 
-    it('a program that was not asked for says what it wants', async () => {
+    it('a client that needs consent shows its scopes', async () => {
       await demo.logIn(page, 'viewer');
       await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie&prompt=consent`);
       await page.locator('form button').first().waitFor();
@@ -60,7 +60,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('consent');
     });
 
-    it('a device shows its code again before it is let in', async () => {
+    it('a device shows its code for confirmation', async () => {
       const body = new URLSearchParams({ client_id: 'kubectl', scope: 'openid' });
       const { user_code: code } = device.parse(await (await fetch(`${demo.url}/identity/device/auth`, { method: 'POST', body })).json());
       await page.goto(`${demo.url}/identity/device`);
@@ -71,7 +71,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('device confirm');
     });
 
-    it('second factors are set up, written down, and asked for', async () => {
+    it('second factors are set up with recovery codes, and asked for', async () => {
       await demo.logIn(page, 'manager');
       await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie&prompt=enrol&factor=totp`);
       if (await page.locator('#email').isVisible()) await submitPassword(page, demo.person('manager'));

@@ -1,4 +1,4 @@
-/** Passkeys by Chromium's own WebAuthn, with its virtual authenticator: set up, without password, and as the second factor. */
+/** Passkeys by Chromium's WebAuthn with a virtual authenticator: set up, without password, and as the second factor. */
 import { expect } from 'chai';
 import type { CDPSession, Page } from 'playwright-core';
 import { barriers } from './axe.ts';
@@ -7,7 +7,7 @@ import { demoInChromium, isLoggedIn, press, submitPassword } from './demo.ts';
 
 const enrolment = '/api/v2/token/redirect?token_storage=cookie&prompt=enrol&factor=passkey';
 
-/** A phone or computer that knows its user; it comes to life in the browser of one page. */
+/** Adds a virtual authenticator with user verification to the browser of a page. */
 async function authenticatorOf(page: Page): Promise<{ cdp: CDPSession; authenticatorId: string }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
@@ -27,7 +27,7 @@ async function authenticatorOf(page: Page): Promise<{ cdp: CDPSession; authentic
 describe('passkeys in a browser', () => {
   const { browser, demo } = demoInChromium('--users', '2');
 
-  /** Logs in by password at the page that sets one up. */
+  /** Logs in by password and sets up a passkey. */
   async function enrol(page: Page, role: string, name: string): Promise<void> {
     await page.goto(`${demo.url}${enrolment}`);
     await submitPassword(page, demo.person(role));
@@ -35,9 +35,9 @@ describe('passkeys in a browser', () => {
     await page.locator('#name').fill(name);
   }
 
-  /** In a browser that is not logged in, up to the login page. */
+  /** Opens the login page without a session. */
   async function startAnew(page: Page): Promise<void> {
-    // A page of the console would ask who it is without its cookie.
+    // A page of the console would send requests without its cookie.
     await page.goto('about:blank');
     await page.context().clearCookies();
     await page.goto(demo.url);
@@ -69,12 +69,12 @@ describe('passkeys in a browser', () => {
     await submitPassword(page, demo.person('viewer'));
     await press(page, 'Use a passkey');
     await isLoggedIn(page, demo.person('viewer').email);
-    // The console remembers that there was a session, and asks for it.
+    // The console remembers the session, and requests its state.
     expect(visitor.complaints.filter((one) => !one.includes('/api/v2/token/info'))).to.deep.equal([]);
     await visitor.leave();
   });
 
-  it('that the browser does not give leave the page as it was, with a word about it', async () => {
+  it('that the browser does not provide leave the page unchanged, with a message', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     const { cdp, authenticatorId } = await authenticatorOf(page);
@@ -88,7 +88,7 @@ describe('passkeys in a browser', () => {
     await visitor.leave();
   });
 
-  it('are offered to no browser without scripts, which logs in by password', async () => {
+  it('are not offered to browsers without scripts, which log in by password', async () => {
     const visitor = new Visitor(await browser.newContext({ javaScriptEnabled: false }));
     const page = await visitor.openTab();
     await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie`);
@@ -102,7 +102,7 @@ describe('passkeys in a browser', () => {
     ['dark', 'admin', 'dark', { width: 1280, height: 800 }],
     ['phone', 'nobody', 'light', { width: 390, height: 780 }],
   ] as const)
-    it(`are asked for by pages that keep no user out: ${name}`, async () => {
+    it(`have pages without barriers: ${name}`, async () => {
       const visitor = new Visitor(await browser.newContext({ colorScheme, viewport }));
       const page = await visitor.openTab();
       const { cdp, authenticatorId } = await authenticatorOf(page);

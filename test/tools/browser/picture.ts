@@ -8,8 +8,8 @@ import type { Page } from 'playwright-core';
 export const pictures = fileURLToPath(new URL('../../../docs/screenshots/', import.meta.url));
 
 /**
- * With UPDATE_SCREENSHOT=1 the picture of that name becomes what the page shows. Only pictures that are there are taken again: a page
- * of the docs gets another one by an empty file of its name.
+ * Takes the picture of a name again, with UPDATE_SCREENSHOT=1. Only existing pictures are taken: create an empty file to add one to a
+ * page of the docs.
  */
 export async function picture(page: Page, name: string, format: 'webp' | 'png' = 'webp'): Promise<void> {
   const plain = name
@@ -18,7 +18,7 @@ export async function picture(page: Page, name: string, format: 'webp' | 'png' =
     .replaceAll(/[^a-z0-9]+/g, '-');
   const path = join(pictures, `${plain}.${format}`);
   if (process.env.UPDATE_SCREENSHOT !== '1' || !existsSync(path)) return;
-  // What a suite keeps stands for the page; the session wants the page itself.
+  // The page of a suite is a proxy, and the session needs the page itself.
   const debug = await page.context().newCDPSession(page.mainFrame().page());
   const { data } = await debug.send('Page.captureScreenshot', { format, ...(format === 'webp' && { quality: 60 }) });
   await debug.detach();

@@ -20,16 +20,16 @@ describe('the pictures of the console', () => {
     await open('/r/apps/v1/deployments/ns/payments/checkout', 'The rollout is stuck');
   });
 
-  it('show a Deployment whose rollout is stuck', async () => {
+  it('show a Deployment with a stuck rollout', async () => {
     await page.getByRole('table', { name: 'Pods' }).getByText('ImagePullBackOff').waitFor();
     await page.getByRole('button', { name: 'Roll back' }).waitFor();
     await picture(page, 'deployment', 'png');
   });
 
-  // PNG of a page full of text is large.
+  // A PNG of a page full of text is large.
   const sized = (height: number) => page.setViewportSize({ width: 1280, height });
 
-  it('show the pods of all namespaces, and one that is broken', async () => {
+  it('show the pods of all namespaces, and a broken one', async () => {
     await open('/r/core/v1/pods', 'ImagePullBackOff');
     await page
       .getByRole('row', { name: /CrashLoopBackOff|OOMKilled/ })
@@ -61,7 +61,7 @@ describe('the pictures of the console', () => {
     await sized(800);
   });
 
-  it('show users, and a binding before it is made', async () => {
+  it('show users, and a new binding', async () => {
     await open('/users', 'Corporate directory');
     await sized(560);
     await picture(page, 'people', 'png');

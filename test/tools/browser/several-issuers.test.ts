@@ -5,14 +5,14 @@ import { theConsole } from '../../support/static-directory.ts';
 import { startChromium, Visitor } from './chromium.ts';
 import { isLoggedIn } from './demo.ts';
 
-describe('the page where people log in at one of several issuers', () => {
+describe('the login page with several issuers', () => {
   const browser = forSuite(
     () => startChromium(),
     (it) => it.close(),
   );
   const two = forSuite(() => TwoIssuers.start({}, { files: theConsole }));
 
-  it('has a button for each, and goes back to the chosen one when the session has ended', async () => {
+  it('has a button for each, and returns to the chosen one when the session has ended', async () => {
     const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     const page = await visitor.openTab();
     two.corp.person = { sub: 'kim-1', email: 'kim@corp.example', email_verified: true, name: 'Kim', groups: ['dev'] };

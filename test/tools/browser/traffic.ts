@@ -1,13 +1,13 @@
-/** Requests of a page: how many there are, how large, and which wait for others. */
+/** Requests of a page: their number, their size, and their dependencies. */
 import { once } from 'node:events';
 import type { Page, Route } from 'playwright-core';
 
 interface Sent {
-  /** `GET /path?query`. */
+  /** Method and address, such as `GET /path?query`. */
   line: string;
-  /** Over the network, with headers. */
+  /** Bytes over the network, with headers. */
   bytes: number;
-  /** Has its answer as a whole; of a watch, the head of it. */
+  /** True if the answer is complete, or has begun for a watch. */
   isAnswered: boolean;
 }
 
@@ -76,7 +76,7 @@ export class Traffic {
   }
 }
 
-/** Requests that wait for their answer until the test lets them go. */
+/** Requests that are held until the test releases them. */
 export class HeldRequests {
   readonly #page: Page;
   #waiting: Route[] = [];
@@ -97,20 +97,20 @@ export class HeldRequests {
     return held;
   }
 
-  /** Resolves when a request of each address is under way, while no request that waits is answered. */
+  /** Resolves when a request of each address is held, while no held request is answered. */
   async untilAsked(...addresses: readonly RegExp[]): Promise<void> {
     const isAsked = (address: RegExp) => this.#waiting.some((route) => address.test(route.request().url()));
     while (!addresses.every(isAsked)) await once(this.#asked, 'request');
   }
 
-  /** Lets those that wait go. Later ones are held. */
+  /** Releases the held requests. Later ones are held. */
   async release(): Promise<void> {
     const routes = this.#waiting;
     this.#waiting = [];
     await Promise.all(routes.map((route) => route.continue()));
   }
 
-  /** Lets all requests go. */
+  /** Releases all requests, also later ones. */
   async end(): Promise<void> {
     await this.#page.unrouteAll({ behavior: 'ignoreErrors' });
   }
