@@ -17,7 +17,7 @@ import { aConnector } from './a-connector.ts';
 const connector = aConnector({ id: 'corp', name: 'Corporation', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' });
 const emailOf = (uid: string) => `${uid}@corp.example.com`;
 
-/** What a directory says that is nowhere: as the LDAP library told it. */
+/** Returns the listing of a directory, as the LDAP client reports it. */
 const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing => ({
   fetched: uids.length,
   members: uids.map((uid) => ({
@@ -29,7 +29,7 @@ const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing 
   ...more,
 });
 
-describe('making users agree with a listing', () => {
+describe('synchronising users with a listing', () => {
   const cluster = forSuite(() => apiServer());
   let admin: ClusterAdmin;
   let apiServerClient: KubernetesClient;
@@ -76,7 +76,7 @@ describe('making users agree with a listing', () => {
     return (body as { spec: Record<string, unknown> }).spec;
   };
 
-  it('invalidates no user, even when forced, if the directory has by name whom it left out of the list', async () => {
+  it('invalidates no user, even when forced, if the directory finds unlisted users by name', async () => {
     expect(await run(listing(['anna', 'ben', 'chris']))).to.include({ status: 'Success', created: 3 });
     const asked: string[] = [];
     const hasAny = async (emails: readonly string[]) => {
@@ -92,7 +92,7 @@ describe('making users agree with a listing', () => {
     expect((await specOf('chris')).valid).to.equal(true);
   });
 
-  it('leaves alone users that were changed meanwhile', async () => {
+  it('skips users that were changed meanwhile', async () => {
     const change = { spec: { is_disabled: true, mobile: '110' } };
     const path = `/apis/auth.platform.io/v1/users/${nameOf(emailOf('ben'))}`;
     const hasAny = async () => {

@@ -23,5 +23,5 @@ describe('the key of a distinguished name', () => {
     ['cn=a\\ ,dc=x', 'cn=a,dc=x'],
     ['cn=a,dc=x', 'dc=x,cn=a'],
   ];
-  for (const [left, right] of different) it(`tells ${left} from ${right}`, () => expect(dnKey(left)).not.to.equal(dnKey(right)));
+  for (const [left, right] of different) it(`distinguishes ${left} from ${right}`, () => expect(dnKey(left)).not.to.equal(dnKey(right)));
 });

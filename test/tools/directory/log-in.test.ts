@@ -45,7 +45,7 @@ describe('login with a password of a directory', () => {
   };
   const failures = () => service.lines.filter((line) => line.startsWith('{"audit":"LoginFailed"')).map((line) => JSON.parse(line).reason);
 
-  it('creates the record of a user who is new, and puts the groups into the token', async () => {
+  it('creates the record of a new user, and puts the groups into the token', async () => {
     const { status, body } = await logIn('jane');
     expect(status, body).to.equal(200);
     const info = JSON.parse(body);
@@ -58,7 +58,7 @@ describe('login with a password of a directory', () => {
     expect(known).not.to.have.any.keys('failedLogins', 'lockedUntil');
   });
 
-  it('takes the groups again at each login', async () => {
+  it('updates the groups at each login', async () => {
     await slapd.add(aGroup('ops', [dnOf('jane')]));
     await slapd.remove(`cn=dev,${groups}`);
     const { body } = await logIn('jane');
@@ -70,7 +70,7 @@ describe('login with a password of a directory', () => {
     expect((await service.logIn(local, localPassword)).status).to.equal(200);
   });
 
-  it('LDP-02 refuses an empty password, one that is wrong, and an entry without one, all with the same answer', async () => {
+  it('LDP-02 refuses an empty password, a wrong one, and an entry without one, all with the same answer', async () => {
     const count = failures().length;
     for (const [uid, password] of [
       ['jane', ''],
@@ -83,12 +83,12 @@ describe('login with a password of a directory', () => {
       const { status, back } = await logIn(uid, password);
       expect([status, back.pathname.startsWith('/identity/login')], `${uid} ${password}`).to.deep.equal([403, true]);
     }
-    // Of a user without a record, it is not even told that the directory knows them.
+    // The event of a user without a record does not reveal that the directory has an entry.
     expect(failures().slice(count)).to.deep.equal(['WrongPassword', 'WrongPassword', ...Array(4).fill('UnknownUser')]);
     expect((await logIn('jane')).status).to.equal(200);
   });
 
-  it('LDP-01 takes what looks like a filter for a name', async () => {
+  it('LDP-01 treats text that looks like a filter as a name', async () => {
     for (const email of ['*', 'j*@corp.example.com', ')(uid=*))(|(uid=*', '\\2a', 'jane@corp.example.com\0', '*)(mail=*'])
       expect((await service.logIn(email, secret)).status, JSON.stringify(email)).to.equal(403);
     const { body } = await service.admin.call('GET', '/apis/auth.platform.io/v1/users');
@@ -98,7 +98,7 @@ describe('login with a password of a directory', () => {
     ]);
   });
 
-  it('locks who fails too often, as it does local users', async () => {
+  it('locks out users after too many failures, like local users', async () => {
     expect((await logIn('locked')).status).to.equal(200);
     for (let attempt = 0; attempt < 5; attempt += 1) expect((await logIn('locked', 'wrong')).status).to.equal(403);
     expect((await read('locked')).status).to.include({ failedLogins: 5, phase: 'Locked' });
@@ -106,7 +106,7 @@ describe('login with a password of a directory', () => {
     expect(failures().at(-1)).to.equal('Locked');
   });
 
-  it('LDP-02 writes nothing of a newcomer before the password was right, and takes no more guesses than of others', async () => {
+  it('LDP-02 writes no record of a new user before the password is verified, and limits guesses like for other users', async () => {
     const path = `/apis/auth.platform.io/v1/users/${nameOf('newcomer@corp.example.com')}`;
     const stored = async () => (await service.admin.call('GET', path)).status;
     for (const password of ['', 'wrong']) expect((await logIn('newcomer', password)).status).to.equal(403);
@@ -120,7 +120,7 @@ describe('login with a password of a directory', () => {
     expect(status).to.equal(404);
   });
 
-  it('ends with the directory entry: the session of a user who becomes invalid no longer counts', async () => {
+  it('ends with the directory entry: the session of a user who becomes invalid ends', async () => {
     const { browser, status } = await logIn('gone');
     expect(status).to.equal(200);
     const info = async () => (await browser.get(`${service.url}/api/v2/token/info`)).response.status;
@@ -134,7 +134,7 @@ describe('login with a password of a directory', () => {
     expect(failures().at(-1)).to.equal('Invalid');
   });
 
-  it('says try again while the directory is down, and counts nothing', async () => {
+  it('answers that a retry is needed while the directory is down, and counts no failure', async () => {
     await logIn('jane', 'wrong');
     const before = (await read('jane')).status.failedLogins;
     expect(before).to.equal(1);
@@ -150,7 +150,7 @@ describe('login with a password of a directory', () => {
     expect((await read('jane')).status).not.to.have.any.keys('failedLogins', 'lockedUntil');
   });
 
-  it('writes no password anywhere', async () => {
+  it('writes no password into logs or objects', async () => {
     const { body } = await service.admin.call('GET', '/api/v1/secrets');
     expect([...service.lines, JSON.stringify(body)].join('')).not.to.match(/jäne-sécret|reader-sécret/);
     expect((body as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name)).not.to.include(

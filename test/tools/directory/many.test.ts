@@ -13,7 +13,7 @@ const count = 5000;
 const emailOf = (index: number) => `person-${index}@corp.example.com`;
 const dnOf = (index: number) => `uid=p${index},${people}`;
 const indexes = Array.from({ length: count }, (_, index) => index);
-/** Of a list of 5,000 that is about a megabyte. */
+/** Bytes after which the connection breaks. The list of 5,000 takes about a megabyte. */
 const halfWay = 400_000;
 
 describe('synchronising 5,000 users', () => {
@@ -33,7 +33,7 @@ describe('synchronising 5,000 users', () => {
     ]),
   );
   let server: TestServer;
-  /** Before the directory, which it kills when it is told to. */
+  /** Relay in front of the directory, which kills it on demand. */
   let breaker: Server;
   let isBreaking = false;
 
@@ -72,7 +72,7 @@ describe('synchronising 5,000 users', () => {
     return result;
   };
 
-  it('makes them all, with their groups', async () => {
+  it('creates all users, with their groups', async () => {
     expect(await sync()).to.include({ status: 'Success', fetched: count, created: count, failed: 0 });
     const list = await server.request('/auth/v2/users?limit=1', { as: 'manager' });
     expect(((await list.json()) as { total: number }).total).to.equal(count);
@@ -84,7 +84,7 @@ describe('synchronising 5,000 users', () => {
     expect(await sync()).to.include({ status: 'Success', unchanged: count, updated: 0 });
   });
 
-  it('invalidates no user when the directory dies half way, and goes on when it is back', async () => {
+  it('invalidates no user when the directory dies half way, and continues when it recovers', async () => {
     for (const force of [false, true]) {
       isBreaking = true;
       const result = await sync({ force });

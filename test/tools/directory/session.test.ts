@@ -47,7 +47,7 @@ describe('a session with a directory', () => {
     }
   };
 
-  it('lists people with odd names, the first of several values, and tells apart who cannot be a user', async () => {
+  it('lists entries with odd names and the first of several values, and reports entries that cannot be users', async () => {
     const { people: found, unfit } = await inSession((session) => session.people());
 
     expect(found.map(({ email }) => email)).to.have.members(odd.slice(0, -1).map(({ attributes }) => [attributes.mail].flat()[0]));
@@ -70,7 +70,7 @@ describe('a session with a directory', () => {
       });
     });
 
-  it('LDP-01 takes what looks like a filter for a name', async () => {
+  it('LDP-01 treats text that looks like a filter as a name', async () => {
     await inSession(async (session) => {
       for (const name of ['*', 'a*', ')(uid=*))(|(uid=*', '\\2a', 'jane\0', '\0', 'a\\2a@example.com', '(mail=*)', '*)(mail=*', ''])
         expect(await session.find(name), JSON.stringify(name)).to.equal(undefined);
@@ -80,7 +80,7 @@ describe('a session with a directory', () => {
     });
   });
 
-  it('LDP-02 refuses a bind without a password or a name, which would succeed as nobody', async () => {
+  it('LDP-02 refuses a bind without a password or a name, which would succeed anonymously', async () => {
     const dn = `uid=jane,${people}`;
     expect(await bindsAs(connector(), dn, 'jane-secret', never)).to.equal(true);
     expect(await bindsAs(connector(), dn, 'wrong', never)).to.equal(false);
@@ -101,7 +101,7 @@ describe('a session with a directory', () => {
     return 'open';
   };
 
-  it('LDP-02 does not talk to a directory whose certificate is not trusted, or is of another host', async () => {
+  it('LDP-02 does not talk to a directory with an untrusted certificate, or with one of another host', async () => {
     expect(await failure({})).to.equal('open');
     expect(await failure({ caFile: slapd.otherCAFile })).to.equal('Unreachable');
     expect(await failure({ caFile: undefined })).to.equal('Unreachable');
@@ -113,7 +113,7 @@ describe('a session with a directory', () => {
     expect(await failure({ url: slapd.url.replace('127.0.0.1', 'localhost'), startTLS: true })).to.equal('open');
   });
 
-  it('says why a connector is of no use, without a secret', async () => {
+  it('reports the failure of a connector without a secret', async () => {
     expect(await failure({ bindPasswordFile: await slapd.file('wrong', 'wrong-secret') })).to.equal('BindRefused');
     expect(await failure({ bindPasswordFile: await slapd.file('empty', '\n') })).to.equal('NotConfigured');
     expect(await failure({ bindPasswordFile: '/nowhere/secret' })).to.equal('NotConfigured');

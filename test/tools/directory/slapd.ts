@@ -17,9 +17,9 @@ const suffix = 'dc=example,dc=com';
 export const people = `ou=people,${suffix}`;
 export const groups = `ou=groups,${suffix}`;
 const root = { dn: `cn=root,${suffix}`, password: 'root-secret' };
-/** May search, without a limit. */
+/** Account that may search without a limit. */
 const reader = { dn: `cn=reader,${suffix}`, password: 'reader-sécret' };
-/** May search, and gets no more than 100 entries. */
+/** Account that may search, limited to 100 entries. */
 export const limited = { dn: `cn=limited,${suffix}`, password: 'limited-secret' };
 
 type Attributes = Record<string, string | string[]>;
@@ -31,7 +31,7 @@ export interface EntryOfPerson extends Attributes {
 
 const personClasses = ['person', 'organizationalPerson', 'inetOrgPerson', 'extensibleObject'];
 
-/** An entry as LDIF; values that are no plain text in base64 (RFC 2849). */
+/** Returns an entry as LDIF, with all values in base64 (RFC 2849). */
 const ldif = (dn: string, attributes: Attributes): string =>
   [['dn', dn] as const, ...Object.entries(attributes).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))]
     .map(([name, value]) => `${name}:: ${Buffer.from(value).toString('base64')}`)
@@ -54,14 +54,14 @@ export const aGroup = (cn: string, member: string[]): Entry => ({
   attributes: { objectClass: 'groupOfNames', cn, member },
 });
 
-/** OpenLDAP's server as a child process, with a directory of its own on free ports of loopback. */
+/** OpenLDAP's server as a child process, with its own directory on free ports of loopback. */
 export class Slapd {
   readonly #folder: string;
   readonly port: number;
   readonly securePort: number;
-  /** Verifies the server. */
+  /** File of the authority that verifies the server. */
   readonly caFile: string;
-  /** Of another authority. */
+  /** File of another authority. */
   readonly otherCAFile: string;
   readonly passwordFile: string;
   #child: ChildProcess | undefined;
@@ -75,7 +75,7 @@ export class Slapd {
     this.passwordFile = join(folder, 'reader-password');
   }
 
-  /** With the base entries, and these. @throws Error with the command that installs it */
+  /** Starts a server with the base entries and the given ones. @throws Error with the command that installs it */
   static async start(entries: readonly Entry[]): Promise<Slapd> {
     if (!existsSync(`${programs}/slapd`)) throw new Error(`slapd is not installed: ${install}`);
     const folder = await mkdtemp(join(tmpdir(), 'atrium-slapd-'));
@@ -93,7 +93,7 @@ export class Slapd {
     return `ldaps://127.0.0.1:${this.securePort}`;
   }
 
-  /** What `users.ldap` says of it. */
+  /** Returns an entry of `users.ldap` for this server. */
   connector(differences: Record<string, unknown> = {}): Record<string, unknown> {
     return {
       id: 'corp',
@@ -114,11 +114,11 @@ export class Slapd {
     return path;
   }
 
-  /** Starts it, or starts it again on the same ports. */
+  /** Starts the server, or restarts it on the same ports. */
   async run(): Promise<void> {
-    // One that a test has just killed may have its ports still.
+    // A server that a test has just killed may still hold the ports.
     await this.kill();
-    // 127.0.0.2 is a host that the certificate is not for.
+    // The certificate is not valid for 127.0.0.2.
     const urls = ['127.0.0.1', '127.0.0.2']
       .flatMap((host) => [`ldap://${host}:${this.port}/`, `ldaps://${host}:${this.securePort}/`])
       .join(' ');
@@ -133,7 +133,7 @@ export class Slapd {
     );
   }
 
-  /** In the middle of whatever it does. */
+  /** Kills the server by SIGKILL. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;

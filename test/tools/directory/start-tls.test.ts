@@ -10,21 +10,21 @@ import { aPerson, people, Slapd } from './slapd.ts';
 const never = new AbortController().signal;
 const jane = `uid=jane,${people}`;
 
-/** An LDAPMessage with an ExtendedResponse or BindResponse of that result code (RFC 4511 4.1.9), without matchedDN and message. */
+/** Returns an LDAPMessage with an ExtendedResponse or BindResponse and its result code (RFC 4511 4.1.9), without matchedDN and message. */
 const response = (id: number, operation: 0x78 | 0x61, code: number) =>
   Buffer.from([0x30, 0x0c, 0x02, 0x01, id, operation, 0x07, 0x0a, 0x01, code, 0x04, 0x00, 0x04, 0x00]);
 
-/** The message id of a short request. */
+/** Returns the message ID of a short request. */
 const idOf = (request: Buffer) => request[4] ?? 0;
 
 describe('StartTLS', () => {
   const slapd = forSuite(() => Slapd.start([aPerson({ uid: 'jane', cn: 'Jane', mail: 'jane@example.com', userPassword: 'jane-secret' })]));
   let server: Server;
-  /** What came in plain on each connection. */
+  /** Unencrypted data of each connection. */
   let plain: Buffer[];
   afterEach(() => server.close());
 
-  /** A machine in between that sees the first request of each connection before the directory does. */
+  /** Starts a man in the middle that sees the first request of each connection before the directory does. */
   const between = async (answer: (client: Socket, request: Buffer) => void) => {
     plain = [];
     server = createServer((client) => {
@@ -51,7 +51,7 @@ describe('StartTLS', () => {
       .toString('latin1')
       .match(/secret|cn=reader|uid=jane/);
 
-  it('LDP-02 is not gone without when the server will not', async () => {
+  it('LDP-02 is required: the connection fails if the server refuses it', async () => {
     for (const code of [1, 2, 52, 53]) {
       const connector = await between((client, request) => client.write(response(idOf(request), 0x78, code)));
       expect(await failure(DirectorySession.open(connector, never))).to.equal('Unreachable');
@@ -62,7 +62,7 @@ describe('StartTLS', () => {
     }
   });
 
-  it('LDP-02 is not gone without when a machine in between says yes and goes on in plain', async () => {
+  it('LDP-02 is required: the connection fails if a man in the middle agrees and continues without TLS', async () => {
     const connector = await between((client, request) => {
       client.write(response(idOf(request), 0x78, 0));
       client.once('data', () => client.write(response(idOf(request) + 1, 0x61, 0)));
@@ -71,14 +71,14 @@ describe('StartTLS', () => {
     expect(secretsSeen()).to.equal(null);
   });
 
-  it('LDP-02 takes nothing for an answer that came in plain', async () => {
+  it('LDP-02 trusts no answer that arrived before the handshake', async () => {
     for (const id of [1, 2, 3, 4]) {
       const connector = await between((client, request) => {
         const upstream = connect(slapd.port, '127.0.0.1');
         upstream.on('error', () => client.destroy());
         upstream.write(request);
         upstream.once('data', (agreed) => {
-          // The beginning of a BindResponse that says yes, whose message the real one will be.
+          // Beginning of a BindResponse with success, which would take the real response as its message.
           const begun = Buffer.from([0x30, 0x1a, 0x02, 0x01, id, 0x61, 0x15, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x0e]);
           client.write(Buffer.concat([agreed, begun]));
           client.pipe(upstream).pipe(client);

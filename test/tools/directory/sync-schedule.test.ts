@@ -22,7 +22,7 @@ describe('PUT /auth/v1/users/sync without a directory', () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
 
-  it('has nothing to do, and there never was a run', async () => {
+  it('does nothing, and reports no run', async () => {
     const response = await server.request('/auth/v1/users/sync', { method: 'PUT', as: 'manager' });
     expect(response.status).to.equal(200);
     expect(syncResult.parse(await response.json())).to.deep.include({ state: 'Completed', connectors: [] });
@@ -43,7 +43,7 @@ describe('users.sync.schedule', () => {
       async () => (await server.kubernetes.call('GET', `${users}/${nameOf(`${uid}@corp.example.com`)}`)).status,
       (status) => status === 200,
     );
-  /** Of the run that is under way, or of the last one. */
+  /** Returns the start of the current or last run. */
   const startedAt = async (): Promise<number | undefined> => {
     const { body } = await server.kubernetes.call('GET', lease);
     const { data } = noted.safeParse(body);
@@ -51,7 +51,7 @@ describe('users.sync.schedule', () => {
   };
   const runs = () => server.auditLines.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'UsersSynced');
 
-  it('synchronises by the clock, on one replica at a time', async () => {
+  it('synchronises on schedule, on one replica at a time', async () => {
     await isThere('anna');
     await slapd.add(person('ben'));
     await isThere('ben');

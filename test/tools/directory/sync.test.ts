@@ -98,7 +98,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect((await server.kubernetes.call('GET', `${users}/${nameOf('anna@corp.example.com')}`)).status).to.equal(404);
   });
 
-  it('makes users of entries, with their groups, and links users of other sources, but never an administrator', async () => {
+  it('creates users of entries, with their groups, and links users of other sources, but never an administrator', async () => {
     const result = await sync();
     expect(result).to.deep.include({ connector_id: 'corp', connector_type: 'ldap', status: 'Success' });
     expect(counts(result)).to.deep.equal({ fetched: 10, created: 5, linked: 2, failed: 3 });
@@ -147,7 +147,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect((await read('anna')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
   });
 
-  it('follows changes, knows renamed entries again, and takes groups away', async () => {
+  it('follows changes, recognises renamed entries, and removes groups', async () => {
     await slapd.modify(dnOf('anna'), new Change({ operation: 'replace', modification: new Attribute({ type: 'mobile', values: [] }) }));
     await slapd.modify(
       dnOf('ben'),
@@ -169,7 +169,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect(chris.spec.ids).to.deep.equal(spec.ids);
   });
 
-  it('makes who is gone invalid and never deletes, and restores who comes back', async () => {
+  it('invalidates users without an entry and never deletes them, and restores them when the entry returns', async () => {
     await slapd.remove(dnOf('dora'));
     expect(counts(await sync())).to.deep.include({ invalidated: 1 });
     const dora = await read('dora');
@@ -182,7 +182,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect((await read('dora')).status).to.include({ phase: 'Normal' });
   });
 
-  it('refuses to make too many invalid, unless it is forced', async () => {
+  it('refuses to invalidate too many users, unless it is forced', async () => {
     for (const uid of ['ben', 'dora', 'emil', 'ahead']) await slapd.remove(dnOf(uid));
     const result = await sync();
     expect(result.status).to.equal('Failed');
@@ -195,7 +195,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect((await read('ben')).spec.valid).to.equal(false);
   });
 
-  it('tells the audit trail of runs, but not of dry ones', async () => {
+  it('audits runs, except for dry runs', async () => {
     const lines = () => server.auditLines.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'UsersSynced');
     const count = lines().length;
     await sync({ connector_id: 'corp', dryRun: true });
@@ -206,7 +206,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect([...server.auditLines, ...server.logLines].join('')).not.to.match(/sécret|-secret/);
   });
 
-  it('invalidates no user when a directory lists none or does not answer to its end, even when it is forced', async () => {
+  it('invalidates no user if a directory lists none or its answer is cut off, even when it is forced', async () => {
     const nobody = await sync({ connector_id: 'nobody' });
     expect(nobody).to.deep.include({ status: 'Failed', fetched: 0, invalidated: 0 });
     expect(nobody.errors[0]).to.include({ reason: 'Incomplete' });
@@ -223,7 +223,7 @@ describe('PUT /auth/v1/users/sync', () => {
     for (let index = 0; index < 101; index += 1) await slapd.remove(dnOf(`many${index}`));
   });
 
-  it('answers 503 when every directory is out of reach, and goes on with the others when one is', async () => {
+  it('answers 503 if no directory can be reached, and continues with the others if one cannot', async () => {
     const response = await put({ connector_id: 'dead' });
     const text = await response.text();
     expect(response.status, text).to.equal(503);
@@ -237,7 +237,7 @@ describe('PUT /auth/v1/users/sync', () => {
     ]);
   });
 
-  it('refuses who may not, what it does not know, and what is no request', async () => {
+  it('refuses callers without the right, unknown connectors and invalid requests', async () => {
     const status = async (response: Promise<Response>) => (await response).status;
     expect(await status(server.request('/auth/v1/users/sync', { method: 'PUT' }))).to.equal(401);
     expect(await status(put({}, { as: 'nobody' }))).to.equal(403);
@@ -250,7 +250,7 @@ describe('PUT /auth/v1/users/sync', () => {
       expect(await status(put({}, { query })), query).to.equal(400);
   });
 
-  it('LDP-03 runs once at a time, on whatever replica; one that takes long goes on, is shown everywhere and ends with its replica', async () => {
+  it('LDP-03 runs once at a time over all replicas; a long run continues, is shown everywhere and ends with its replica', async () => {
     const { url: at, stop } = await server.replica();
     await eventually(
       async () => (await put({ connector_id: 'slow' }, { at })).status,
@@ -286,7 +286,7 @@ describe('PUT /auth/v1/users/sync', () => {
     expect((await put({ connector_id: 'slow' })).status).to.equal(200);
   });
 
-  it('takes over from a replica that is gone, and says that its run was interrupted', async () => {
+  it('takes over from a lost replica, and reports that its run was interrupted', async () => {
     const { body } = await server.kubernetes.call('GET', lease);
     const found = body as { metadata: { annotations: Record<string, string> }; spec: Record<string, unknown> };
     const result = JSON.parse(found.metadata.annotations['auth.platform.io/sync-result'] ?? '');
