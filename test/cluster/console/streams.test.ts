@@ -63,7 +63,7 @@ describe('logs and a terminal on the console', () => {
     await page.getByRole('button', { name: 'End', exact: true }).waitFor();
     await run(page, 'echo "sum: $((40 + 2))"; stty size');
     await screen(page).getByText('sum: 42').waitFor();
-    // The prompt and the command wrote it, one after the other.
+    // The shell and `stty` write one after the other, so the output may arrive in parts.
     const widthIn = (text = '') => Number(/(\d+) (\d{2,3})\s/.exec(text)?.[2]);
     const width = await eventually(async () => widthIn((await screen(page).innerText()).split('sum: 42')[1]), Number.isFinite);
     expect(width).to.be.greaterThan(80);

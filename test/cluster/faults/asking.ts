@@ -125,7 +125,7 @@ export const plugin = (name: string, manifest = `{"name":"${name}"}`) => ({
   data: { 'plugin-manifest.json': manifest },
 });
 
-/** Waits until only the named checks of the replica fail. */
+/** Waits until the replica is ready and no check fails but the named ones. */
 export const whenReady = (service: Server, ...without: string[]): Promise<string> =>
   eventually(
     async () => (await ask(service, '/readyz?verbose')).text,
@@ -137,7 +137,7 @@ export const whenReady = (service: Server, ...without: string[]): Promise<string
         .every((line) => without.some((name) => line.startsWith(`[-]${name} `))),
   );
 
-/** Requires an answer that names the missing definition and the file to apply, without Retry-After. */
+/** Requires a 503 that names the missing definition and the folder to apply. */
 export function expectDefinitionMissing(reply: Reply, kind: string): void {
   expect(reply.status, reply.text).to.equal(503);
   const message = 'the cluster does not have the definition; apply deploy/manifests/crds';

@@ -57,7 +57,7 @@ describe('the process of the service', () => {
         for (let turn = 0; turn < times; turn += 1) {
           const fault = faults[turn % faults.length] ?? reset;
           proxy.inject(fault);
-          // The issuer has nine seconds to answer, too long for silence.
+          // The service waits nine seconds for its issuer, so silence would take too long.
           if (fault !== silence) issuer.proxy.inject(fault);
           proxy.cut();
           const asked = Array.from({ length: 20 }, (_, index) =>

@@ -13,7 +13,7 @@ const count = 5000;
 const emailOf = (index: number) => `person-${index}@corp.example.com`;
 const dnOf = (index: number) => `uid=p${index},${people}`;
 const indexes = Array.from({ length: count }, (_, index) => index);
-/** Bytes after which the connection breaks. The list of 5,000 takes about a megabyte. */
+/** Bytes after which the directory is killed. The list of 5,000 takes about a megabyte. */
 const halfWay = 400_000;
 
 describe('synchronising 5,000 users', () => {
