@@ -186,7 +186,7 @@ describe('the RBAC objects of UserBindings', () => {
     await bindings.untilGone('going');
   });
 
-  it('ends in phase Failed for a role that the service may not bind, and goes on once it may', async () => {
+  it('ends in phase Failed for a role that the service may not bind, and recovers once it may', async () => {
     await server.kubernetes.apply(aBinding('beyond', { roleRef: 'cluster-admin' }));
     const failed = await bindings.until('beyond', 'Failed');
 

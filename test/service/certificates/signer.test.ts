@@ -118,7 +118,7 @@ describe('the signer of certificates', () => {
     after(() => server.stop());
     afterEach(() => untilNoneLeft(server));
 
-    it('is our trouble while the service may not approve at it: 503', async () => {
+    it('is 503 while the service may not approve at it', async () => {
       expect((await refusal(await authorize(server, 'alice'))).code).to.equal(503);
     });
 

@@ -21,7 +21,7 @@ describe('a continue token', () => {
     return [failure.status.code, failure.status.reason];
   };
 
-  it('tells where to go on, also to another replica that has the key', async () => {
+  it('marks where to continue, also for another replica that has the key', async () => {
     const token = tokens.issue(position, 'query');
 
     expect(await new ContinueTokens({ seal: sealWith(1), now }).read(token, 'query')).to.deep.equal(position);

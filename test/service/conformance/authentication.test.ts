@@ -29,7 +29,7 @@ describe('authentication', () => {
   };
 
   describe('without a token', () => {
-    it('is system:anonymous, who may do next to nothing', async () => {
+    it('is system:anonymous, with almost no permissions', async () => {
       const answer = await withToken(undefined).get('/api/v1/namespaces');
 
       expect(answer.status).to.equal(403);
@@ -81,7 +81,7 @@ describe('authentication', () => {
   describe('impersonation', () => {
     const as = (user: string, more: Record<string, string> = {}) => ({ headers: { 'impersonate-user': user, ...more } });
 
-    it('makes who may do so another user, with groups, uid and extra', async () => {
+    it('makes a permitted caller another user, with groups, uid and extra', async () => {
       const more = { 'impersonate-group': 'crew', 'impersonate-uid': 'u-1', 'impersonate-extra-reason': 'testing' };
       const answer = await admin.send('POST', whoAmI, { body: selfReview, ...as('bob', more) });
 
@@ -96,7 +96,7 @@ describe('authentication', () => {
         });
     });
 
-    it('leaves nothing of the rights of who asks', async () => {
+    it('removes the permissions of the caller', async () => {
       const answer = await admin.send('GET', '/api/v1/namespaces', as('bob'));
 
       expect(answer.status).to.equal(403);
@@ -111,7 +111,7 @@ describe('authentication', () => {
         .that.has.members(['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated']);
     });
 
-    it('is forbidden to who may not', async () => {
+    it('is forbidden to callers without permission', async () => {
       const alice = await workspace.as('alice');
       const answer = await alice.send('GET', '/version', as('admin'));
 
@@ -119,7 +119,7 @@ describe('authentication', () => {
       expect(answer.body).to.have.property('message').that.includes('User "alice" cannot impersonate');
     });
 
-    it('goes as far as the verb impersonate is granted', async () => {
+    it('is limited to the granted uses of the verb impersonate', async () => {
       const name = `${workspace.namespace}-impersonate`;
       const rules = [{ apiGroups: [''], resources: ['users'], resourceNames: ['dave'], verbs: ['impersonate'] }];
       const rbac = '/apis/rbac.authorization.k8s.io/v1';

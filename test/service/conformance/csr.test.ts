@@ -62,7 +62,7 @@ describe('CertificateSigningRequests', () => {
     return { status: answer.statusCode, body };
   };
 
-  it('is told who asks, and is not approved by being sent so', async () => {
+  it('records the caller, and ignores an approval in the request', async () => {
     const { object } = await anObject({ username: 'admin', groups: ['system:masters'] });
     const created = await alice.create(path, { ...object, ...approval() });
 

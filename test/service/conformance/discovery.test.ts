@@ -98,7 +98,7 @@ describe('discovery', () => {
     }
   });
 
-  it('answers aggregated discovery, or plain discovery in its place, to who asks for it', async () => {
+  it('answers aggregated discovery, or plain discovery instead, to clients that request it', async () => {
     const answer = await admin.send('GET', '/apis', { headers: { accept: aggregatedDiscovery } });
 
     expect(answer.status).to.equal(200);

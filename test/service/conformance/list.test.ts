@@ -131,7 +131,7 @@ describe('list', () => {
       });
     }
 
-    it('answers 400 to a selector that is none', async () => {
+    it('answers 400 to an invalid selector', async () => {
       for (const labelSelector of ['a b', 'letter in a', '=x']) {
         const answer = await admin.get(widgets, { labelSelector });
 
@@ -216,7 +216,7 @@ describe('list', () => {
       }
     });
 
-    it('answers 400 to a version that is none', async () => {
+    it('answers 400 to an invalid version', async () => {
       const answer = await admin.get(widgets, { resourceVersion: 'abc' });
 
       expect(answer.status).to.equal(400);

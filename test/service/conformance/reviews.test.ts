@@ -159,7 +159,7 @@ describe('reviews', () => {
       expect((await rulesOf(alice, 'default')).text).not.to.include('conformance.example.com');
     });
 
-    it('lists a star for who may do everything', async () => {
+    it('lists a star for users with all permissions', async () => {
       const answer = await rulesOf(admin, 'default');
 
       expect(answer.body)
@@ -167,7 +167,7 @@ describe('reviews', () => {
         .that.deep.includes({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] });
     });
 
-    it('wants a namespace', async () => {
+    it('requires a namespace', async () => {
       const answer = await rulesOf(alice, '');
 
       expect(answer.status).to.equal(400);
@@ -187,7 +187,7 @@ describe('reviews', () => {
         spec: body,
       });
 
-    it('answers who may ask about another user', async () => {
+    it('answers callers who may ask about another user', async () => {
       expect((await post(admin, spec())).body).to.have.nested.property('status.allowed', true);
       expect((await post(admin, { ...spec(), user: 'bob' })).body).to.have.nested.property('status.allowed', false);
       expect((await post(admin, { ...spec(), user: 'bob', groups: ['system:masters'] })).body).to.have.nested.property(
@@ -196,7 +196,7 @@ describe('reviews', () => {
       );
     });
 
-    it('is forbidden to who may not', async () => {
+    it('is forbidden to callers without permission', async () => {
       expect((await post(bob, spec())).status).to.equal(403);
     });
   });
@@ -253,7 +253,7 @@ describe('reviews', () => {
       expect(answer.body).to.have.nested.property('status.user.groups').that.includes('system:authenticated');
     });
 
-    it('says of a token it does not know that it is none', async () => {
+    it('does not authenticate an unknown token', async () => {
       const answer = await review(admin, 'unknown');
 
       expect(answer.status).to.equal(201);
@@ -261,7 +261,7 @@ describe('reviews', () => {
       expect(answer.body).not.to.have.nested.property('status.user.username');
     });
 
-    it('is forbidden to who may not ask', async () => {
+    it('is forbidden to callers without permission to ask', async () => {
       expect((await review(bob, 'unknown')).status).to.equal(403);
     });
   });

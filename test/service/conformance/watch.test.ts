@@ -107,7 +107,7 @@ describe('watch', () => {
     expect((await stream.until((event) => event.type !== 'BOOKMARK')).map(label)).to.include('ADDED after-initial');
   });
 
-  it('sends a bookmark before the timeout to who allows them', async () => {
+  it('sends a bookmark before the timeout to clients that allow them', async () => {
     const { metadata } = await create('marked');
     const query = { allowWatchBookmarks: true, timeoutSeconds: 4, fieldSelector: 'metadata.name=marked' };
     let others = 0;
@@ -158,7 +158,7 @@ describe('watch', () => {
     expect((await admin.get(widgets, { watch: false })).body).to.have.property('kind', 'WidgetList');
   });
 
-  it('sends a Table to who asks for one, the columns with the first event only', async () => {
+  it('sends a Table to clients that ask for one, the columns with the first event only', async () => {
     const resourceVersion = await versionNow();
     await create('row-1');
     await create('row-2');

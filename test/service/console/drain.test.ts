@@ -84,7 +84,7 @@ describe('a drain in the console', () => {
     expect(new Set(states(drain).map(({ state }) => state))).to.deep.equal(new Set(['cancelled']));
   });
 
-  it('reports a refusal of one pod and goes on with the others', async () => {
+  it('reports a refusal of one pod and continues with the others', async () => {
     const drain = new Drain([pod('a'), pod('b')], {
       evict: ({ metadata }) => (metadata.name === 'a' ? Promise.reject(refusal(403, 'may not')) : Promise.reject(refusal(404, 'gone'))),
       isGone: () => Promise.resolve(false),

@@ -47,7 +47,7 @@ describe('HandleEnvVars', () => {
     expect(await response.text()).to.equal(base);
   });
 
-  it('adds the ConfigMap for who may see it, and follows its changes', async () => {
+  it('adds the ConfigMap for callers who may see it, and follows its changes', async () => {
     await server.kubernetes.apply(
       configMap('console-environment', {}, { data: { theme: 'dark', '10': 'ten', '9': 'nine', ['__proto__']: 'own' } }),
       ...mayGetConfigMap('alice', 'console-environment'),

@@ -212,7 +212,7 @@ describe('HandleConfigMapImage', () => {
     await missing('/api/v1/cm/private/config.yaml', { as: 'alice' });
   });
 
-  it('answers 304 to who has it, and the new image after a change', async () => {
+  it('answers 304 to clients that have it, and the new image after a change', async () => {
     for (const [path, options] of [
       ['/api/v1/cm/brand/mark.gif', {}],
       ['/api/v1/cm/private/logo.png', { as: 'alice' }],
@@ -276,7 +276,7 @@ describe('HandleConfigMapImage', () => {
     expect((await response.arrayBuffer()).byteLength).to.equal(0);
   });
 
-  it('shows public images as they last were while the API server is out of reach, and nothing to who needs to be asked about', async () => {
+  it('serves public images from the cache while the API server cannot be reached, and no image that needs authorization', async () => {
     const token = await server.token('alice');
     expect((await server.request('/api/v1/cm/logos/logo.png', { token })).status).to.equal(200);
     await server.relay.cut();

@@ -19,7 +19,7 @@ describe('HandleLanguages', () => {
     expect(await response.json()).to.deep.equal({ availableLanguages: languages });
   });
 
-  it('answers 304 to who has the list', async () => {
+  it('answers 304 to clients that have the list', async () => {
     const etag = (await fetch(`${server.url}/api/v1/i18n/languages`)).headers.get('etag') ?? '';
     const again = await fetch(`${server.url}/api/v1/i18n/languages`, { headers: { 'If-None-Match': etag } });
 

@@ -97,7 +97,7 @@ describe('HandleConsolePlugins', () => {
     ]);
   });
 
-  it('adds for a caller what he may get, and leaves the rest out without a word', async () => {
+  it('adds files that the caller may get, and leaves the others out silently', async () => {
     await apply(
       configMap('open', ofPlugin('open'), { data: { 'a.js': '' } }),
       configMap('closed', { 'console.platform.io/plugin': 'closed' }, { data: { 'a.js': '' } }),
@@ -114,7 +114,7 @@ describe('HandleConsolePlugins', () => {
     expect(await paths({ as: 'admin' })).to.deep.equal(['/plugins/closed/a.js', '/plugins/open/a.js', '/plugins/other/a.js']);
   });
 
-  it('refuses a token that is not accepted, and caches by who asks', async () => {
+  it('refuses a token that is not accepted, and caches by caller', async () => {
     const refused = await server.request('/api/v1/console-plugins', { token: 'garbage' });
     expect(refused.status).to.equal(401);
     const anonymous = await server.request('/api/v1/console-plugins');
@@ -175,7 +175,7 @@ describe('HandleConsolePlugins', () => {
     expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
   });
 
-  it('PLG-02 leaves out what leads elsewhere by its name or path, and tells who wrote it', async () => {
+  it('PLG-02 leaves out files whose name or path leads elsewhere, and records an Event for their author', async () => {
     const directories = ['../../x', '/etc', 'a//b', 'a/../b', './a', 'a\\b', '%2e%2e/x', ''];
     await apply(
       configMap('label', { ...publicLabel, 'console.platform.io/plugin': 'a.b' }, { data: { 'a.js': '' } }),
@@ -253,7 +253,7 @@ describe('HandleConsolePlugins', () => {
     expect(await eventually(paths, (found) => found.length === 0)).to.deep.equal([]);
   });
 
-  it('shows the last known files while the API server is out of reach, and 503 to who needs to be asked about', async () => {
+  it('serves the last known files while the API server cannot be reached, and 503 for those that need authorization', async () => {
     await apply(configMap('known', ofPlugin('known'), { data: { 'a.js': '' } }));
     await listWith('/plugins/known/a.js');
     const token = await server.token('alice');

@@ -170,7 +170,7 @@ describe('HandleStaticFiles', () => {
     }
   });
 
-  it('serves a part only to who has the rest of the same file', async () => {
+  it('serves a part only to clients that have the rest of the same file', async () => {
     const { headers } = await get('/style.css');
     const part = (condition: string) => get('/style.css', { headers: { Range: 'bytes=0-3', 'If-Range': condition } });
 
@@ -180,7 +180,7 @@ describe('HandleStaticFiles', () => {
     expect((await part('Thu, 01 Jan 1970 00:00:00 GMT')).status).to.equal(200);
   });
 
-  it('answers 304 to who has it already', async () => {
+  it('answers 304 to clients that have it already', async () => {
     const { headers } = await get('/app.3f6c0b1d.js');
     const again = await get('/app.3f6c0b1d.js', { headers: { 'If-None-Match': headers.get('etag') ?? '' } });
     const since = await get('/app.3f6c0b1d.js', { headers: { 'If-Modified-Since': headers.get('last-modified') ?? '' } });

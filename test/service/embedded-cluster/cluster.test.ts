@@ -91,7 +91,7 @@ describe('the embedded cluster', () => {
     expect(unknown).to.be.instanceOf(StatusError).with.nested.property('status.code', 400);
   });
 
-  it('compacted, answers the next page with 410 and a token that goes on from the present', async () => {
+  it('compacted, answers the next page with 410 and a token that continues with current objects', async () => {
     await cluster.apply(configMap('page-a'), configMap('page-b'), configMap('page-c'));
     const first = await admin.send('GET', `${configMaps}?limit=1`);
     const next = valueAt(first.body, ['metadata', 'continue']);

@@ -168,7 +168,7 @@ describe('rules reviews of the embedded cluster', () => {
   });
 });
 
-describe('reviews of who the caller is', () => {
+describe("reviews of the caller's identity", () => {
   it('tell the caller', () => {
     const answer = createSelfSubjectReview(ada, {});
 

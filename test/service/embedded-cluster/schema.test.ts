@@ -212,7 +212,7 @@ describe('custom resources against their schema', () => {
       }
     });
 
-    it('for a pattern that is none', () => {
+    it('for an invalid pattern', () => {
       for (const pattern of ['(', '[b-a]']) {
         expect(refusal(schemaWith({ a: { type: 'string', pattern } })), pattern).to.contain('properties.a.pattern');
       }

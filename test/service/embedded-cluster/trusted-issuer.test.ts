@@ -177,7 +177,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
     expect([await who(token), await who(own)]).to.deep.equal([401, 401]);
   });
 
-  it('is told of by a TokenReview, for the audience of the API server', async () => {
+  it('is reported by a TokenReview, for the audience of the API server', async () => {
     const admin = await cluster.issueToken({ username: 'admin', groups: ['system:masters'] });
     const token = await issuer.token({ groups: ['dev'] });
     const tokenReview = async (spec: object) => {

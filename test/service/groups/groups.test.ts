@@ -64,7 +64,7 @@ describe('groups', () => {
       expect(auditOf('GroupCreated').at(-1).actor.name).to.equal('alice');
     });
 
-    it('refuses members by who may not act as the group, and makes nothing', async () => {
+    it('refuses members from callers who may not act as the group, and creates no group', async () => {
       const refused = await ask(server, 'bob', 'POST', groups, { body: { metadata: { name: 'made' }, spec: { users: [{ name: jane }] } } });
 
       expect(refused.status).to.equal(403);
@@ -136,7 +136,7 @@ describe('groups', () => {
   });
 
   describe('GET /auth/v1/groups/{name}', () => {
-    it('shows it to who may get it, and tells the others nothing of what there is', async () => {
+    it('shows it to callers who may get it, and hides its existence from others', async () => {
       await server.kubernetes.apply(aGroup('dev', [jane]));
       const { metadata } = await settled(server.kubernetes, 'dev');
       const { headers, body } = await whenSeen(server, 'alice', 'dev', metadata?.resourceVersion);

@@ -110,7 +110,7 @@ describe('compressed answers', () => {
 
   for (const encoding of ['gzip', 'br'] as const)
     for (const path of ['prepared', 'object', 'stream'])
-      it(`is sent as ${encoding} to who asks for it (${path})`, async () => {
+      it(`is sent as ${encoding} to clients that ask for it (${path})`, async () => {
         const { status, headers, bytes } = await get(path, { 'accept-encoding': encoding });
 
         expect(status).to.equal(200);
@@ -141,7 +141,7 @@ describe('compressed answers', () => {
     expect((await get('prepared')).headers).to.not.have.property('content-encoding');
   });
 
-  it('has an ETag for each encoding, and 304 for who has that one', async () => {
+  it('has an ETag for each encoding, and 304 for clients that have that one', async () => {
     const tags = new Set<string>();
     for (const encoding of ['gzip', 'br', 'identity']) {
       const { headers } = await get('prepared', { 'accept-encoding': encoding });
@@ -181,7 +181,7 @@ describe('compressed answers', () => {
     }
   });
 
-  it('cuts an answer whose source breaks, and goes on', async () => {
+  it('cuts an answer whose source breaks, and serves the next one', async () => {
     const failure = await get('broken', { 'accept-encoding': 'gzip' }).then(
       () => undefined,
       (error: unknown) => error,

@@ -144,7 +144,7 @@ describe('the limits of the frame around every request', () => {
       return socket;
     });
 
-  it('LIM-04 goes on answering while many connections send nothing', async () => {
+  it('LIM-04 keeps answering while many connections send no bytes', async () => {
     const idle = halfSent(service);
 
     expect((await fetch(`${service.url}/api/tagged`)).status).to.equal(200);
@@ -178,7 +178,7 @@ describe('the limits of the frame around every request', () => {
     }
   });
 
-  it('LIM-06 asks about no more than 600 refused tokens a minute from one address, and goes on serving accepted ones', async () => {
+  it('LIM-06 reviews no more than 600 refused tokens a minute from one address, and keeps serving accepted ones', async () => {
     // The clock stands still, so that the minute never ends.
     const guarded = await startBareService(operations, { clock: () => 0 });
     const codes: Record<number, number> = {};

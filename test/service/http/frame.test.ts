@@ -163,7 +163,7 @@ describe('the frame around every request', () => {
     expect(await series()).to.equal(before);
   });
 
-  it('believes X-Forwarded-For as far as trusted proxies vouch for it', async () => {
+  it('trusts X-Forwarded-For up to the last trusted proxy', async () => {
     const before = service.logLines.length;
     await fetch(`${service.url}/api/tagged`, { headers: { 'x-forwarded-for': '1.1.1.1, 203.0.113.7', 'X-Request-Id': 'forwarded' } });
     const [line = ''] = await eventually(

@@ -96,7 +96,7 @@ describe('query parameters that an operation does not know', () => {
     expect(long.body.details?.causes?.[0]?.field).to.equal('x'.repeat(64));
   });
 
-  it('K3 refuses who may not ask before the query is looked at', async () => {
+  it('K3 refuses callers without permission before it validates the query', async () => {
     expect((await server.request('/auth/v1/users?no-such=1')).status).to.equal(401);
   });
 });

@@ -179,7 +179,7 @@ describe('the embedded OpenID provider', () => {
     expect(response.headers.get('content-security-policy')).to.contain("default-src 'none'");
   });
 
-  it('answers 503 while its records are out of reach, and goes on afterwards', async () => {
+  it('answers 503 while its records cannot be reached, and recovers afterwards', async () => {
     const relying = party();
     const tokens = await relying.tokens(issuers.browser(), jane);
     await issuers.replicas[0]?.relay.cut();

@@ -55,7 +55,7 @@ describe('kubectl-atrium login', () => {
       expect(body + running.output.stderr).not.to.contain(secret);
   });
 
-  it('shows nothing of the flow to who reads the arguments of processes', async () => {
+  it('shows no part of the flow in the arguments of processes', async () => {
     const running = logIn();
     const address = await startAddress(running);
 

@@ -48,7 +48,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.hits('authorize')).to.equal(1);
   });
 
-  it('takes the kept token while it lives, without a word to the issuer', async () => {
+  it('uses the cached token until it expires, without a request to the issuer', async () => {
     await logIn();
     const first = await machine.token(options, alone);
     const second = await machine.token(options, alone);
@@ -79,7 +79,7 @@ describe('kubectl-atrium token', () => {
     expect(tokens.refreshToken).to.be.a('string').and.not.equal(before.tokens.refreshToken);
   });
 
-  it('goes on with a refresh token that is not rotated', async () => {
+  it('keeps a refresh token that is not rotated', async () => {
     await logIn(9);
     provider.misbehave({ keepsRefreshTokens: true });
     provider.tokenSeconds = 9;

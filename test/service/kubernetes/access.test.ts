@@ -53,7 +53,7 @@ describe('what a caller may do', () => {
     });
   });
 
-  it('gives the whole status back, as far as there is one', async () => {
+  it('returns the whole status, if there is one', async () => {
     server.answer(review({ allowed: false, denied: true, reason: 'no', evaluationError: 'hm', more: 1 }));
     const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
 

@@ -117,7 +117,7 @@ describe('a call to the API server', () => {
     await client.close();
   });
 
-  it('tells a caller whose token is refused so, and no caller that our own account was refused', async () => {
+  it('answers 401 to a caller whose token is refused, and 503 if the service account is refused', async () => {
     const client = clientOf(server);
     server.answer((_request, response) => status(response, 401, 'Unauthorized'));
     const asCaller = statusOf(await failureOf(client.asCaller(bearer('jane')).request(get())));

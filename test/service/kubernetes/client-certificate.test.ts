@@ -8,7 +8,7 @@ import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { bearer } from './fake-api-server.ts';
 
-describe('a certificate of our own account', () => {
+describe('a certificate of the service account', () => {
   let upstream: Server;
   let client: KubernetesClient;
   /** Records of requests: whether a certificate was presented, and the bearer token. */
@@ -40,7 +40,7 @@ describe('a certificate of our own account', () => {
     upstream?.close();
   });
 
-  it('AUZ-01 is not shown beside the token of a caller: the API server would take them for us', async () => {
+  it('AUZ-01 is not presented with the token of a caller: the API server would take the caller for the service', async () => {
     const { signal } = new AbortController();
     const call = { call: 'get users', method: 'GET' as const, path: '/apis/auth.platform.io/v1/users', signal };
     await client.asService.request(call);

@@ -84,7 +84,7 @@ describe('forwarding a read', () => {
     expect(upstream.requests[0]?.headers.accept).to.equal('application/json;as=Table;v=v1;g=meta.k8s.io');
   });
 
-  it('AUZ-04 sends on nothing that the caller sent but Accept, and the caller as we know them', async () => {
+  it("AUZ-04 forwards no header of the caller but Accept, and the caller's verified identity", async () => {
     upstream.answer((_request, response) => json(response, 200, {}));
     const headers = {
       Authorization: 'Bearer somebody-else',
@@ -125,7 +125,7 @@ describe('forwarding a read', () => {
     expect(upstream.requests.map(({ target }) => target)).to.deep.equal(queries.map((query) => `${path}?${query}`));
   });
 
-  it('answers a refusal with the Status of the API server, and with one of our own where it sent none', async () => {
+  it('answers a refusal with the Status of the API server, or with one of the service if it sent none', async () => {
     upstream.answer((_request, response) => status(response, 403, 'Forbidden', { 'Audit-Id': 'id-2' }));
     const refusal = await fetch(url);
     upstream.answer((_request, response) => response.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>10.1.2.3</h1>'));

@@ -110,7 +110,7 @@ describe('a watch cache', () => {
     expect(pauses).to.deep.equal([60_000, 60_000]);
   });
 
-  it('goes on when one object or a listener cannot be coped with', async () => {
+  it('continues if one object or a listener fails', async () => {
     const keep = ({ data }: KubernetesObject) => {
       if (data === 'poison') throw new Error('cannot');
       return String(data);
@@ -233,7 +233,7 @@ describe('a watch cache', () => {
     });
   });
 
-  it('does not keep a caller waiting for the first list who has gone away', async () => {
+  it('stops waiting for the first list when the caller has disconnected', async () => {
     t.create();
     t.server.answer(nothing);
     t.cache.start();

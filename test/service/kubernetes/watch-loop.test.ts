@@ -15,7 +15,7 @@ describe('a watch', () => {
   });
   afterEach(() => t.stop());
 
-  it('goes on from the last bookmark after an ordinary end, without a restart', async () => {
+  it('continues from the last bookmark after an ordinary end, without a restart', async () => {
     await t.begin({ times: { minWatchSeconds: 1, maxWatchSeconds: 1 } });
     t.resource.bookmark();
     await until(() => t.cache.resourceVersion === t.resource.version);

@@ -142,7 +142,7 @@ describe('one-time links for a second factor', () => {
     expect((await begin(link)).status).to.equal(403);
   });
 
-  it('REC2-05 put the new factor in the place of those that were lost, and end sessions and older links', async () => {
+  it('REC2-05 replace lost factors by the new one, and end sessions and older links', async () => {
     const desk = await Desk.of(service, lost);
     await desk.enrol();
     const [oldCodes, oldSecret] = [desk.codes, desk.secret];
@@ -202,7 +202,7 @@ describe('one-time links for a second factor', () => {
     expect(await typesOf(voided)).to.deep.equal([]);
   });
 
-  it('REC2-06 are made by those alone who may reset factors, and for users who can set one up', async () => {
+  it('REC2-06 are created only by callers who may reset factors, and for users who can set one up', async () => {
     const maker = await Office.open(service, admin, password);
     expect((await maker.call('POST', linksOf(chief), enrol)).status).to.equal(403);
     expect((await maker.call('POST', linksOf(admin), enrol)).status).to.equal(403);

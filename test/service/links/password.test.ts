@@ -139,7 +139,7 @@ describe('one-time links that an administrator makes', () => {
     expect(await counts(ann, 'third battery staple')).to.equal(true);
   });
 
-  it('REC2-06 are for those who may act as the user, and never one’s own', async () => {
+  it('REC2-06 are for callers who may act as the user, and never for themselves', async () => {
     for (const [email, status] of [
       [chief, 403],
       [manager, 403],

@@ -186,7 +186,7 @@ describe('lists of any resource', () => {
       }
     });
 
-    it('go on with a token of the same caller, and refuse that of another', async () => {
+    it('continue with a token of the same caller, and refuse that of another', async () => {
       const first = await rows(`${configMaps}?${mine}&limit=5`);
       const next = `${configMaps}?${mine}&limit=5&continue=${encodeURIComponent(first.metadata.continue)}`;
       const second = await rows(next);
@@ -223,7 +223,7 @@ describe('lists of any resource', () => {
     });
   });
 
-  it('show all to those who may list in the whole cluster, and nothing to those who may not at all', async () => {
+  it('show all to callers who may list in the whole cluster, and no row to callers who may not list at all', async () => {
     expect((await rows(`${configMaps}?${mine}&limit=1`, 'bob')).total).to.equal(shops.length * perShop);
     expect((await refused(configMaps, 'nobody')).message).to.equal(
       'configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" at the cluster scope',

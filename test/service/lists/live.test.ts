@@ -51,7 +51,7 @@ describe('a live list of any resource', () => {
     expect(JSON.stringify(stream.events)).not.to.contain('not for rows');
   });
 
-  it('tells that a row is gone which no longer fits the filter, and goes on after an id', async () => {
+  it('reports that a row is gone if it no longer fits the filter, and continues after an id', async () => {
     const filter = '?watch=true&filterBy=tier,tier-1&filterBy=namespace,shop-04';
     const stream = await follow(filter);
     await isSettled(stream);
@@ -89,7 +89,7 @@ describe('a live list of any resource', () => {
     expect(ofBob.events.at(-1)?.data.object).to.include({ code: 403 });
   });
 
-  it('is not for those who may not watch, nor for another namespace', async () => {
+  it('is not for callers who may not watch, nor for another namespace', async () => {
     expect((await ask('?watch=true', 'nobody')).status).to.equal(403);
     expect((await ask('/namespaces/shop-02?watch=true', 'alice')).status).to.equal(403);
     expect((await ask('?watch=true&page=2', 'alice')).status).to.equal(400);

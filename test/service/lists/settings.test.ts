@@ -17,7 +17,7 @@ const problems = (...resources: object[]): string => {
 const withColumn = (jsonPath: string, name = 'x') => ({ version: 'v1', resource: 'pods', columns: [{ name, jsonPath }] });
 
 describe('lists.resources', () => {
-  it('takes no Secrets, and of our own resources only those without anything sealed (LST-01)', () => {
+  it("takes no Secrets, and of the service's resources only those without sealed fields (LST-01)", () => {
     expect(problems({ version: 'v1', resource: 'secrets' })).to.contain('must not be secrets');
     for (const resource of ['sessions', 'accesstokens', 'revokedtokens', 'identityrecords'])
       expect(problems({ group: 'auth.platform.io', version: 'v1', resource }), resource).to.contain('must not be secrets');

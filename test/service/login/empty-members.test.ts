@@ -70,7 +70,7 @@ describe('optional members of an issuer that are null or empty', () => {
     }
   });
 
-  it('cases/19 goes on with the known claims where a renewal answers id_token null', async () => {
+  it('cases/19 keeps the known claims if a renewal answers id_token null', async () => {
     const { provider, service } = party();
     const { browser, handle } = await session(service);
     provider.misbehave({ tokenAnswer: { id_token: null } });

@@ -37,7 +37,7 @@ async function expectWhole(service: Service, { expected }: IssuerProfile, storag
   const { name, groups } = userInfoOf(await browser.info('v2', token?.access_token));
   expect({ name, groups }).to.deep.equal({ name: expected.name, groups: expected.groups });
   const renewed = await refresh(browser, token?.refresh_token ?? '');
-  // Without a refresh token a session goes on as it is until its token ends.
+  // Without a refresh token, a session continues unchanged until its token ends.
   if (!expected.isRenewed && storage === 'local') expectStatus(renewed, 401);
   else expectOK(renewed);
   const { access_token: next, refresh_token: handle = '' } = renewed.status === 200 ? renewPayloadOf(renewed) : (token ?? {});

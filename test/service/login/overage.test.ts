@@ -79,7 +79,7 @@ describe('the callback of the id_token flow', () => {
       expect(userInfoOf(await browser.info(version)).name).to.equal(party().provider.person.email);
     });
 
-  it('cases/id-token wants a code where there is no id_token', async () => {
+  it('cases/id-token requires a code if there is no id_token', async () => {
     const { browser, answer } = await answered();
     answer.delete('id_token');
     expectStatus(await browser.callback('v2', answer), 400, 'code');

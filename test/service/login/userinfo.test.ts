@@ -151,7 +151,7 @@ describe('claims that only the userinfo endpoint tells', () => {
     }
   });
 
-  it('I1 are worth nothing when a caller writes them', async () => {
+  it('I1 are ignored when a caller writes them', async () => {
     provider.misbehave({ claimsOnlyAtUserInfo: true });
     const { bearer } = await tokens(service);
     const changed = `${bearer.slice(0, -9)}${bearer.at(-9) === 'A' ? 'B' : 'A'}${bearer.slice(-8)}`;
@@ -185,7 +185,7 @@ describe('claims that only the userinfo endpoint tells, where the cluster reads 
       expect(callback.text).to.include('has no email claim, and the cluster reads the token alone');
     });
 
-    it(`I1 tells in the log that groups of userinfo do not count, with storage ${storage}`, async () => {
+    it(`I1 reports in the log that groups of userinfo are ignored, with storage ${storage}`, async () => {
       const { provider, forwarding } = party();
       const service = await forwarding();
       provider.misbehave(withoutGroups);

@@ -146,7 +146,7 @@ describe('what the service tells about itself', () => {
     for (const path of ['/healthz/', '/healthz/x', '/HEALTHZ']) expect((await server.request(path)).status, path).to.equal(404);
   });
 
-  it('gives metrics on its own port to all, on the public port to those who may get that path', async () => {
+  it('serves metrics on its own port to all, and on the public port to callers who may get that path', async () => {
     const scraped = await fetch(`${server.metricsURL}/metrics`);
     const text = await scraped.text();
 

@@ -73,7 +73,7 @@ describe('discovery', () => {
       expect((await server.request(path, { method, as: 'admin' })).status, `${method} ${path}`).to.equal(405);
   });
 
-  it('tells it all in one answer to who asks for that', async () => {
+  it('returns all in one answer to clients that ask for it', async () => {
     for (const [accept, version] of [
       [`${aggregated('v2')},${aggregated('v2beta1')},application/json`, 'v2'],
       [`${aggregated('v2beta1')},application/json`, 'v2beta1'],
@@ -113,7 +113,7 @@ describe('discovery', () => {
     for (const path of paths) expect((await server.request(path, { token: 'nonsense' })).status, path).to.equal(200);
   });
 
-  it('answers 304 to who has the answer, in the form that he has', async () => {
+  it('answers 304 to clients that have the answer in the requested form', async () => {
     const etags = new Set<string>();
     for (const [path, headers] of [
       ...paths.map((one) => [one, {}] as const),

@@ -33,7 +33,7 @@ describe('GET /docs', () => {
     expect([...html.matchAll(/(?:src|href)="docs\/([^"]+)"/g)].map(([, name]) => name)).to.have.members(Object.keys(files));
   });
 
-  it('has its files below it, each to be asked for again, and 304 for who has them', async () => {
+  it('has its files below it, each to be revalidated, and 304 for clients that have them', async () => {
     for (const [name, type] of Object.entries(files)) {
       const response = await server.request(`/console/docs/${name}`, { headers: { 'Accept-Encoding': 'identity' } });
       const etag = response.headers.get('etag') ?? '';
@@ -50,7 +50,7 @@ describe('GET /docs', () => {
     expect((await server.request('/console/docs', { headers: { 'If-None-Match': page.headers.get('etag') ?? '' } })).status).to.equal(304);
   });
 
-  it('sends a file compressed to who takes it so, under another ETag, where the build has compressed it', async () => {
+  it('sends a file compressed to clients that accept it, under another ETag, if the build has compressed it', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'docs-'));
     const text = 'const answer = 42;\n'.repeat(100);
     await writeFile(join(directory, 'swagger-ui-bundle.js'), text);

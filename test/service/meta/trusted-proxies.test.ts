@@ -6,7 +6,7 @@ describe('X-Forwarded-For from a peer that is not trusted', () => {
     lines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ msg }) => String(msg).includes('server.trustedProxies'));
   const forwarded = { 'X-Forwarded-For': '203.0.113.7' };
 
-  it('is told of once in the log, and in /readyz?verbose, and changes nothing else', async () => {
+  it('is reported once in the log, and in /readyz?verbose, and changes nothing else', async () => {
     const server = await startServer();
     try {
       const readiness = async () => (await fetch(`${server.metricsURL}/readyz?verbose`)).text();

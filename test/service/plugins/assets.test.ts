@@ -87,7 +87,7 @@ describe('GetPluginAsset, out of ConfigMaps', () => {
     }
   });
 
-  it('shows what is not public to who may get its ConfigMap, and is to others as if it were not there', async () => {
+  it('serves files that are not public to callers who may get the ConfigMap, and hides their existence from others', async () => {
     const absent = await get('/plugins/absent/entry.js');
     const absentBody = await absent.text();
     const allowed = await untilFound('/plugins/closed/entry.js', { as: 'alice' });

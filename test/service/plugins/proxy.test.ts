@@ -49,7 +49,7 @@ describe('the proxy of plugins', () => {
     expect(suite.service.received.at(-1)).to.deep.include({ method: 'HEAD', url: '/api/' });
   });
 
-  it('AUZ-04 lets arrive what says what is wanted, and nothing that says who asks or from where', async () => {
+  it('AUZ-04 forwards content negotiation headers, and no header that identifies the caller or the origin', async () => {
     await send('plain/items', {
       method: 'POST',
       body: '{}',
@@ -103,14 +103,14 @@ describe('the proxy of plugins', () => {
     expect(firstReceived().headers.connection).to.equal('keep-alive');
   });
 
-  it('gives the token of the caller to who is to have it, and to no other', async () => {
+  it('sends the token of the caller to services that are to get it, and to no other', async () => {
     await send('plain/x');
     await send('as-user/x');
 
     expect(suite.service.received.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, `Bearer ${token}`]);
   });
 
-  it('wants a credential that is accepted', async () => {
+  it('requires a credential that is accepted', async () => {
     expect((await send('plain/x', { token: undefined })).status).to.equal(401);
     expect((await send('plain/x', { token: 'garbage' })).status).to.equal(401);
     expect((await send('as-user/x', { token: 'cat_0_garbage' })).status).to.equal(401);

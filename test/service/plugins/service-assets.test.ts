@@ -17,7 +17,7 @@ describe('GetPluginAsset, from a Service', () => {
 
   const get = (path: string, options = {}) => suite.server.request(path, options);
 
-  it('fetches the file below the base path, and tells nothing of who asks', async () => {
+  it('fetches the file below the base path, and discloses nothing about the caller', async () => {
     const response = await get('/plugins/both/js/entry.js?token=secret&v=1', {
       as: 'alice',
       headers: {
@@ -94,7 +94,7 @@ describe('GetPluginAsset, from a Service', () => {
     });
   });
 
-  it('IMG-02 lets no file of a Service run as a document in our origin, whatever type it claims', async () => {
+  it('IMG-02 lets no file of a Service run as a document in the origin of the console, whatever type it claims', async () => {
     const answerAs = async (type: string | undefined, path = '/plugins/both/file') => {
       suite.service.handle = (_request, response) =>
         response.writeHead(200, type === undefined ? {} : { 'Content-Type': type }).end('<script>alert(1)</script>');

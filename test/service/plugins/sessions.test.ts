@@ -10,7 +10,7 @@ const claimsOf = (authorization: string | undefined): Record<string, unknown> =>
   JSON.parse(Buffer.from(authorization?.split('.')[1] ?? '', 'base64url').toString());
 
 for (const credentials of ['passthrough', 'impersonate'] as const) {
-  describe(`plugins of who is logged in (${credentials})`, () => {
+  describe(`plugins with a session (${credentials})`, () => {
     let provider: TestProvider;
     let cluster: LoginCluster;
     let service: Service;
@@ -54,7 +54,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
 
     const ours = () => ({ 'sec-fetch-site': 'same-origin' });
 
-    it('the session’s own token goes to who is to have it, never its cookie', async () => {
+    it('the token of the session is sent to services that are to get it, never its cookie', async () => {
       expect((await jane.browser.request('/api/proxy/plugin/shop/as-user/x')).status).to.equal(200);
       expect((await jane.browser.request('/api/proxy/plugin/shop/plain/x')).status).to.equal(200);
       expect((await jane.browser.request('/plugins/shop/x.js')).status).to.equal(200);

@@ -26,7 +26,7 @@ describe('what goes to the API server, and what comes back', () => {
 
   const get = (options = {}, query = '') => server.request(`${path}${query}`, { token, ...options });
 
-  it('AUZ-04 sends what says what is wanted, and of who asks only the credential', async () => {
+  it('AUZ-04 forwards content negotiation headers and no identity header but Authorization', async () => {
     await rawGet(
       server.port,
       `${path}?a=%2e%2e&a=b&&c`,
@@ -163,7 +163,7 @@ describe('what goes to the API server, and what comes back', () => {
     }
   });
 
-  it('says who may keep an answer, and for how long', async () => {
+  it('declares for which caches, and for how long, an answer is fresh', async () => {
     const cases: [Record<string, string>, string][] = [
       [{}, 'no-store'],
       [{ 'Cache-Control': 'public, max-age=999' }, 'no-store'],

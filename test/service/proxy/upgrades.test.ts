@@ -29,7 +29,7 @@ describe('connections in another protocol, through the service', () => {
   const open = (headers: OutgoingHttpHeaders, way = {}) => openUpgrade(server, headers, way);
   const reason = ({ status, body }: Opened) => [status, JSON.parse(body).details?.causes?.[0]?.reason];
 
-  it('KPX-03 opens a WebSocket by cookie for pages of ours alone, and nothing else', async () => {
+  it('KPX-03 opens a WebSocket by cookie for pages of the console only', async () => {
     const origins: Record<string, OutgoingHttpHeaders> = {
       none: {},
       null: { Origin: 'null' },
@@ -168,7 +168,7 @@ describe('connections in another protocol, through the service', () => {
     expect(await open({ Authorization: `Bearer ${token}` })).to.include({ status: 503 });
   });
 
-  it('KPX-05 answers scripts of ours alone by cookie: no image, frame, link, script, or page of another site', async () => {
+  it('KPX-05 answers only scripts of the console by cookie: no image, frame, link, script, or page of another site', async () => {
     const refused: OutgoingHttpHeaders[] = [
       ...['image', 'script', 'iframe', 'document', 'style', 'object', 'worker', 'serviceworker', 'embed', 'report'].map((dest) => ({
         'Sec-Fetch-Site': 'same-origin',

@@ -75,7 +75,7 @@ describe('a request with a session cookie from another site', () => {
     });
   }
 
-  it('COO-03 creates a user for a page of ours, and none for another site', async () => {
+  it('COO-03 creates a user for a page of the console, and none for another site', async () => {
     await cluster.kubernetes.apply(clusterRoleBinding('jane-manages-users', 'cluster-admin', { kind: 'User', name: 'jane@example.com' }));
     const create = (email: string, headers: Record<string, string>) =>
       jane.browser.request('/auth/v1/users', {
@@ -157,7 +157,7 @@ describe('a request with a session cookie from another site', () => {
     expect(await sessionObject(cluster.kubernetes, jane.path)).not.to.equal(undefined);
   });
 
-  it('S17 renews and ends the session for a page of ours or a listed one, and without any origin', async () => {
+  it('S17 renews and ends the session for a page of the console or a listed one, and without any origin', async () => {
     for (const headers of [{ origin: publicURL }, { origin: 'https://front.example' }, {}]) {
       const theirs = await session(service, { browser: new Browser(service.url) });
       const renewed = await refresh(theirs.browser, theirs.handle, { headers });

@@ -23,7 +23,7 @@ describe('info', () => {
     }
   });
 
-  it('tells the bearer of a token whose it is', async () => {
+  it('returns the owner of a bearer token', async () => {
     const { service } = party();
     const { callback } = await logIn(service, { storage: 'local' });
     const { ext } = userInfoOf(callback);
@@ -53,7 +53,7 @@ describe('info', () => {
     }
   });
 
-  it('sends no ID token to userinfo: it is for us alone', async () => {
+  it('sends no ID token to userinfo: the service alone is its audience', async () => {
     const { provider, service } = party();
     for (const claims of [{}, { nonce: 'a-nonce' }, { at_hash: 'a-hash', scope: 'openid' }]) {
       provider.forgetRequests();
@@ -63,7 +63,7 @@ describe('info', () => {
     }
   });
 
-  it('goes on with what userinfo told, where a renewal cannot ask it', async () => {
+  it('keeps the userinfo claims if a renewal cannot request them', async () => {
     const { provider, service } = party();
     provider.misbehave({ claimsOnlyAtUserInfo: true });
     const { browser, callback } = await logIn(service);
@@ -73,7 +73,7 @@ describe('info', () => {
     expect(userInfoOf(await browser.info('v2'))).to.deep.include({ name: 'jane@example.com', groups: ['dev', 'oncall'] });
   });
 
-  it('wants a credential, and one that counts', async () => {
+  it('requires a credential that is valid', async () => {
     const { provider, service } = party();
     const browser = new Browser(service.url);
     const missing = await browser.info('v2');

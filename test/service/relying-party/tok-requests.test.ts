@@ -101,7 +101,7 @@ describe('bearer tokens', () => {
     }
   });
 
-  it('TOK-13 are asked for where there is none', async () => {
+  it('TOK-13 are required if none is sent', async () => {
     for (const version of versions) {
       const reply = await new Browser(ways().service.url).info(version);
       expectStatus(reply, 401);

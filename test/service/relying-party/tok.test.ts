@@ -201,7 +201,7 @@ describe('tokens that are unusual', () => {
     });
   }
 
-  it('TOK-08 accepts us among others, if azp says that it was made for us', async () => {
+  it('TOK-08 accepts a token for several audiences if azp names the service', async () => {
     await acceptedWith({ claims: { aud: ['other', 'atrium'], azp: 'atrium' } });
     await acceptedWith({ claims: { aud: ['atrium'] } });
   });

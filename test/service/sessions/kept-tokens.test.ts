@@ -81,7 +81,7 @@ describe('tokens that the client stores', () => {
     await strict.stop();
   });
 
-  it('are worth nothing without the service, and at a service of another client', async () => {
+  it('are useless without the service, and at a service of another client', async () => {
     const { refreshToken } = await tokens(service);
     expect(refreshToken.length).to.be.at.most(8192);
     provider.forgetRequests();

@@ -61,7 +61,7 @@ describe('the hint for the logout at an issuer', () => {
     expect(renewPayloadOf(reply).id_token).to.equal(idToken);
   });
 
-  it('cases/17 is none of another user, and ends the login all the same', async () => {
+  it('cases/17 is left out for another user, and the login still ends', async () => {
     const { browser, handle } = await loggedIn(5, 'local');
     provider.become();
     for (const other of [provider.idToken(), 'no-token', 'eyJ.eyJ.x']) {

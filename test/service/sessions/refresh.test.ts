@@ -117,7 +117,7 @@ describe('refresh', () => {
       expect((await refresh(browser, current)).status).to.equal(200);
     });
 
-    it('is worth nothing without the cookie', async () => {
+    it('is useless without the cookie', async () => {
       const { handle, path } = await session(service);
 
       expect((await refresh(new Browser(service.url), handle)).status).to.equal(401);

@@ -243,7 +243,7 @@ describe('a session', () => {
       expect(cause(await refusal(browser))).to.equal('AccountExpired');
     });
 
-    it('REN-05 ends for a user who is gone from the source', async () => {
+    it('REN-05 ends for a user whom the source has removed', async () => {
       const { browser, user } = await log('gone');
       await patchUser(cluster.kubernetes, user, { spec: { valid: false } });
 

@@ -74,7 +74,7 @@ describe('a session that the watch has not delivered', () => {
     expect(await reads()).to.equal(1);
   });
 
-  it('is changed by who knows it as it is', async () => {
+  it('is changed only with its current version', async () => {
     const row = await find('new');
     if (row === undefined) throw new Error('it is there');
     const changed = await store.patch(row, { spec: { sealed: 'y' } }, signal);

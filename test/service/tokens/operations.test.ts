@@ -214,7 +214,7 @@ describe('access tokens', () => {
       expect(text).not.to.include(token.slice(24, 60));
     });
 
-    it('shows tokens of others only to callers who may list access tokens', async () => {
+    it('shows tokens of other users only to callers who may list access tokens', async () => {
       const { id } = await makeToken(server, 'alice', { description: 'of alice' });
       expect((await listOf('bob')).items.map(({ metadata }) => metadata.name)).not.to.include(id);
       const foreign = await server.request(`${tokensPath}?fieldSelector=spec.owner%3D${recordOf('alice')}`, { as: 'bob' });

@@ -52,7 +52,7 @@ describe('POST /auth/v1/tokenreviews', () => {
     return review.parse(JSON.parse(text));
   };
 
-  it('says whose an access token is, with the groups that count now', async () => {
+  it('returns the owner of an access token, with the current groups', async () => {
     const { id, token } = await makeToken(server, 'alice');
     const { apiVersion, status } = await reviewed(token);
     const { body } = await server.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordOf('alice')}`);

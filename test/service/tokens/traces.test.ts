@@ -93,7 +93,7 @@ describe('what an access token leaves behind', () => {
     }
   });
 
-  it('is no watch that goes on when the token has ended', async () => {
+  it('is no watch that continues after the end of the token', async () => {
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
     const { id, token } = await makeToken(server, 'alice');
     const watch = await eventually(

@@ -62,7 +62,7 @@ describe('deleting many users', function () {
     after(() => server.stop());
     beforeEach(() => server.faults.mend());
 
-    it('takes them out of it by a few writes, beside who changes the group meanwhile', async () => {
+    it('removes them from it by a few writes, during other changes of the group', async () => {
       const names = await make(addresses(30, 'crowd.example.com'));
       await aGroupWith(names, 5000);
       server.faults.forgetRequests();

@@ -211,7 +211,7 @@ describe('atrium create-admin', () => {
     expect(await new Passwords().verify('a good long one', (await entries(hashPath('filed@example.com'))).hash ?? '')).to.equal('match');
   });
 
-  it('refuses a password that will not do, a name that is none, and a user who is no administrator, in one line', async () => {
+  it('refuses a weak password, an invalid name, and a user who is no administrator, in one line', async () => {
     const [account] = people.slice(-1);
     const spec = { email: account, username: '', connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false };
     const name = recordName('plain@example.com') ?? '';

@@ -139,7 +139,7 @@ describe('deleting users', () => {
       ]);
     });
 
-    it('USR-08 keeps who may not be deleted, and deletes the others', async () => {
+    it('USR-08 keeps users who may not be deleted, and deletes the others', async () => {
       await server.kubernetes.apply(aUser('boss@example.com', { is_admin: true }), aUser('boss2@example.com', { is_admin: true }));
       const [other, boss] = [await create('b4@example.com'), nameOf('boss@example.com')];
       await eventually(

@@ -127,7 +127,7 @@ describe('GET /auth/v2/users', () => {
     expect({ total, length: items.length, remaining: metadata.remainingItemCount }).to.deep.equal({ total: 4, length: 1, remaining: 2 });
   });
 
-  it('goes on behind the last user, whatever was made or deleted before it, and says when there is no more', async () => {
+  it('continues after the last user, whatever was created or deleted before, and reports the end', async () => {
     const first = await read('?sortBy=email&limit=2');
     expect(first.items.map(({ spec }) => spec.email)).to.deep.equal(['adam@example.com', 'hostile@example.com']);
     expect(first.metadata.remainingItemCount).to.equal(3);

@@ -39,7 +39,7 @@ describe('GET /auth/v2/users?watch=true', () => {
     for (const controller of leaving.splice(0)) controller.abort();
   });
 
-  it('begins with what is there, says when that is all, and goes on with what changes', async () => {
+  it('begins with the current users, reports when that is all, and continues with changes', async () => {
     const response = await ask();
     const stream = new EventStream(response);
     await isSettled(stream);
@@ -150,7 +150,7 @@ describe('GET /auth/v2/users?watch=true', () => {
     expect(stream.events.at(-1)?.data.object).to.deep.include({ kind: 'Status', code: 403, reason: 'Forbidden' });
   });
 
-  it('is 403 for who may not, 401 without a credential, and 400 for what it does not understand', async () => {
+  it('is 403 without permission, 401 without a credential, and 400 for unknown parameters', async () => {
     const refused = async (query: string, headers: Record<string, string>, as?: 'viewer' | 'nobody') => {
       const response = await server.request(`/auth/v2/users?watch=true${query}`, { headers, ...(as && { as }) });
       const { code, details } = JSON.parse(await response.text());

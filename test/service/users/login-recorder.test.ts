@@ -157,7 +157,7 @@ describe('the record of a login', () => {
     expect(await replicas.userStatus(name)).not.to.have.property('lastLoginTime');
   });
 
-  it('is refused for a user who may not log in, and brings no idle user back', async () => {
+  it('is refused for a user who may not log in, and does not activate an idle user', async () => {
     await replicas.kubernetes.apply(aUser('off@example.com', { is_disabled: true }), aUser('idle@example.com'));
     replicas.time = new Date(Date.now() + 91 * 86_400_000);
 
@@ -169,7 +169,7 @@ describe('the record of a login', () => {
     expect(await replicas.userStatus(nameOf('idle@example.com'))).not.to.have.property('lastLoginTime');
   });
 
-  it('is refused for an administrator of the installation who comes from somewhere else', async () => {
+  it('is refused for an administrator of the installation from another source', async () => {
     const admin = aUser('root@example.com');
     await replicas.kubernetes.apply({ ...admin, spec: { ...(admin.spec as object), is_admin: true } });
 
@@ -195,7 +195,7 @@ describe('the record of a login', () => {
     expect((await replicas.userStatus('stray')).lastLoginTime).to.equal(undefined);
   });
 
-  it('is missing, and no hindrance, where the resource is not installed', async () => {
+  it('is missing, without an error, if the resource is not installed', async () => {
     await replicas.kubernetes.remove(definition);
     await eventually(
       () => replicas.kubernetes.call('GET', '/apis/auth.platform.io/v1/users'),

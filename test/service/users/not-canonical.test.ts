@@ -122,7 +122,7 @@ describe('REC-03 a record under another name than the rule’s', () => {
     }
   });
 
-  it('REC-03 tells who makes the honest user what stands in the way, and gives the name back when it is deleted', async () => {
+  it('REC-03 names the obstacle to the caller who creates the real user, and frees the name when it is deleted', async () => {
     const honest = 'honest@example.com';
     const name = nameOf(honest);
     const squatter = aUser('squatter@example.com', { name });

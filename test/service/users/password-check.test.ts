@@ -34,7 +34,7 @@ describe('the password check', () => {
     replicas.time = undefined;
   });
 
-  it('accepts the right password in any case of the email, and says whose it is', async () => {
+  it('accepts the right password in any case of the email, and returns its user', async () => {
     const name = await person('jane@example.com');
 
     const verdict = await first.passwordCheck.check({ email: 'Jane@Example.com', password: right, source: '10.0.0.1' }, never);
@@ -108,7 +108,7 @@ describe('the password check', () => {
       .and.not.have.any.keys('failedLogins', 'lockedUntil', 'reason');
   });
 
-  it('begins to count again after a right password, after a lock, and when the window is over', async () => {
+  it('restarts the count after a right password, after a lock, and at the end of the window', async () => {
     const name = await person('again@example.com');
     const start = new Date('2026-11-21T12:00:00Z');
     const failed = async () => (await replicas.userStatus(name)).failedLogins;
@@ -140,7 +140,7 @@ describe('the password check', () => {
     expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'ok']);
   });
 
-  it('LIM-07 keeps no client waiting for one user who comes with the right password again and again', async () => {
+  it('LIM-07 keeps no client waiting for a user who repeatedly sends the right password', async () => {
     await person('greedy@example.com');
     await person('patient@example.com');
     const leaving = new AbortController();

@@ -123,7 +123,7 @@ describe('REC-01 a caller who may edit users', () => {
       );
   });
 
-  it('is told to try again while it is not known who has rights, and never gets a yes', async () => {
+  it('is asked to retry while the roles are unknown, and is never allowed', async () => {
     const email = 'free@example.com';
     await server.kubernetes.apply(created(email));
     const isBindings = ({ path }: { path: string }) => path.endsWith('/clusterrolebindings');

@@ -54,7 +54,7 @@ describe('a call in the name of a user', () => {
       Object.entries(server.requests[0]?.headersDistinct ?? {}).filter(([name]) => /^(impersonate-|authorization)/.test(name)),
     );
 
-  it('carries our own credential, the name, the uid, and each group and extra in a header of its own; never their token', async () => {
+  it("carries the service's credential, name, uid, and each group and extra in a header of its own; never the caller's token", async () => {
     await send({ uid: 'u-1', groups: ['dev', 'on, call'], extra: { scopes: ['a', 'b'], 'Example.com/Team (x)': ['blue'], none: [] } });
 
     expect(sent()).to.deep.equal({
@@ -119,7 +119,7 @@ describe('a call in the name of a user', () => {
     ]);
   });
 
-  it('is made again with our credential read again when that was refused, and is 503 when that does not help', async () => {
+  it('is repeated with a newly read credential if the credential was refused, and is 503 if that does not help', async () => {
     const refused: Answer = (_request, response) => status(response, 401, 'Unauthorized');
     server.answer(inTurn(refused, ok));
     await send({});
@@ -130,7 +130,7 @@ describe('a call in the name of a user', () => {
     expect(await failureOf(send({}))).to.have.nested.property('status.code', 503);
   });
 
-  it('says 403 about what they may not do, and 503 when it is us who may not act as them', async () => {
+  it("answers 403 for the caller's permissions, and 503 if the service may not impersonate the caller", async () => {
     const about =
       (message: string): Answer =>
       (_request, response) =>
@@ -146,7 +146,7 @@ describe('a call in the name of a user', () => {
     }
   });
 
-  it('is not believed by an API server that answers as if it had been made in our name', async () => {
+  it('is refused if an API server answers as if the service itself had asked', async () => {
     const identities = new IdentityCache({ apiServer: client, metrics: new Metrics(), now: () => new Date() });
     const review =
       (username: string): Answer =>
