@@ -72,7 +72,7 @@ describe('GET /auth/v1/namespaces of many', () => {
     expect(reviews()).to.be.within(2, 1 + 16);
   });
 
-  it('never shows a namespace that another authorizer denies, and counts without it from then on', async () => {
+  it('never shows a namespace that another authorizer denies, and leaves it out of the total from then on', async () => {
     const { total } = await ask('&verb=watch&limit=1');
     opinion(server.faults, ({ namespace, verb }) => (namespace === 'many-077' && verb === 'patch' ? false : undefined));
     const shown: string[] = [];

@@ -72,7 +72,7 @@ describe('GET /auth/v1/namespaces', () => {
     expect((await names(`${path}?verb=list&resource=namespaces`)).filter((name) => name !== 'red')).to.deep.equal([]);
   });
 
-  it('tells no caller of namespaces without a right, nor how many there are', async () => {
+  it('discloses no namespaces without a permission, nor their number', async () => {
     expect(await ask('', 'nobody')).to.deep.include({ total: 0, items: [] });
     const text = await (await get('&limit=1')).text();
     expect(text).not.to.contain('secret');
@@ -118,7 +118,7 @@ describe('GET /auth/v1/namespaces', () => {
     await untilNames(['green', 'red', 'yellow'], '', { token });
   });
 
-  it('filters, selects, sorts and pages what may be told', async () => {
+  it('filters, selects, sorts and pages the namespaces of the caller', async () => {
     expect(await names('&labelSelector=zone=x')).to.deep.equal(['red']);
     expect(await names('&labelSelector=team in (blue,secret)')).to.deep.equal(['blue']);
     expect(await names('&fieldSelector=metadata.name=yellow')).to.deep.equal(['yellow']);
@@ -257,7 +257,7 @@ describe('GET /auth/v1/namespaces', () => {
       ['cannot be made', 500, 'ServiceUnavailable'],
       ['are not allowed', 403, 'Forbidden'],
     ] as const) {
-      it(`AUZ-11 tells nothing if they ${name}`, async () => {
+      it(`AUZ-11 returns no namespaces if they ${name}`, async () => {
         server.faults.inject(refuse(code, reason), isReview);
         const response = await get(`${path}?verb=get&resource=secrets${code}`);
 
@@ -266,7 +266,7 @@ describe('GET /auth/v1/namespaces', () => {
       });
     }
 
-    it('AUZ-11 tells nothing if one of many fails', async () => {
+    it('AUZ-11 returns no namespaces if one of many fails', async () => {
       const seen: ProxiedRequest[] = [];
       server.faults.inject(refuse(500, 'InternalError'), (request) => isReview(request) && seen.push(request) === 5);
       const response = await get(`${path}?verb=get&resource=pods`, 'viewer');

@@ -29,7 +29,7 @@ describe('POST /auth/v1/selfsubjectrulesreviews', () => {
     );
   });
 
-  it('tells what the API server tells', async () => {
+  it('returns the answer of the API server', async () => {
     for (const as of ['admin', 'viewer', 'nobody'] as const) {
       const response = await server.request(path, { method: 'POST', as, body });
       const authorization = `Bearer ${await server.token(as)}`;

@@ -11,7 +11,7 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' };
 const users = '/apis/auth.platform.io/v1/users';
 const groups = '/apis/auth.platform.io/v1/groups';
 
-describe('whom UserBindings bind', () => {
+describe('subjects of UserBindings', () => {
   const server = forSuite(() => startServer({ config: { login: { claims: { groupsPrefix: 'oidc:' } } } }));
   let bindings: Bindings;
 

@@ -54,7 +54,7 @@ describe('UserBindings with a beginning and an end', () => {
 
   const patch = (name: string, spec: object) => server.kubernetes.call('PATCH', `${bindingsPath}/${name}`, { spec }, merge);
 
-  it('REC-08 the role is taken away within two seconds of the end, and the record stays, in phase Expired', async () => {
+  it('REC-08 the role is revoked within two seconds of the end, and the record stays, in phase Expired', async () => {
     await server.kubernetes.apply(aBinding('ends', { expiresAt: secondsAhead(3600) }));
     const begun = await bindings.until('ends', 'Synced');
     expect(conditionOf(begun, 'InEffect')).to.include({ status: 'True' });
@@ -166,7 +166,7 @@ describe('UserBindings with a beginning and an end', () => {
 
   // Last: the replica that all others ask is stopped.
   describe('while no replica runs', () => {
-    it('REC-10 what ended while no replica ran is taken away within five seconds of the start of one', async () => {
+    it('REC-10 a binding that expired while no replica ran is revoked within five seconds of the next start', async () => {
       await server.kubernetes.apply(aBinding('pause', { expiresAt: secondsAhead(3600) }));
       await bindings.untilBound('pause', ['User jane']);
       await server.stopFirst();

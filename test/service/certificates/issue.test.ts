@@ -103,7 +103,7 @@ describe('POST /auth/v1/authorize', () => {
     expect(none.status.subject.organizations).to.deep.equal([]);
   });
 
-  it('tells in the subject what was signed, when a request names fewer groups', async () => {
+  it('writes the signed groups into the subject, when a request names fewer groups', async () => {
     const { request } = await ownRequest({ subject: subjectOf('jane', 'oidc:dev') });
     const { status } = await issued(server, 'manager', { user: jane, groups: ['oidc:ops', 'oidc:dev'], request });
 

@@ -93,7 +93,7 @@ describe('atrium config, atrium serve', () => {
     ]);
   });
 
-  it('tells every problem and exits with 2; serve does the same and never listens', async () => {
+  it('reports every problem and exits with 2; serve does the same and never listens', async () => {
     const probe = createServer();
     const port = await new Promise<number>((resolve) =>
       probe.listen(0, '127.0.0.1', () => resolve((probe.address() as { port: number }).port)),

@@ -258,7 +258,7 @@ describe('atrium sandbox, the demo', () => {
       expect(await lines('revokedtokens,identityrecords', '-A', '-o', 'name')).not.to.deep.equal(['']);
     });
 
-    it('tells apart what one may do with users, and whether one may act as them', async () => {
+    it('separates permissions on users from the permission to impersonate them', async () => {
       const can = (...args: string[]) =>
         kubectl(info, 'auth', 'can-i', ...args, '--as', 'manager@example.com').catch(({ stdout }: { stdout: string }) => stdout);
 

@@ -93,7 +93,7 @@ describe('the messages of a start', () => {
     expect([checked.code, checked.stderr]).to.deep.equal([0, `warning: ${sentence}\n`]);
   });
 
-  it('START are told by config check --connect, too', async () => {
+  it('START are also reported by config check --connect', async () => {
     await configure({ publicURL: 'http://127.0.0.1:1' });
     const { code, stderr } = await run(['config', 'check', '--connect', '--config', configuration], environment);
     expect([code, stderr]).to.deep.equal([

@@ -65,7 +65,7 @@ describe('the user index', () => {
     expect(await users.names()).to.deep.equal(['a', 'd', 'b']);
   });
 
-  it('tells the version of the rows that it gives, also where another change comes before the caller hears of them', async () => {
+  it('returns the version of its rows, also if another change precedes the notification', async () => {
     const users = new Users();
     users.set('a');
     await users.names();

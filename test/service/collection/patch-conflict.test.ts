@@ -68,7 +68,7 @@ for (const { plural, name, field, object, status } of kinds)
       expect(await text()).to.equal('Between');
     });
 
-    it('USR-15 tells the conflict to the caller who asked for one version', async () => {
+    it('USR-15 reports the conflict to a caller who asked for one version', async () => {
       const { resourceVersion } = (await read()).metadata;
       writtenBefore(`${path}/status`, { status: { ...status, observedGeneration: 99 } });
 

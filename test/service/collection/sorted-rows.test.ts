@@ -43,7 +43,7 @@ describe('rows in order', () => {
         }
     });
 
-    it(`tell where a tail begins, with ${count} of them`, () => {
+    it(`report where a tail begins, with ${count} of them`, () => {
       const { rows, plain } = new Pair(count);
 
       for (const value of [-1, 0, 5, 5_110, 5_120, 5_121, 49_990, 60_000])

@@ -29,7 +29,7 @@ describe('the configuration', () => {
     expect([server.bodyLimit, server.shutdownGrace, kubernetes.accessCache]).to.deep.equal([65_536, 120_000, 250]);
   });
 
-  it('tells every problem at once, each with its path and what would be right', () => {
+  it('reports every problem at once, each with its path and a valid value', () => {
     const problems = problemsOf({
       yaml: `
         server: { port: eighty, bodyLimit: 3XB, trustedProxies: [10.0.0.0/64], prot: 1 }
@@ -88,7 +88,7 @@ describe('the configuration', () => {
     expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');
   });
 
-  it('lets no claim name people that they choose themselves at the embedded issuer', () => {
+  it('refuses user names from claims that users choose themselves at the embedded issuer', () => {
     const publicURL = 'https://console.example.com';
     const settings = (username: string, login: object = {}, more: object = {}) => ({
       yaml: JSON.stringify({ server: { publicURL }, login: { ...login, claims: { username } }, ...more }),

@@ -46,7 +46,7 @@ describe('authentication', () => {
       expect((await anonymous.get('/api')).body).to.have.property('message', 'forbidden: User "system:anonymous" cannot get path "/api"');
     });
 
-    it('cannot tell what is there from what is not', async () => {
+    it('cannot distinguish existing from missing objects', async () => {
       const anonymous = withToken(undefined);
 
       expect((await anonymous.get('/apis/nothing.example.com/v1/things')).status).to.equal(403);
@@ -152,7 +152,7 @@ describe('authentication', () => {
     });
   });
 
-  it('ignores identity headers of proxies that it was not told to trust', async () => {
+  it('ignores identity headers of proxies that are not trusted', async () => {
     const headers = { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' };
     const answer = await withToken(undefined).send('GET', '/api/v1/namespaces', { headers });
 

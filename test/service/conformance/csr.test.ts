@@ -92,7 +92,7 @@ describe('CertificateSigningRequests', () => {
     expect(body).to.have.nested.property('status.userInfo.groups').members(['dev', 'ops', 'system:authenticated']);
   });
 
-  it('takes no certificate of another authority', async () => {
+  it('refuses a certificate of another authority', async () => {
     const { certificate, key } = await selfSigned('admin');
 
     expect((await whoami(certificate, key)).status).to.equal(401);

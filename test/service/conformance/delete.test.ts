@@ -80,7 +80,7 @@ describe('delete', () => {
     expect((await admin.get(`${widgets}/held`)).status).to.equal(404);
   });
 
-  it('takes no new finalizer once an object is being deleted', async () => {
+  it('refuses a new finalizer once an object is being deleted', async () => {
     await admin.create(widgets, aWidget('leaving', {}, { finalizers: ['conformance.example.com/hold'] }));
     await admin.delete(`${widgets}/leaving`);
     const finalizers = ['conformance.example.com/hold', 'conformance.example.com/more'];

@@ -106,7 +106,7 @@ describe('discovery', () => {
     expect(answer.text).to.include('conformance.example.com');
   });
 
-  it('tells its version', async () => {
+  it('returns its version', async () => {
     const answer = await admin.get('/version');
 
     expect(answer.status).to.equal(200);

@@ -72,7 +72,7 @@ describe('list', () => {
       expect(namesOf(rest)).to.deep.equal(['c', 'd', 'e', 'z-late']);
     });
 
-    it('tells no remaining count when a selector is given', async () => {
+    it('returns no remaining count when a selector is given', async () => {
       const list = await admin.list(widgets, { limit: 1, labelSelector: 'parity=even' });
 
       expect(list.metadata.continue).to.be.a('string');

@@ -26,7 +26,7 @@ describe('schemas of an API server in the editor of the console', () => {
     return { resolve, root };
   }
 
-  it('tell the fields of a Role and a binding, their types and what is required', async () => {
+  it('describe the fields of a Role and a binding, their types and which are required', async () => {
     const { resolve, root } = await schemasAt('apis/rbac.authorization.k8s.io/v1');
     const field = (kind: string, ...path: Step[]) => fieldAt(root(kind), path, resolve);
     expect(field('Role', 'rules')).to.include({ type: '[]PolicyRule', shape: 'list' });
@@ -36,7 +36,7 @@ describe('schemas of an API server in the editor of the console', () => {
     expect(fieldsAt(root('Role'), ['rules', item], resolve)[0]).to.include({ name: 'verbs', isRequired: true });
   });
 
-  it('tell the fields of a custom resource', async () => {
+  it('describe the fields of a custom resource', async () => {
     const { resolve, root } = await schemasAt('apis/conformance.example.com/v1');
     expect(fieldsAt(root('Widget'), ['spec'], resolve).map(({ name }) => name)).to.include.members(['color', 'size']);
     expect(fieldAt(root('Widget'), ['spec', 'size'], resolve)?.type).to.equal('integer');

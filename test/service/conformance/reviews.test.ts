@@ -244,7 +244,7 @@ describe('reviews', () => {
     const review = (client: ApiClient, token: string) =>
       client.post(`${authentication}/tokenreviews`, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } });
 
-    it('says whose token it is', async () => {
+    it('returns the user of a token', async () => {
       const answer = await review(admin, await workspace.server.token('alice'));
 
       expect(answer.status).to.equal(201);

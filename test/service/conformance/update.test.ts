@@ -83,7 +83,7 @@ describe('get and update', () => {
       expect((await admin.put(`${configMaps}/unconditional`, aConfigMap('unconditional', { a: 'b' }))).status).to.equal(200);
     });
 
-    it('wants the resourceVersion of a custom resource', async () => {
+    it('requires the resourceVersion of a custom resource', async () => {
       await admin.create(widgets, aWidget('conditional'));
       const answer = await admin.put(`${widgets}/conditional`, aWidget('conditional', { size: 2 }));
 

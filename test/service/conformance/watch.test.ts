@@ -19,7 +19,7 @@ describe('watch', () => {
   const versionNow = async () => (await admin.list(widgets)).metadata.resourceVersion;
   const create = (name: string, metadata: Record<string, unknown> = {}) => admin.create(widgets, aWidget(name, {}, metadata));
 
-  it('tells what happens after a version: added, modified, deleted', async () => {
+  it('reports changes after a version: added, modified, deleted', async () => {
     const stream = await watch({ resourceVersion: await versionNow() });
     await create('told');
     await admin.patch(`${widgets}/told`, { spec: { size: 2 } });
@@ -34,7 +34,7 @@ describe('watch', () => {
     expect(events[2]?.object).to.have.nested.property('spec.size', 2);
   });
 
-  it('tells what happened between the version and the start of the watch', async () => {
+  it('reports changes between the version and the start of the watch', async () => {
     const resourceVersion = await versionNow();
     await create('before');
     await admin.delete(`${widgets}/before`);

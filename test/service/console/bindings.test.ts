@@ -10,7 +10,7 @@ const binding = (subject: object, namespace?: string): ClusterObject => ({
 const role = (kind: string, name: string): ClusterObject => ({ apiVersion: '', kind, metadata: { ...metadata, name } });
 
 describe('bindings of a role in the console', () => {
-  it('are told by kind and name: a Role and a ClusterRole of one name are two', () => {
+  it('are distinguished by kind and name: a Role and a ClusterRole of one name are two', () => {
     expect(bindsRole(role('ClusterRole', 'view'), binding({}))).to.equal(true);
     expect(bindsRole(role('Role', 'view'), binding({}))).to.equal(false);
     expect(bindsRole(role('ClusterRole', 'edit'), binding({}))).to.equal(false);

@@ -29,7 +29,7 @@ describe('the policy of pages with what plugins need', () => {
     );
   });
 
-  it('takes no directive that is not for plugins', () => {
+  it('refuses directives that are not for plugins', () => {
     expect(merged(['ObjectSrc', 'https://o.example'], ['__proto__', 'https://p.example'], ['ScriptSrc']).text).to.equal(policy);
   });
 

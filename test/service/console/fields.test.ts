@@ -31,7 +31,7 @@ describe('the fields of any object in the console', () => {
     expect(openedPaths(nested(5000)).size).to.be.at.most(150);
   });
 
-  it('tell texts from other values, and cut long ones', () => {
+  it('distinguish texts from other values, and cut long ones', () => {
     expect(['true', '1.20', 'plain', '', ' padded'].map(valueText)).to.deep.equal(['"true"', '"1.20"', 'plain', '""', '" padded"']);
     expect([true, null, 1.2, 9_007_199_254_740_993n, [], {}].map(valueText)).to.deep.equal([
       ...['true', 'null', '1.2', '9007199254740993', '[]', '{}'],
@@ -143,7 +143,7 @@ describe('a CustomResourceDefinition in the console', () => {
     expect(missingVersions(definition(['v1'], { storedVersions: ['v1', 'v1beta1'] }))).to.deep.equal(['v1beta1']);
   });
 
-  it('tells an unknown number of instances from none', () => {
+  it('distinguishes an unknown number of instances from none', () => {
     expect(instanceCount({ items: [], metadata: {} })).to.equal(0);
     expect(instanceCount({ items: [{}], metadata: { continue: 'x', remainingItemCount: 41 } })).to.equal(42);
     expect(instanceCount({ items: [{}], metadata: { continue: 'x' } })).to.equal(undefined);

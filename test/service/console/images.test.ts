@@ -93,7 +93,7 @@ describe('HandleConfigMapImage', () => {
     }
   });
 
-  it('tells the type by the bytes, whatever the key or the data URI says', async () => {
+  it('detects the type from the bytes, whatever the key or the data URI says', async () => {
     const types: [key: string, type: string][] = [
       ['photo.bin', 'image/jpeg'],
       ['webp', 'image/webp'],

@@ -30,7 +30,7 @@ describe('HandleModules', () => {
 
   const modules = async (options = {}) => (await (await server.request('/api/v1/modules', options)).json()) as Modules;
 
-  it('tells the page every field, without a token', async () => {
+  it('returns every field of the page, without a token', async () => {
     const response = await server.request('/api/v1/modules');
 
     expect(response.status).to.equal(200);

@@ -38,7 +38,7 @@ describe('a NetworkPolicy in the console', () => {
     });
   });
 
-  it('tells no rule from a rule without bounds', () => {
+  it('distinguishes no rule from a rule without bounds', () => {
     const all = { podSelector: {}, policyTypes: ['Ingress', 'Egress'] };
     expect(sentences(all)).to.deep.include({
       ingress: ['All pods of this namespace accept no traffic.'],
@@ -50,7 +50,7 @@ describe('a NetworkPolicy in the console', () => {
     });
   });
 
-  it('tells a missing selector of a peer from an empty one', () => {
+  it('distinguishes a missing selector of a peer from an empty one', () => {
     const peers = [
       { podSelector: {} },
       { namespaceSelector: {} },
@@ -98,7 +98,7 @@ describe('endpoints in the console', () => {
     ]);
   });
 
-  it('tell those that drain from those that have gone, and count an unknown condition as ready', () => {
+  it('distinguish draining from removed ones, and count an unknown condition as ready', () => {
     const states = [{}, { ready: false, serving: true, terminating: true }, { ready: false, serving: false, terminating: true }].map(
       (conditions) => endpointsOf([slice({ addresses: ['10.0.0.1'], conditions })])[0]?.state,
     );

@@ -18,7 +18,7 @@ describe('quotas and limits in the console', () => {
     ]);
   });
 
-  it('tell what is not counted yet from zero', () => {
+  it('distinguish an uncounted resource from zero', () => {
     const quota = object({ spec: { hard: { pods: '4', services: '2' } }, status: { used: { pods: '0' } } });
     expect(quotaRows(quota).map(({ used }) => used)).to.deep.equal(['0', undefined]);
   });

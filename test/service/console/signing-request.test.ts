@@ -14,7 +14,7 @@ async function requestOf(name: string, extensions: x509.Extension[] = []): Promi
 }
 
 describe('a certificate request in the console', () => {
-  it('tells subject and alternative names', async () => {
+  it('returns subject and alternative names', async () => {
     const names = new x509.SubjectAlternativeNameExtension([
       { type: 'dns', value: 'shop.example.com' },
       { type: 'ip', value: '10.0.0.1' },
@@ -27,7 +27,7 @@ describe('a certificate request in the console', () => {
     });
   });
 
-  it('tells a request without alternative names from one that cannot be read', async () => {
+  it('distinguishes a request without alternative names from an unreadable one', async () => {
     const pem = await requestOf('CN=one');
     expect(requestedCertificate(base64(pem))).to.deep.equal({ subject: ['CN=one'], alternativeNames: [] });
     const begin = '-----BEGIN CERTIFICATE REQUEST-----';

@@ -14,7 +14,7 @@ describe('a TLS certificate in the console', () => {
     return { certificate, key, authority: authority.certificate };
   }, needsNoStop);
 
-  it('tells subject, names, issuer, times and the length of the chain', () => {
+  it('returns subject, names, issuer, times and the length of the chain', () => {
     expect(tlsCertificate(`${chain.certificate}\n${chain.authority}\n`)).to.deep.equal({
       ...{ subject: ['CN=shop'], issuer: ['CN=Example CA', 'O=Käufer'], chainLength: 2 },
       alternativeNames: ['DNS:shop.example.com', 'IP:10.0.0.1'],

@@ -120,7 +120,7 @@ describe('a cluster with a data directory', () => {
     });
   });
 
-  it('keeps its files from other people', async () => {
+  it('restricts its files to their owner', async () => {
     await life((cluster) => cluster.apply(configMap('a')));
 
     for (const name of ['objects.jsonl', 'keys.json']) {

@@ -147,7 +147,7 @@ describe('a request in protobuf', () => {
     expect(answer.body).to.include({ kind: 'Status', reason: 'BadRequest' });
   });
 
-  it('of a kind whose protobuf is not known here is answered 415', async () => {
+  it('of an unknown kind is answered 415', async () => {
     const body = enveloped('CustomResourceDefinition', Writer.create(), 'apiextensions.k8s.io/v1');
     const answer = await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body);
 

@@ -83,7 +83,7 @@ describe('access reviews of the embedded cluster', () => {
     expect(refusal(() => review('selfsubjectaccessreviews', asOther, eve))).to.include({ code: 400, reason: 'BadRequest' });
   });
 
-  it('AUZ-03 want exactly one kind of attributes', () => {
+  it('AUZ-03 require exactly one kind of attributes', () => {
     expect(causes('selfsubjectaccessreviews', { spec: {} })).to.deep.equal([
       'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
     ]);
@@ -163,13 +163,13 @@ describe('rules reviews of the embedded cluster', () => {
     });
   });
 
-  it('want a namespace', () => {
+  it('require a namespace', () => {
     expect(refusal(() => review('selfsubjectrulesreviews', { spec: {} }))).to.include({ code: 400, message: 'no namespace on request' });
   });
 });
 
 describe("reviews of the caller's identity", () => {
-  it('tell the caller', () => {
+  it('return the caller', () => {
     const answer = createSelfSubjectReview(ada, {});
 
     expect(answer).to.deep.include({ kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1', status: { userInfo: ada } });
@@ -192,7 +192,7 @@ describe("reviews of the caller's identity", () => {
       issuer = await TokenIssuer.create();
     });
 
-    it('tell the user and the audiences that fit', async () => {
+    it('return the user and the matching audiences', async () => {
       const { token } = await issuer.issue({ user: ada, audiences: ['a', 'b'], expiresInSeconds: 600 });
 
       expect(await createTokenReview(issuer, { spec: { token, audiences: ['b', 'c'] } })).to.deep.equal({

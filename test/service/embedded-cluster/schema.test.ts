@@ -139,11 +139,11 @@ describe('custom resources against their schema', () => {
       expect(check(schema, { ...old, other: 'new', needed: 1 }, old)).to.deep.equal([]);
     });
 
-    it('is told when it changes', () => {
+    it('is reported when it changes', () => {
       expect(check(schema, { ...old, text: 'x' }, old)).to.include(`spec.text: Invalid value: "x": spec.text in body should match '^b'`);
     });
 
-    it('is told for a list that changes, unless an item is known by its key', () => {
+    it('is reported for a list that changes, unless an item is known by its key', () => {
       const needed = 1;
 
       expect(check(schema, { ...old, needed, atoms: ['bad', 'x'] }, old)).to.deep.equal([

@@ -68,7 +68,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     return status === 201 ? selfReview.parse(body).status.userInfo : status;
   };
 
-  it('says whose a token is that no other issuer vouches for, and is not asked again at once', async () => {
+  it('identifies the user of a token of no other issuer, and is not called again at once', async () => {
     verdict = { authenticated: true, user: { username: 'jane', uid: '7', groups: ['dev'], extra: { 'example.com/id': ['x'] } } };
     const jane = { username: 'jane', uid: '7', groups: ['dev', 'system:authenticated'], extra: { 'example.com/id': ['x'] } };
 

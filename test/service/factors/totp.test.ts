@@ -181,7 +181,7 @@ describe('a second factor at the embedded issuer', () => {
       expect(again.response.status).to.equal(403);
     });
 
-  it('tells a login with a recovery code from one with the app, and lets it set up another app', async () => {
+  it('distinguishes a login with a recovery code from one with the app, and lets it set up another app', async () => {
     const person = await someone('lost');
     await person.enrol();
     const old = person.secret;

@@ -75,7 +75,7 @@ describe('groups', () => {
       expect((await ask(server, 'bob', 'POST', groups, { body: { metadata: { name: 'made' } } })).status).to.equal(201);
     });
 
-    it('tells every violation at once', async () => {
+    it('reports every violation at once', async () => {
       const body = {
         metadata: { name: 'Dev', labels: { 'auth.platform.io/x': 'y' }, generateName: 'g-' },
         spec: { displayName: 'x'.repeat(129), description: 'a\u202eb', users: [{ name: jane }, { name: jane }] },
@@ -282,7 +282,7 @@ describe('groups', () => {
     });
   });
 
-  it('shows people columns in kubectl', async () => {
+  it('has columns for users in kubectl', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane], { displayName: 'Dev' }));
     await eventually(
       async () => (await stored(server.kubernetes, 'dev')).status,

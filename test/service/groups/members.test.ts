@@ -38,7 +38,7 @@ describe('members of groups', () => {
   ) => ask(server, as, 'DELETE', `${groups}/${group}/members${query}`, { body: { names: given } });
   const auditOf = (audit: string) => server.auditLines.map((line) => JSON.parse(line)).filter((event) => event.audit === audit);
 
-  it('come and go, and it is told what became of each', async () => {
+  it('are added and removed, with a result for each', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane]));
     const added = await add([john, 'nobody', jane, ann]);
 

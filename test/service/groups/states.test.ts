@@ -39,7 +39,7 @@ describe('the status of groups', () => {
       (status) => status?.known !== undefined && status.memberCount === memberCount,
     );
 
-  it('tells how many members there are, and which of them are unknown', async () => {
+  it('reports the number of members, and which of them are unknown', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane, 'nobody', john]));
     const { known } = (await whenCounted('dev', 3)) ?? {};
 
@@ -69,7 +69,7 @@ describe('the status of groups', () => {
     await whenCounted('dev', 1);
   });
 
-  describe('members whose user is gone', () => {
+  describe('members whose user was deleted', () => {
     it('leave with a user who is deleted by the API', async () => {
       await server.kubernetes.apply(aGroup('dev', [jane, john]));
       await whenCounted('dev', 2);

@@ -63,7 +63,7 @@ const isStatus = (text: string, code: number) => expect(JSON.parse(text)).to.inc
 describe('the edges of HTTP', () => {
   const service = forSuite(() => startBareService(operations, { basePath: '/console', isSecure: true }));
 
-  it('tells browsers to use nothing but https where the public address is https, with failures too', async () => {
+  it('makes browsers use https only if the public address is https, with failures too', async () => {
     for (const path of ['/console/api/read', '/console/api/nothing', '/elsewhere', '/console'])
       expect((await rawGet(service.port, path)).headers['strict-transport-security'], path).to.equal('max-age=31536000');
     const plain = await startBareService(operations);
@@ -164,7 +164,7 @@ describe('the edges of HTTP', () => {
       expect(next).to.match(/\}HTTP\/1\.1 200 OK\r\n/);
     });
 
-  it('asks for the body that it wants, once', async () => {
+  it('requests the body that it reads, once', async () => {
     const answer = await sendRaw(
       service.port,
       `POST /console/api/write HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${announced}${json}${good}Connection: close\r\n\r\n`,

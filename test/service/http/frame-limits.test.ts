@@ -76,7 +76,7 @@ describe('the limits of the frame around every request', () => {
     }
   });
 
-  it('answers 504 at the deadline, and tells the handler to stop', async () => {
+  it('answers 504 at the deadline, and aborts the handler', async () => {
     const hurried = await startBareService(operations, { requestTimeoutMs: 300, arrivalTimeoutMs: 60_000 });
     try {
       const response = await fetch(`${hurried.url}/api/slow`);
@@ -89,7 +89,7 @@ describe('the limits of the frame around every request', () => {
     }
   });
 
-  it('tells the handler to stop when the caller goes away', async () => {
+  it('aborts the handler when the caller disconnects', async () => {
     const controller = new AbortController();
     const request = fetch(`${service.url}/api/slow`, { signal: controller.signal }).catch((error: unknown) => error);
     await eventually(
@@ -225,7 +225,7 @@ describe('the limits of the frame around every request', () => {
     }
   });
 
-  it('lets a request in flight finish when it stops, and takes no new one', async () => {
+  it('lets a request in flight finish when it stops, and accepts no new one', async () => {
     const stopping = await startBareService(operations);
     const held = fetch(`${stopping.url}/api/slow`);
     await eventually(

@@ -104,7 +104,7 @@ describe('the frame around every request', () => {
     expect(await (await fetch(`${service.url}/api/echo`)).json()).to.deep.equal({ name: 'anonymous' });
   });
 
-  it('tells nothing of a defect but that there was one, and logs it once', async () => {
+  it('answers a defect without details, and logs it once', async () => {
     const before = service.logLines.length;
     const response = await fetch(`${service.url}/api/broken`, { headers: { 'X-Request-Id': 'defect' } });
     const text = JSON.stringify(await statusOf(response));

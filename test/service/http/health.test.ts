@@ -65,7 +65,7 @@ describe('the readiness of a replica', () => {
     expect((await ready()).status).to.equal(200);
   });
 
-  it('ends when it is told to stop, while it still lives', async () => {
+  it('ends at the shutdown, while the process is still live', async () => {
     expect((await ready()).status).to.equal(200);
     health.stop();
 

@@ -9,7 +9,7 @@ const lineOf = (error: unknown): { err: unknown } => {
 };
 
 describe('the log', () => {
-  it('tells of an error and of what caused it, and nothing that hangs on either', () => {
+  it('records an error with its causes, and no further members of either', () => {
     const refusal = Object.assign(new TypeError('users "atrium" cannot list resource "accesstokens"'), { body: 'secret', code: 'E' });
     const { err } = lineOf(Object.assign(new Error('not available', { cause: refusal }), { request: 'secret' }));
 
@@ -30,7 +30,7 @@ describe('the log', () => {
 });
 
 describe('the lines of the process log', () => {
-  it('are written together once a turn of the event loop, and at once where one tells of trouble', async () => {
+  it('are written together once a turn of the event loop, and at once after an error', async () => {
     const written: string[] = [];
     const log = createLog({ level: 'info', format: 'json' }, new GatheredLines({ write: (lines) => written.push(lines) }));
     const messages = () => written.map((lines) => lines.match(/"msg":"\w+"/g)?.join());

@@ -14,13 +14,13 @@ describe('a rate limit', () => {
       expect(() => limit.requireRoom(written), written).to.throw(StatusError);
   });
 
-  it('counts each IPv4 address for itself', () => {
+  it('counts each IPv4 address separately', () => {
     const limit = new RateLimit({ limit: 1, clock: () => 0 });
     for (const source of ['192.0.2.1', '192.0.2.2']) expect(limit.take(source)).to.equal(undefined);
     expect(limit.take('192.0.2.1')).to.have.property('retryAfterSeconds').within(1, 60);
   });
 
-  it('ends a window after its time, and takes back what should not count', () => {
+  it('ends a window after its time, and takes back requests that should not count', () => {
     let now = 0;
     const limit = new RateLimit({ limit: 2, windowMs: 10_000, clock: () => now });
     limit.require('192.0.2.1');

@@ -74,7 +74,7 @@ describe('login at the embedded issuer, where sub is the user name', () => {
   });
   after(() => login.stop());
 
-  it('REC-05 finds the record by its address, which the issuer tells without calling it verified', async () => {
+  it('REC-05 finds the record by its address, which the issuer sends without calling it verified', async () => {
     const { status, body } = await login.logIn(jane.email, jane.password, '?token_storage=local');
 
     expect(status, body).to.equal(200);

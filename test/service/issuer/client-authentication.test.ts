@@ -23,7 +23,7 @@ describe('login as a client with a secret', () => {
     await expectLogIn(party().service, { flow: 'code', version: 'v1', storage: 'local' });
   });
 
-  it('is 503 at an issuer that wants the secret in the body, until login.clientAuthentication says so', async () => {
+  it('is 503 at an issuer that requires the secret in the body, until login.clientAuthentication is set', async () => {
     const { cluster, provider, service } = party();
     provider.misbehave({ clientSecret: 'body' });
     expectStatus((await logIn(service)).callback, 503);
@@ -42,7 +42,7 @@ describe('login as a client whose secret has characters that must be encoded', (
   });
 });
 
-describe('login at an issuer that wants requests to be pushed (RFC 9126)', () => {
+describe('login at an issuer that requires pushed authorization requests (RFC 9126)', () => {
   const metadata = { require_pushed_authorization_requests: true };
   const party = relyingParty({ clientSecret: unreserved, config, prepare: (provider) => provider.misbehave({ metadata }) });
 

@@ -75,7 +75,7 @@ describe('why a token was refused', () => {
     }
   });
 
-  it('is told once a minute of each kind, in few words, and never with the token', async () => {
+  it('is written once a minute for each kind, in few words, and never with the token', async () => {
     const { cluster, provider, service } = party();
     cluster.clock.freeze();
     const told = listen();
@@ -92,7 +92,7 @@ describe('why a token was refused', () => {
     expect(text.length).to.be.below(2000);
   });
 
-  it('does not tell of tokens that have expired', async () => {
+  it('does not mention tokens that have expired', async () => {
     const { provider, service } = party();
     const told = listen();
     const past = Math.floor(Date.now() / 1000) - 5000;

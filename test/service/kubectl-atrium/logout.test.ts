@@ -43,7 +43,7 @@ describe('kubectl-atrium logout', () => {
     expect((await machine.run(['logout', '--all'])).stderr).to.equal('There was no login.\n');
   });
 
-  it('forgets it also where the issuer has no such end, or tells nothing', async () => {
+  it('deletes it also if the issuer has no such endpoint, or does not answer', async () => {
     provider.misbehave({ metadata: { revocation_endpoint: undefined } });
     expect((await machine.run(['logout', ...options])).code).to.equal(0);
     provider.misbehave();

@@ -58,7 +58,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.requests).to.deep.equal([]);
   });
 
-  it('keeps the logins of other clients, scopes and people apart', async () => {
+  it('separates the logins of other clients, scopes and users', async () => {
     await logIn();
     for (const other of [['--client-id=other'], ['--scopes=openid'], ['--login-hint=bob']])
       expect(await machine.token([...options, ...other], alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
@@ -90,7 +90,7 @@ describe('kubectl-atrium token', () => {
     expect((await machine.entry()).tokens.refreshToken).to.equal(before.tokens.refreshToken);
   });
 
-  it('renews it once, however many processes want it', async () => {
+  it('renews it once, however many processes need it', async () => {
     await logIn(9);
 
     const ran = await Promise.all(Array.from({ length: 10 }, () => machine.spawnToken(options, alone)));
@@ -122,7 +122,7 @@ describe('kubectl-atrium token', () => {
     'no ID token': 'absent',
     'one of somebody else': { claims: { sub: 'bob-1' } },
   } as const))
-    it(`takes no answer to a renewal with ${what}`, async () => {
+    it(`accepts no answer to a renewal with ${what}`, async () => {
       await logIn(9);
       provider.misbehave({ refreshed });
 

@@ -203,7 +203,7 @@ describe('the queue of a controller', () => {
 });
 
 describe('times at which keys are due', () => {
-  it('come in their order, whatever was set, changed and taken away', () => {
+  it('come in their order, whatever was set, changed and removed', () => {
     const due = new DueTimes();
     const known = new Map<string, number>();
     for (let step = 0; step < 20_000; step += 1) {

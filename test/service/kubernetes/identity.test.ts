@@ -13,7 +13,7 @@ const review =
 const accept = review({ userInfo });
 const refuse: Answer = (_request, response) => status(response, 401, 'Unauthorized');
 
-describe('whose token it is', () => {
+describe('the user of a token', () => {
   let server: FakeApiServer;
   let apiServer: KubernetesClient;
   let metrics: Metrics;
@@ -35,7 +35,7 @@ describe('whose token it is', () => {
     await server.stop();
   });
 
-  it('says the API server, asked with that token', async () => {
+  it('comes from a SelfSubjectReview with that token', async () => {
     const caller = await identify('jane');
 
     expect(caller).to.deep.equal({
@@ -46,7 +46,7 @@ describe('whose token it is', () => {
     expect(server.requests[0]?.headers.authorization).to.equal('Bearer token-of-jane');
   });
 
-  it('is kept for 60 s, for each token on its own', async () => {
+  it('is cached for 60 s, separately for each token', async () => {
     await identify('jane');
     now = 59_999;
     await identify('jane');

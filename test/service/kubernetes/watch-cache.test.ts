@@ -67,7 +67,7 @@ describe('a watch cache', () => {
     expect(t.cache.revision).to.equal(5);
   });
 
-  it('tells of a long first list in slices, and counts it as complete after the last', async () => {
+  it('reports a long first list in slices, and is complete after the last', async () => {
     for (let index = 0; index < 40; index += 1) t.resource.put(`n${index}`, 'x');
     t.create();
     const turns: number[] = [];
@@ -268,7 +268,7 @@ describe('a watch cache', () => {
     expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'nothing was heard for too long']);
   });
 
-  it('is as old as before until a list is there as a whole: what half of it does not tell may have ended', async () => {
+  it('keeps its age until a list is complete: objects that half of it lacks may have been deleted', async () => {
     let now = 0;
     await t.begin({ options: { pageSize: 2 }, parts: { clock: () => now } });
     t.resource.bookmark();

@@ -154,7 +154,7 @@ describe('a watch', () => {
     expect(pauses).to.deep.equal([5, 10, 20]);
   });
 
-  it('tells nothing again of what a list after a gap shows unchanged', async () => {
+  it('reports no object again that a list after a gap shows unchanged', async () => {
     await t.begin();
     const watcher = t.resource.detach();
     t.resource.compact();

@@ -32,7 +32,7 @@ describe('notices by mail', () => {
     ((await statusOf(service, email)).notices as { type: string }[] | undefined)?.map(({ type }) => type);
   const textsTo = (email: string) => mailServer.mails.filter(({ to }) => to.includes(email)).map(({ body }) => body);
 
-  it('tell of what is set up, removed and reset', async () => {
+  it('report factors that are set up, removed and reset', async () => {
     const desk = await Desk.of(service, jane);
     await desk.enrol();
     await mailServer.until(() => textsTo(jane).length === 2);
@@ -54,7 +54,7 @@ describe('notices by mail', () => {
     expect(await kept(jane)).to.equal(undefined);
   });
 
-  it('tell of a password that was set by a link, but of no invitation', async () => {
+  it('report a password that was set by a link, but no invitation', async () => {
     expect((await visit(service, await office.makeLink(joe), passwordForm(fresh))).status).to.equal(200);
     await mailServer.until(() => textsTo(joe).length === 1);
     expect(textsTo(joe)[0]).to.contain('The password was set by a link.').and.not.to.contain(fresh);

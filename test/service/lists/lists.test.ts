@@ -206,7 +206,7 @@ describe('lists of any resource', () => {
       expect((await refused(`${configMaps}?continue=made-up`)).code).to.equal(400);
     });
 
-    it('follow a right that is given and taken away', async () => {
+    it('follow a permission that is granted and revoked', async () => {
       await server.kubernetes.apply(aBinding('lists-more', { role: 'lists-viewer', to: 'User:alice', namespace: 'shop-09' }));
       const more = await eventually(
         () => rows(`${configMaps}?${mine}`),

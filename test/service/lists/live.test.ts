@@ -31,7 +31,7 @@ describe('a live list of any resource', () => {
   });
   after(() => server.stop());
 
-  it('begins with the rows that the caller may see, and tells of changes of these alone', async () => {
+  it('begins with the rows that the caller may see, and reports changes of these alone', async () => {
     const stream = await follow('?watch=true&labelSelector=suite%3Dlists');
     await isSettled(stream);
     const [first] = stream.events;

@@ -121,7 +121,7 @@ describe('what the service tells about itself', () => {
     expect((await server.request('/openapi/v3', { headers: { 'If-None-Match': etag } })).status).to.equal(304);
   });
 
-  it('tells its version, and which extensions are on', async () => {
+  it('returns its version, and which extensions are on', async () => {
     const version = (await (await server.request('/version')).json()) as { version: string; features: Record<string, boolean> };
     expect(version.version).to.match(/^\d+\.\d+\.\d+/);
     expect(version.features).to.include({ version: true, groups: true, sessions: true });

@@ -105,7 +105,7 @@ describe('POST /auth/v1/users', () => {
     await replica.stop();
   });
 
-  it('USR-03 tells every violation at once, with its field and without the password', async () => {
+  it('USR-03 reports every violation at once, with its field and without the password', async () => {
     const response = await create(
       {
         email: 'ünï@example.com',

@@ -104,7 +104,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('knows whose token it is, and refuses one of no user', async () => {
+  it('identifies the user of a token, and refuses a token without a user', async () => {
     const identities = new IdentityCache({ apiServer: client, metrics, now: () => new Date() });
     const { identity } = await identities.identify(await bearer('admin'), signal);
 
