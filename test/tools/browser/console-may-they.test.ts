@@ -1,11 +1,10 @@
 /** "May they?": the access of other users, of groups and of ServiceAccounts, as far as the caller may query it. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { Visitor } from './chromium.ts';
 import { loggedIn, press } from './demo.ts';
-import { create, inspect } from './kind-pages.ts';
+import { create, inspect, untilAllowed } from './kind-pages.ts';
 
 interface Question {
   who: string;
@@ -75,16 +74,7 @@ describe('the access of others on the console', () => {
     const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
     const tab = forSuite(() => visitor.openTab(), needsNoStop);
     before(async () => {
-      const review = {
-        ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
-        spec: { resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'monitoring' } },
-      };
-      const headers = { authorization: `Bearer ${demo.person('nobody').token}`, 'content-type': 'application/json' };
-      const path = `${demo.url}/api/kubernetes/apis/authorization.k8s.io/v1/selfsubjectaccessreviews`;
-      await eventually(
-        async () => (await (await fetch(path, { method: 'POST', headers, body: JSON.stringify(review) })).json()) as object,
-        (answered) => JSON.stringify(answered).includes('"allowed":true'),
-      );
+      await untilAllowed(demo, 'nobody', { verb: 'list', resource: 'pods', namespace: 'monitoring' });
       await demo.logIn(tab, 'nobody', '/access');
     });
 

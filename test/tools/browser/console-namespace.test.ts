@@ -1,7 +1,7 @@
 /** The page of a namespace: its pods, quota, warnings, and the roles that are bound in it. */
 import { expect } from 'chai';
 import { type Demo, loggedIn, press } from './demo.ts';
-import { create, inspect, part } from './kind-pages.ts';
+import { create, inspect, part, untilAllowed } from './kind-pages.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const pod = (name: string, cpu = '250m') => ({
@@ -83,6 +83,7 @@ describe('the page of a namespace for a user with few rights', () => {
       roleRef: { apiGroup: rbac, kind: 'Role', name: 'looker' },
       subjects: [{ apiGroup: rbac, kind: 'User', name: demo.person('viewer').email }],
     });
+    await untilAllowed(demo, 'viewer', { verb: 'list', resource: 'pods', namespace: 'team' });
     await page.goto(`${demo.url}/r/core/v1/namespaces/team`);
     await part(page, 'Pods by state')
       .getByRole('link', { name: /Running/ })

@@ -1,7 +1,9 @@
 /** Creates objects of the demo, and checks their pages. */
+
 import { mkdir } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page, Response } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import type { Demo } from './demo.ts';
 
@@ -80,4 +82,17 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await look(page, name);
   expect(await tooWide(page)).to.deep.equal([]);
   expect(await barriers(page)).to.deep.equal([]);
+}
+
+/** Waits until the service knows that the user of that role may do something: a watch reports new bindings to it. */
+export async function untilAllowed(demo: Demo, role: Parameters<Demo['person']>[0], resourceAttributes: object): Promise<void> {
+  const headers = { authorization: `Bearer ${demo.person(role).token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({
+    ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+    spec: { resourceAttributes },
+  });
+  await eventually(
+    async () => (await fetch(`${demo.url}/auth/v1/selfsubjectaccessreviews`, { method: 'POST', headers, body })).text(),
+    (review) => review.includes('"allowed":true'),
+  );
 }
