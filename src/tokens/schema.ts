@@ -103,7 +103,9 @@ export const madeAccessToken = z
   })
   .meta({
     id: 'CreatedAccessToken',
-    examples: [{ id: '4k2vqx7m5cabdefg', token: 'cat_4k2vqx7m5cabdefg_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' }],
+    examples: [
+      { id: '4k2vqx7m5cabdefg', token: 'cat_4k2vqx7m5cabdefg_…', timestamp: 1772362800, expiration: 1780138800, description: 'ci' },
+    ],
   });
 
 export type MadeAccessToken = z.output<typeof madeAccessToken>;
