@@ -251,12 +251,12 @@ try {
 /** Aims are ratios to the same bytes from bare Koa in the same run, because absolute times differ between machines. */
 function aimsOf(rows: readonly Row[]): Aim[] {
   const aims: (Omit<Aim, 'row'> & { name: string })[] = [
-    { name: 'modules', against: 'bare Koa', of: 'cpu', bound: 1.8 },
-    { name: 'static', against: 'bare Koa', of: 'cpu', bound: 1.8 },
-    { name: 'page', against: 'bare Koa', of: 'cpu', bound: 2.5 },
-    { name: 'review', against: 'bare Koa', of: 'cpu', bound: 2.5 },
-    { name: 'native', against: 'bare Koa with undici', of: 'cpu', bound: 1.2 },
-    { name: 'proxy', against: 'bare Koa with undici', of: 'cpu', bound: 1.2 },
+    { name: 'modules', against: 'bare Koa', bound: 1.8 },
+    { name: 'static', against: 'bare Koa', bound: 1.8 },
+    { name: 'page', against: 'bare Koa', bound: 2.5 },
+    { name: 'review', against: 'bare Koa', bound: 2.5 },
+    { name: 'native', against: 'bare Koa with undici', bound: 1.2 },
+    { name: 'proxy', against: 'bare Koa with undici', bound: 1.2 },
   ];
   return aims.flatMap(({ name, ...aim }) => rows.filter((row) => row.name === name).map((row) => ({ row, ...aim })));
 }

@@ -1,4 +1,4 @@
-import { type Contender, median, type Results, type Row, ratio } from './rows.ts';
+import { median, type Results, type Row, ratio } from './rows.ts';
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -28,26 +28,21 @@ export function table(rows: readonly Row[], results: Results): string {
   return [line(head), line(head.map((_, index) => (index < 2 ? '---' : '--:'))), ...lines].join('\n');
 }
 
-/** Bound of a ratio or a cost. */
+/** Bound of the ratio to another contender's CPU. */
 export interface Aim {
   row: Row;
-  /** Name of the other contender; undefined for an absolute cost. */
-  against?: string;
-  of: 'cpu' | 'perSecond';
+  /** Name of the other contender. */
+  against: string;
   bound: number;
 }
 
 export function aimTable(aims: readonly Aim[], results: Results): string {
-  const lines = aims.map(({ row, against, of, bound }) => {
+  const lines = aims.map(({ row, against, bound }) => {
     const [ours] = row.contenders;
     const other = row.contenders.find(({ name }) => name === against);
-    if (ours === undefined) return '';
-    const value = other === undefined ? costOf(results, ours) : ratio(results, ours, other, of);
-    const isMet = of === 'cpu' ? value <= bound : value >= bound;
-    const unit = other === undefined ? ' µs' : 'x';
-    const what = other === undefined ? 'CPU' : `${of === 'cpu' ? 'CPU' : 'rate'} to ${against}`;
-    const shown = (figure: number) => `${number(figure, other === undefined ? 0 : 2)}${unit}`;
-    return line([row.work, what, `${of === 'cpu' ? '≤' : '≥'} ${shown(bound)}`, shown(value), isMet ? 'yes' : 'no']);
+    if (ours === undefined || other === undefined) return '';
+    const value = ratio(results, ours, other, 'cpu');
+    return line([row.work, `CPU to ${against}`, `≤ ${number(bound, 2)}x`, `${number(value, 2)}x`, value <= bound ? 'yes' : 'no']);
   });
   return [line(['work', 'what', 'aim', 'measured', 'met']), line(['---', '---', '--:', '--:', '---']), ...lines].join('\n');
 }
@@ -60,5 +55,3 @@ export function holds(rows: readonly Row[], results: Results): string {
   });
   return lines.join('\n');
 }
-
-const costOf = (results: Results, contender: Contender) => median((results.get(contender) ?? []).map(({ cpu }) => cpu));
