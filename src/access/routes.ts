@@ -64,6 +64,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     before: [compressed],
     query: reviewing,
     body: reviewBody,
+    isAskedAgain: true,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
     handle(request) {
       const { ctx, caller, query, body } = request;

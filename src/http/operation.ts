@@ -123,6 +123,8 @@ interface OperationBase {
   openToPasswordDue?: true;
   /** False if HEAD must be 405 because it would have an effect: a link checker must not use up a code. */
   answersHead?: false;
+  /** Keeps parsed bodies by their text, where the same body, without secrets, comes again and again. */
+  isAskedAgain?: true;
   /** Bytes of a body that the handler reads as a stream. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /**

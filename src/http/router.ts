@@ -4,6 +4,7 @@ import { validate } from '../api/violations.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
+import { KeptInput } from './kept-input.ts';
 import { networkOf } from './network.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
 import { stateOf } from './request-state.ts';
@@ -90,10 +91,11 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
-    const { source, signal, isLasting } = stateOf(ctx);
+    const state = stateOf(ctx);
     // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
-    if (credential === 'forwarded' && !isLasting) return guard.ask(source, bearer, () => handle(ctx, params, bearer));
-    const caller = authenticator.identified?.(bearer) ?? (await guard.ask(source, bearer, () => authenticator.identify(bearer, signal)));
+    if (credential === 'forwarded' && !state.isLasting) return guard.ask(state.source, bearer, () => handle(ctx, params, bearer));
+    const identify = () => authenticator.identify(bearer, state.signal);
+    const caller = authenticator.identified?.(bearer) ?? (await guard.ask(state.source, bearer, identify));
     return handleCaller(ctx, params, caller);
   };
 
@@ -107,10 +109,10 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     }
   }
 
-  async function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> {
+  function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> {
     const { isLasting, source } = stateOf(ctx);
     if (isLasting) bounds.onLongRunning(ctx, caller === undefined ? `network ${networkOf(source)}` : callerKey(caller));
-    await handleInput(ctx, params, caller);
+    return handleInput(ctx, params, caller);
   }
 }
 
@@ -120,6 +122,29 @@ function checkCredential(bearer: Bearer | undefined, operation: Operation): Bear
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
   if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
+}
+
+type Handled = Parameters<Operation['handle']>[0];
+
+/** Input of a handler. An object literal with a getter would get a hidden class of its own for each request, which holds the request. */
+class OperationCall implements Handled {
+  readonly ctx: Context;
+  readonly caller: Caller | Bearer | undefined;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+
+  constructor({ ctx, caller, params, query, body }: Omit<Handled, 'signal'>) {
+    this.ctx = ctx;
+    this.caller = caller;
+    this.params = params;
+    this.query = query;
+    this.body = body;
+  }
+
+  get signal(): AbortSignal {
+    return stateOf(this.ctx).signal;
+  }
 }
 
 const noInput = {};
@@ -133,45 +158,41 @@ function handler(operation: Operation, bodyLimit: number) {
     const params = hasParams ? parseParams(operation.params, given) : noInput;
     const query = readQuery(ctx);
     const body = await readBody?.(ctx);
-    await operation.handle({
-      ctx,
-      caller,
-      params,
-      query,
-      body,
-      get signal() {
-        return stateOf(ctx).signal;
-      },
-    });
+    await operation.handle(new OperationCall({ ctx, caller, params, query, body }));
   };
 }
 
 /** Parameters of all operations, read by middlewares. */
 const commonParameters = ['pretty'];
 
-function queryReader({ query: schema, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
+function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
   const names = Object.keys(schema.shape);
   if (names.length === 0 && ignoredQuery === 'all') return () => noInput;
   const repeatable = repeatableParameters(schema);
-  const understand = (text: string) => {
+  const parse = (text: string) => {
     const search = new URLSearchParams(text);
     if (ignoredQuery !== 'all') refuseUnknownParameters([...names, ...commonParameters, ...ignoredQuery], search);
     return parseQuery(schema, repeatable, search);
   };
-  if (names.length === 0) return ({ request }) => (request.querystring === '' ? noInput : understand(request.querystring));
-  return ({ request }) => understand(request.querystring);
+  // A query of a login may hold its code.
+  if (credential === 'none') return ({ request }) => parse(request.querystring);
+  const kept = new KeptInput();
+  return ({ request }) => kept.of(request.querystring, parse);
 }
 
-function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes }: Operation, limit: number) {
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAgain }: Operation, limit: number) {
   if (schema === undefined) return undefined;
-  const understand = (body: unknown): unknown => {
+  const check = (body: unknown): unknown => {
     const result = validate(schema, body);
     if (!result.success) throw badInput(result.violations);
     return result.data;
   };
   const read = bodyTextReader({ limit, mediaTypes });
+  const kept = isAskedAgain ? new KeptInput() : undefined;
   return async (ctx: Context): Promise<unknown> => {
     const text = await read(ctx);
-    return understand(text === undefined ? undefined : decodeJson(text));
+    if (text === undefined) return check(undefined);
+    const parse = (json: string) => check(decodeJson(json));
+    return kept === undefined ? parse(text) : kept.of(text, parse);
   };
 }
