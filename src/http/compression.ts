@@ -1,9 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
-import type { Context, Middleware } from 'koa';
-import { isNotModified } from './conditional.ts';
-import { stateOf } from './request-state.ts';
+import type { Context } from 'koa';
 
 /** Smaller answers fit into one packet anyway. */
 const minBytes = 1024;
@@ -25,13 +23,6 @@ const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 /** Compressed forms of bytes that are sent many times (prepared documents, pages of lists). They live as long as the bytes. */
 const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 let underWay = 0;
-
-/** Compresses the answers of operations that allow it, outside of the event loop. A 304 needs no body, only the ETag of the encoding. */
-export const compression: Middleware = async (ctx, next) => {
-  await next();
-  const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
-  if (encoding && !isNotModified(ctx)) await compress(ctx, encoding);
-};
 
 /**
  * Chooses how the answer of an operation that allows it is encoded, by `Accept-Encoding`, and marks the answer so that caches and
@@ -63,7 +54,8 @@ function accepted({ req, request }: Context): Encoding | undefined {
   return chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
 }
 
-async function compress(ctx: Context, encoding: Encoding): Promise<void> {
+/** Compresses the body outside of the event loop. */
+export async function compress(ctx: Context, encoding: Encoding): Promise<void> {
   const { body } = ctx;
   ctx.set('Content-Encoding', encoding);
   ctx.body = Buffer.isBuffer(body) ? await compressed(body, encoding) : compressing(body as Readable, encoding);

@@ -1,14 +1,11 @@
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 
 const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
 
-/** Answers 304 where the caller has this very answer already (RFC 9110, 13.1.2 and 13.1.3). */
-export const conditional: Middleware = async (ctx, next) => {
-  await next();
-  if (isNotModified(ctx)) ctx.status = 304;
-};
-
-/** Koa's own `fresh` also reads the request's `Cache-Control`, which browsers set to `no-cache` when a script revalidates by itself. */
+/**
+ * Returns whether the caller has this very answer (RFC 9110, 13.1.2 and 13.1.3). Koa's `fresh` also reads the `Cache-Control` of the
+ * request, which browsers set to `no-cache` when a script revalidates by itself.
+ */
 export function isNotModified(ctx: Context): boolean {
   if (ctx.status !== 200 || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return false;
   const { 'if-none-match': given, 'if-modified-since': date } = ctx.req.headers;

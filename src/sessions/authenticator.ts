@@ -24,8 +24,9 @@ export class LoginAuthenticator implements Authenticator {
 
   async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
     const bearer = readBearer(ctx.req);
-    if (bearer === undefined) return this.#ofCookie(ctx, isOptional);
-    return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);
+    if (bearer !== undefined) return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);
+    const secret = this.#context.cookie.read(ctx);
+    return secret === undefined ? undefined : this.#ofCookie(ctx, secret, isOptional);
   }
 
   /** Reports whether a token is known to be of no configured issuer, without waiting. @throws StatusError 401 if it is revoked */
@@ -36,15 +37,12 @@ export class LoginAuthenticator implements Authenticator {
     return true;
   }
 
-  async #ofCookie(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
-    const { cookie, sessions } = this.#context;
-    const secret = cookie.read(ctx);
-    if (secret === undefined) return undefined;
+  async #ofCookie(ctx: Context, secret: string, isOptional: boolean): Promise<Bearer | undefined> {
     try {
       return await this.#ofSession(ctx, secret, true);
     } catch (error) {
       if (!(error instanceof StatusError) || error.status.code !== 401) throw error;
-      sessions.expireCookie(ctx, secret);
+      this.#context.sessions.expireCookie(ctx, secret);
       if (isOptional) return undefined;
       throw error;
     }

@@ -7,7 +7,6 @@ import { methodNotAllowed, unknownPath } from '../../api/status.ts';
  * @throws StatusError 404 outside of the base path, 405
  */
 export function stripBasePath(basePath: string): Middleware {
-  if (basePath === '') return (_ctx, next) => next();
   return (ctx, next) => {
     if (ctx.path === basePath) {
       if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD']);

@@ -6,10 +6,8 @@ import { stateOf } from '../request-state.ts';
  *
  * @throws StatusError 504, or the reason of the abort
  */
-export const deadline: Middleware = async (ctx, next) => {
-  const { lifetime } = stateOf(ctx);
-  await new Promise<void>((resolve, reject) => {
-    lifetime.onAbort = reject;
+export const deadline: Middleware = (ctx, next) =>
+  new Promise((resolve, reject) => {
+    stateOf(ctx).lifetime.onAbort = reject;
     next().then(resolve, reject);
   });
-};
