@@ -4,19 +4,18 @@
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { kindsOf } from '../config/factor-kinds.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import { auditReasons } from '../links/link.ts';
 import type { FoundLink, Links } from '../links/links.ts';
 import { codesPage } from './factor-pages.ts';
-import { nameIn, passkeyIn } from './factor-step.ts';
 import { linkEnrolPage } from './link-pages.ts';
-import type { LoginPageParts } from './login-page.ts';
+import { askToSetUp, ruleFor, takeNewFactor } from './new-factor-step.ts';
 import { explain, type LoginProblem } from './pages.ts';
+import type { LoginPageParts } from './password-step.ts';
 import type { Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
-import { aboutUser, askToSetUp, askToSetUpApp, askToSetUpPasskey, offersPasskeys, ruleFor } from './steps.ts';
+import { aboutUser } from './step.ts';
 import { type FormVisit, send, textsOf } from './visit.ts';
 
 /** Accepts the response of a passkey, which has at most 16 KiB and grows by form encoding. */
@@ -43,7 +42,7 @@ export async function answerEnrolLink(parts: EnrolLinkParts, ctx: Context, found
   const form = await readForm(ctx);
   const progress = await logIn.progress.open(form.get('proof') ?? '', interaction.uid);
   if (progress?.uid !== found.account.uid) return takePassword(logIn, visit, found, form);
-  await takeFactor(parts, visit, { found, progress, form });
+  await takeFactor(parts, visit, found, { progress, form });
 }
 
 /** Verifies the password. Attempts are counted as at a login. */
@@ -55,7 +54,7 @@ async function takePassword(logIn: LoginPageParts, visit: FormVisit, found: Enro
   const verdict = await logIn.passwordCheck.check(attempt, requestScope().signal);
   if (verdict.outcome === 'ok' && verdict.account.uid === found.account.uid) {
     const progress = logIn.progress.begin(interaction.uid, verdict.account, verdict.passwordChangedAt);
-    return askToSetUp(logIn, visit, progress, { later: undefined });
+    return send(logIn, visit, await askToSetUp(logIn, visit, { progress, later: undefined }));
   }
   const seconds = verdict.outcome === 'refused' ? verdict.retryAfterSeconds : undefined;
   ctx.status = seconds === undefined ? 403 : 429;
@@ -69,63 +68,23 @@ function showForm(logIn: LoginPageParts, visit: FormVisit, { email }: EnrolLink,
 }
 
 interface Given {
-  found: EnrolLink;
   progress: Progress;
   form: URLSearchParams;
 }
 
 /** Sets up a factor. The link is used up after verification and before the write, so only one of two requests succeeds. */
-async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, given: Given): Promise<void> {
+async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, { link, account }: EnrolLink, given: Given): Promise<void> {
   const { logIn, links, showGone } = parts;
-  const { progress, form } = given;
-  const { link, account } = given.found;
   const { factors } = logIn;
-  const instead = form.get('instead');
-  if (instead === 'totp' || instead === 'passkey') return askToSetUp(logIn, visit, progress, { later: undefined }, instead);
-  const before = (await factors?.list(account)) ?? [];
-  const add = progress.step === 'passkey' ? addPasskey : addApp;
-  const outcome = await add(logIn, visit, given, () => links.use(link));
+  if (factors === undefined) return showGone();
+  const before = await factors.list(account);
+  const outcome = await takeNewFactor(logIn, visit, { ...given, account, later: undefined, mayAdd: () => links.use(link) });
   if (outcome === 'overtaken') return showGone();
-  if (factors === undefined || outcome !== 'added') return;
+  if (outcome !== 'added') return send(logIn, visit, outcome);
   const origin = auditOrigin(visit.ctx);
   // Old factors are removed after the new one exists: a crash must not leave a user without a factor.
   await factors.remove(account, before, origin);
   const codes = await factors.addRecoveryCodes(account, origin);
   logIn.services.audit.record({ audit: 'LinkUsed', ...aboutUser(visit, account), outcome: 'success', reason: auditReasons.enrol });
   send(logIn, visit, codesPage(textsOf(logIn, visit), { next: { url: logIn.views.consoleURL }, codes, formTargets: [] }));
-}
-
-type Outcome = 'added' | 'overtaken' | 'asked';
-type MayAdd = () => Promise<boolean>;
-
-/** Sets up an app. Asks again if the code is wrong. */
-async function addApp(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
-  const { factors, services } = logIn;
-  const { secret } = progress;
-  if (factors === undefined || secret === undefined || !kindsOf(services.config).includes('totp')) {
-    await askToSetUp(logIn, visit, progress, { later: undefined });
-    return 'asked';
-  }
-  const code = (form.get('code') ?? '').replace(/\s/g, '');
-  const outcome = await factors.addTOTP(found.account, { secret, code }, auditOrigin(visit.ctx), mayAdd);
-  if (outcome !== 'refused') return outcome;
-  visit.ctx.status = 422;
-  askToSetUpApp(logIn, visit, progress, { later: undefined, isWrong: true });
-  return 'asked';
-}
-
-/** Sets up a passkey. Asks again if the response of the browser is not valid. */
-async function addPasskey(logIn: LoginPageParts, visit: FormVisit, { found, progress, form }: Given, mayAdd: MayAdd): Promise<Outcome> {
-  if (!offersPasskeys(logIn)) {
-    await askToSetUp(logIn, visit, progress, { later: undefined });
-    return 'asked';
-  }
-  const proof = await passkeyIn(logIn, visit, form, progress.uid);
-  const { passkeys } = logIn.passkeys;
-  const origin = auditOrigin(visit.ctx);
-  const outcome = proof === undefined ? 'refused' : await passkeys.add(found.account, proof, nameIn(form), origin, mayAdd);
-  if (outcome === 'added' || outcome === 'overtaken') return outcome;
-  visit.ctx.status = outcome === 'refused' ? 422 : 409;
-  await askToSetUpPasskey(logIn, visit, progress, { later: undefined, problem: outcome });
-  return 'asked';
 }

@@ -8,9 +8,9 @@ import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';
 import type { NewPasswordProblem } from './form-parts.ts';
 import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
-import type { LoginPageParts } from './login-page.ts';
+import type { LoginPageParts } from './password-step.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { aboutUser } from './steps.ts';
+import { aboutUser } from './step.ts';
 import type { Views } from './views.ts';
 
 const readForm = formReader(8 * 1024);

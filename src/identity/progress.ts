@@ -5,14 +5,15 @@ import type { Account } from '../users/record/account.ts';
 import { noticeType } from '../users/record/notice.ts';
 
 /** Lifetimes of the forms in seconds: choosing a password takes time. */
-const secondsOf = { factor: 300, enrol: 300, passkey: 300, codes: 300, notices: 600, password: 600 };
-export type Step = keyof typeof secondsOf;
+const secondsOf = { factor: 300, notices: 600, newFactor: 300, codes: 300, newPassword: 600 };
+/** Step of a login after the password. */
+export type StepName = keyof typeof secondsOf;
 
 /** Proofs of a user at the login page so far, and the next form. */
 const progressSchema = z.object({
   /** Visit in which the proofs are valid. */
   interaction: z.string(),
-  step: z.enum(['factor', 'enrol', 'passkey', 'codes', 'notices', 'password']),
+  step: z.enum(['factor', 'notices', 'newFactor', 'codes', 'newPassword']),
   email: z.string(),
   name: z.string(),
   uid: z.string(),
@@ -54,7 +55,7 @@ export class LoginProgress {
   }
 
   /** @returns the sealed progress for the form of the step; @throws StatusError 503 while there is no key */
-  seal(progress: Progress, step: Step): string {
+  seal(progress: Progress, step: StepName): string {
     const exp = Math.floor(this.#now().getTime() / 1000) + secondsOf[step];
     return this.#seal.seal(JSON.stringify({ ...progress, step, exp }));
   }

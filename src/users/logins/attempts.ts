@@ -91,9 +91,10 @@ export class LoginAttempts {
   ): Promise<Counted | undefined> {
     const found = await this.#records.read(name, signal);
     if (found === undefined || found === 'notInstalled') return { refusal: 'UnknownUser' };
-    const isOver = this.#locks.hasEnded(accountOf(found));
+    const recorded = accountOf(found);
+    const isOver = this.#locks.hasEnded(recorded);
     const object = isOver ? { ...found, status: { ...statusOf(found), ...noFailures } } : found;
-    const account = accountOf(object);
+    const account = isOver ? accountOf(object) : recorded;
     if (account.email.toLowerCase() !== email.toLowerCase()) return { refusal: 'UnknownUser' };
     if (!this.#isJudgedHere(account)) return { account, refusal: 'NotLocal' };
     const { lockout, idleDays } = this.#services.config.users;

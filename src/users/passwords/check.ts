@@ -32,8 +32,11 @@ export interface PasswordAttempt extends Partial<AuditOrigin> {
 }
 
 export type PasswordVerdict =
-  /** `passwordChangedAt` distinguishes the password from earlier and later ones; '' if a directory keeps it. */
-  | { outcome: 'ok'; account: Account; passwordChangedAt: string }
+  /**
+   * `passwordChangedAt` distinguishes the password from earlier and later ones; '' if a directory keeps it. `isComplete` is false if the
+   * user needs further authentication.
+   */
+  | { outcome: 'ok'; account: Account; passwordChangedAt: string; isComplete: boolean }
   /** `retryAfterSeconds` depends on the client's address, not on the user, and may be disclosed. */
   | { outcome: 'refused'; reason: Refusal; retryAfterSeconds?: number };
 
@@ -189,8 +192,9 @@ export class PasswordCheck {
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
-    const proved = await this.attempts.succeed(account, { isComplete: await this.#isComplete(account, signal) }, signal);
-    return { verdict: verdictOf(proved, stored.changedAt), account };
+    const isComplete = await this.#isComplete(account, signal);
+    const proved = await this.attempts.succeed(account, { isComplete }, signal);
+    return { verdict: verdictOf(proved, { passwordChangedAt: stored.changedAt, isComplete }), account };
   }
 
   /**
@@ -221,7 +225,7 @@ export class PasswordCheck {
       const status = { groups: proof.groups };
       const isComplete = await this.#isComplete(account, signal);
       const proved = await this.attempts.succeed(account, { isComplete, status }, signal);
-      return { verdict: verdictOf(proved, ''), account };
+      return { verdict: verdictOf(proved, { passwordChangedAt: '', isComplete }), account };
     } catch (error) {
       await this.attempts.takeBack(account, signal);
       throw error;
@@ -258,5 +262,5 @@ export class PasswordCheck {
 
 const nameOf = (email: string): string => recordName(email) ?? shortHash(email);
 
-const verdictOf = (proved: Proved, passwordChangedAt: string): PasswordVerdict =>
-  'account' in proved ? { outcome: 'ok', account: proved.account, passwordChangedAt } : { outcome: 'refused', reason: proved.refusal };
+const verdictOf = (proved: Proved, right: { passwordChangedAt: string; isComplete: boolean }): PasswordVerdict =>
+  'account' in proved ? { outcome: 'ok', account: proved.account, ...right } : { outcome: 'refused', reason: proved.refusal };

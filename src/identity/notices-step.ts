@@ -3,6 +3,24 @@ import type { Notice } from '../users/record/notice.ts';
 import { hidden } from './form-parts.ts';
 import { html } from './html.ts';
 import type { Page } from './page.ts';
+import { accountOf, type Step } from './step.ts';
+import { formTargetsOf, textsOf } from './visit.ts';
+
+/** Shows the notices about the user's credentials since the last login, and deletes those that the user has confirmed. */
+export const noticesStep: Step = {
+  async show(parts, visit, { progress }) {
+    const { notices } = progress;
+    if (notices === undefined) return undefined;
+    const proof = parts.progress.seal(progress, 'notices');
+    return noticesPage(textsOf(parts, visit), { proof, notices, formTargets: formTargetsOf(visit) });
+  },
+
+  async take(parts, _visit, { notices = [], ...progress }) {
+    const account = accountOf(parts, progress);
+    await parts.notices.remove(account, notices);
+    return { progress, account };
+  },
+};
 
 interface NoticesForm {
   /** Sealed proof of the previous steps. */
@@ -12,8 +30,7 @@ interface NoticesForm {
   formTargets: readonly string[];
 }
 
-/** Shows the notices about the user's credentials since the last login. */
-export function noticesPage(texts: Texts, { proof, notices, formTargets }: NoticesForm): Page {
+function noticesPage(texts: Texts, { proof, notices, formTargets }: NoticesForm): Page {
   const format = new Intl.DateTimeFormat(texts.tag, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return {
     texts,
