@@ -182,7 +182,10 @@ export const valuesSchema = z.strictObject({
   }),
   roles: z.strictObject({ install: z.boolean() }),
   crds: z.strictObject({ install: z.boolean() }),
-  admissionPolicy: z.strictObject({ install: z.boolean() }),
+  admissionPolicy: z.strictObject({
+    install: z.boolean(),
+    serviceAccounts: z.array(z.strictObject({ namespace: objectName().min(1), name: objectName().min(1) })),
+  }),
   service: z.strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: port().nullish(),

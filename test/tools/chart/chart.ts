@@ -24,9 +24,18 @@ export type Values = Record<string, unknown>;
 
 const settings = (values: Values) => Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
 
+export interface ReleaseName {
+  name: string;
+  namespace: string;
+}
+
+/** Renders all templates for a release. */
+export const renderRelease = (release: ReleaseName, values: Values, ...options: string[]): Promise<string> =>
+  helm('template', release.name, chart, `--namespace=${release.namespace}`, '--kube-version=1.36.0', ...settings(values), ...options);
+
 /** Renders all templates for a release `atrium` in `atrium-system`. */
 export const renderText = (values: Values = {}, ...options: string[]): Promise<string> =>
-  helm('template', 'atrium', chart, `--namespace=${namespace}`, '--kube-version=1.36.0', ...settings(values), ...options);
+  renderRelease({ name: 'atrium', namespace }, values, ...options);
 
 /** Renders the templates and parses the objects. */
 export async function render(values: Values = {}, ...options: string[]): Promise<Manifest[]> {
