@@ -200,5 +200,5 @@ interface Recorded {
 }
 
 function record({ audit }: Services, ctx: Context, caller: Caller, { name, uid, ...event }: Recorded): void {
-  audit.record({ ...event, ...auditCaller(ctx, caller), target: { name, uid, kind: 'UserBinding' }, outcome: 'success' });
+  audit.record({ ...event, ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' });
 }

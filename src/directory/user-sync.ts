@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
-import type { AuditEvent } from '../http/audit.ts';
+import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { HeldLock, LeaseLock } from '../kubernetes/lease-lock.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
@@ -19,7 +19,7 @@ export interface SyncRequest {
   /** Time to wait for the end. */
   timeoutMs: number;
   /** Caller, for the audit trail. */
-  origin: Partial<AuditEvent>;
+  origin: Partial<Pick<AuditEvent, 'actor' | 'reason' | keyof AuditOrigin>>;
 }
 
 const prefix = 'auth.platform.io';

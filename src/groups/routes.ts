@@ -268,7 +268,7 @@ async function changeMembers({ services }: GroupsContext, members: GroupMembers,
 }
 
 const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({ ...auditCaller(ctx, caller), target: { name, uid, kind: 'Group' }, outcome: 'success' }) as const;
+  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;
 
 function sendGroup(ctx: Context, { group, warnings }: Written): void {
   if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));

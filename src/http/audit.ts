@@ -1,47 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
 import { stateOf } from './request-state.ts';
-
-/** The closed set of audit events (docs/contract/service.md). */
-type AuditName =
-  | 'LoginSucceeded'
-  | 'LoginFailed'
-  | 'TokenRefreshed'
-  | 'RefreshFailed'
-  | 'LoggedOut'
-  | 'UserCreated'
-  | 'UserPatched'
-  | 'PasswordChanged'
-  | 'PasswordReset'
-  | 'PasswordCheckFailed'
-  | 'UserLocked'
-  | 'FactorAdded'
-  | 'FactorRemoved'
-  | 'FactorFailed'
-  | 'FactorSuspected'
-  | 'FactorsReset'
-  | 'RecoveryCodeUsed'
-  | 'LinkMade'
-  | 'LinkMailed'
-  | 'LinkUsed'
-  | 'LinksEnded'
-  | 'SubjectLinked'
-  | 'SubjectUnlinked'
-  | 'UserDeleted'
-  | 'UserSubjectsDeleted'
-  | 'UsersSynced'
-  | 'CertificateIssued'
-  | 'AccessTokenCreated'
-  | 'AccessTokenDeleted'
-  | 'GroupCreated'
-  | 'GroupPatched'
-  | 'GroupDeleted'
-  | 'GroupMembersChanged'
-  | 'UserBindingCreated'
-  | 'UserBindingDeleted'
-  | 'SessionDeleted'
-  | 'KubernetesSession'
-  | 'AccessDenied';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -52,22 +12,25 @@ export interface AuditOrigin {
 }
 
 /** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
-export interface AuditEvent extends Partial<AuditOrigin> {
-  audit: AuditName;
+interface AuditFields {
   /** User name in Kubernetes. */
-  actor?: { name: string; uid: string };
-  /** User record that the event is about, or object of the named kind. */
-  target?: { name: string; uid: string; kind?: 'Group' | 'UserBinding' };
-  outcome: 'success' | 'failure';
+  actor: { name: string; uid: string };
+  /** User record, group or binding that the event is about. */
+  target: { name: string; uid: string };
   /** HTTP status of the answer. */
-  code?: number;
+  code: number;
   /** Reason in UpperCamelCase. */
-  reason?: string;
+  reason: string;
   /** Target of a KubernetesSession without its query, and at its end the bytes in both directions. */
-  session?: { path: string; bytesSent?: number; bytesReceived?: number };
+  session: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Members that were added or removed: their number, and the first names. */
-  members?: MemberChange;
+  members: MemberChange;
 }
+
+export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName; outcome: 'success' | 'failure' };
+
+/** Event with the fields that `audit-events.ts` declares for its name, and no others. */
+type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
 
 interface MemberChange {
   added: number;
@@ -95,23 +58,23 @@ export class Audit {
   }
 
   /** Never throws: an event that is lost fails nothing. */
-  record(event: AuditEvent): void {
+  record<Name extends AuditName>(event: DeclaredEvent<Name>): void {
     const { write, events, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, session, members } = event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, session, members }: AuditEvent = event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
     const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason, session, members };
     try {
       write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
-      if (target !== undefined && target.kind === undefined) events?.send(event);
+      if (target !== undefined && isClusterEvent(audit)) events?.send(event);
     } catch (error) {
       log.warn({ audit, err: error }, 'an audit event was lost');
     }
   }
 }
 
-type Actor = Required<AuditEvent>['actor'];
+type Actor = AuditFields['actor'];
 
 /** Caller and origin of a request. */
 export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identity: Actor }): AuditOrigin & { actor: Actor } => ({

@@ -1,9 +1,27 @@
 import { App } from '../../src/app.ts';
+import type { Surroundings } from '../../src/features.ts';
+import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
 import { statusesOf } from '../../src/http/openapi.ts';
 
-/** The service in tests. Its stop fails if an operation has answered with a status that the OpenAPI document does not declare for it. */
+/**
+ * The service in tests. Its stop fails if an operation has answered with a status that the OpenAPI document does not declare for it, or if
+ * an audit event had a field that `audit-events.ts` does not declare for it.
+ */
 export class TestApp extends App {
   #metricsURL = '';
+  readonly #undeclaredFields: Set<string>;
+
+  constructor({ writeAudit, ...surroundings }: Surroundings) {
+    const undeclared = new Set<string>();
+    super({
+      ...surroundings,
+      writeAudit(line) {
+        for (const field of undeclaredFields(line)) undeclared.add(field);
+        writeAudit?.(line);
+      },
+    });
+    this.#undeclaredFields = undeclared;
+  }
 
   override async start(): Promise<{ port: number; metricsPort: number }> {
     const ports = await super.start();
@@ -12,12 +30,12 @@ export class TestApp extends App {
   }
 
   override async stop(options?: { drain?: boolean }): Promise<void> {
-    const undeclared = this.#metricsURL === '' ? [] : await this.#undeclared();
+    const undeclared = this.#metricsURL === '' ? [] : [...(await this.#undeclared()), ...this.#undeclaredFields];
     await super.stop(options);
     if (undeclared.length === 0) return;
     // The error is thrown outside the stop, so that other fixtures of the suite are stopped.
     queueMicrotask(() => {
-      throw new Error(`answered, and not declared: ${undeclared.join(', ')}`);
+      throw new Error(`written, and not declared: ${undeclared.join(', ')}`);
     });
   }
 
@@ -30,4 +48,12 @@ export class TestApp extends App {
       code !== '499' && declared.get(id)?.has(code) === false ? [`${id} ${code}`] : [],
     );
   }
+}
+
+const fieldsOfAll = ['audit', 'time', 'requestId', 'source', 'userAgent', 'outcome', 'traceId'];
+
+function undeclaredFields(line: string): string[] {
+  const { audit, ...others }: { audit: AuditName } = JSON.parse(line);
+  const declared: readonly string[] = [...fieldsOfAll, ...auditEvents[audit].fields];
+  return Object.keys(others).flatMap((field) => (declared.includes(field) ? [] : [`${audit} ${field}`]));
 }

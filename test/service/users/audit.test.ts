@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { isRecord } from '../../../src/api/reader.ts';
-import { Audit, type AuditEvent, auditOrigin } from '../../../src/http/audit.ts';
+import { Audit, auditOrigin } from '../../../src/http/audit.ts';
+import { auditEvents, withAuditTable } from '../../../src/http/audit-events.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { operation } from '../../../src/http/operation.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
@@ -13,7 +15,7 @@ import { Replicas } from './replicas.ts';
 
 const log = createLog({ level: 'silent', format: 'json' });
 const now = () => new Date('2026-11-21T12:00:00.900Z');
-const anEvent: AuditEvent = { audit: 'LoginSucceeded', outcome: 'success' };
+const anEvent = { audit: 'LoginSucceeded', outcome: 'success' } as const;
 
 describe('the audit trail', () => {
   it('is one JSON line per event, with the names and in the order of the contract', () => {
@@ -77,6 +79,17 @@ describe('the audit trail', () => {
     }
 
     expect(JSON.parse(lines[0] ?? '')).to.include({ requestId: 'request-7', source: '192.0.2.7', userAgent: 'u'.repeat(256) });
+  });
+
+  it('has a table of its events in docs/operations.md (npm run docs)', async () => {
+    const page = await readFile(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+    const rows = page.matchAll(/^\| `([A-Z][A-Za-z]+)` \| [A-Z].+ \| (.*) \| (yes)? \|$/gm);
+    const table = Object.fromEntries(Array.from(rows, ([, name = '', fields, event]) => [name, { fields, event }]));
+
+    expect(page).to.equal(withAuditTable(page));
+    expect(Object.keys(table)).to.deep.equal(Object.keys(auditEvents));
+    expect(table.UserLocked).to.deep.equal({ fields: '`target`, `reason`', event: 'yes' });
+    expect(table.GroupMembersChanged).to.deep.equal({ fields: '`actor`, `target`, `code`, `members`', event: undefined });
   });
 
   it('fails nothing when it cannot be written', () => {

@@ -1,0 +1,93 @@
+/** Members of an audit line that only some events have. */
+export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'session' | 'members';
+
+interface DeclaredEvent {
+  /** Occasion on which the event is written, for docs/operations.md. */
+  readonly when: string;
+  readonly fields: readonly AuditField[];
+  /** True if the event is also written as an Event of the cluster on the user record that is its target. */
+  readonly isEvent?: true;
+}
+
+const byCaller = ['actor', 'target', 'code'] as const;
+const byUser = ['actor', 'target', 'reason'] as const;
+
+/** The closed set of audit events: the types of `audit.ts`, the Events of the cluster and the table of docs/operations.md derive from it. */
+export const auditEvents = {
+  LoginSucceeded: {
+    when: 'A login at the console succeeds, or one of another client at the embedded issuer.',
+    fields: byCaller,
+    isEvent: true,
+  },
+  LoginFailed: {
+    when: 'A password, passkey or callback is refused. `actor` and `target` are missing if the account is not known.',
+    fields: [...byUser, 'code'],
+    isEvent: true,
+  },
+  TokenRefreshed: { when: 'The tokens of a session or of a client are renewed.', fields: ['actor', 'target'], isEvent: true },
+  RefreshFailed: { when: 'A renewal fails.', fields: [...byUser, 'code'], isEvent: true },
+  LoggedOut: {
+    when: 'A user ends their own session, the issuer ends it (`BackChannel`), or a newer login exceeds the limit (`TooManySessions`).',
+    fields: [...byUser, 'code'],
+    isEvent: true,
+  },
+  SessionDeleted: { when: "A caller ends another user's session.", fields: byCaller, isEvent: true },
+  UserCreated: { when: 'A caller creates a user.', fields: byCaller, isEvent: true },
+  UserPatched: { when: 'A caller changes a user.', fields: byCaller, isEvent: true },
+  UserDeleted: { when: 'A caller deletes a user.', fields: byCaller, isEvent: true },
+  UserSubjectsDeleted: { when: 'A caller removes all linked accounts of a user.', fields: byCaller, isEvent: true },
+  UserLocked: { when: 'Failed attempts lock a user.', fields: ['target', 'reason'], isEvent: true },
+  UsersSynced: { when: 'A synchronisation of directories ends.', fields: ['actor', 'reason'] },
+  PasswordChanged: { when: 'A user changes their own password.', fields: byCaller, isEvent: true },
+  PasswordReset: { when: "A caller sets another user's password.", fields: byCaller, isEvent: true },
+  PasswordCheckFailed: { when: 'The old password is wrong at a password change.', fields: ['target', 'reason'], isEvent: true },
+  FactorAdded: { when: 'A user adds a second factor; `reason` is its type.', fields: ['target', 'reason'], isEvent: true },
+  FactorRemoved: { when: 'A second factor is removed; `reason` is its type.', fields: [...byUser, 'code'], isEvent: true },
+  FactorFailed: { when: 'A second factor is refused.', fields: ['target', 'reason'], isEvent: true },
+  FactorSuspected: { when: 'A passkey may have been cloned and is disabled.', fields: ['target', 'reason'], isEvent: true },
+  FactorsReset: { when: 'A caller removes all second factors of a user.', fields: byCaller, isEvent: true },
+  RecoveryCodeUsed: { when: 'A login uses a recovery code.', fields: ['target'], isEvent: true },
+  LinkMade: { when: 'A caller makes a one-time link; `reason` is its kind.', fields: [...byUser, 'code'], isEvent: true },
+  LinkMailed: { when: 'A one-time link is mailed, or cannot be (`NotSent`).', fields: ['target', 'reason'], isEvent: true },
+  LinkUsed: { when: 'A one-time link is used; `reason` is its kind.', fields: byUser, isEvent: true },
+  LinksEnded: { when: 'A caller revokes all one-time links of a user.', fields: byCaller, isEvent: true },
+  SubjectLinked: { when: 'A user links an account of another issuer.', fields: byCaller, isEvent: true },
+  SubjectUnlinked: { when: 'A user removes a linked account.', fields: byCaller, isEvent: true },
+  CertificateIssued: { when: 'A client certificate is issued.', fields: byCaller, isEvent: true },
+  AccessTokenCreated: { when: 'An access token is created.', fields: byCaller, isEvent: true },
+  AccessTokenDeleted: { when: 'An access token is deleted.', fields: byCaller, isEvent: true },
+  GroupCreated: { when: 'A caller creates a group.', fields: byCaller },
+  GroupPatched: { when: 'A caller changes a group.', fields: byCaller },
+  GroupDeleted: { when: 'A caller deletes a group.', fields: byCaller },
+  GroupMembersChanged: { when: 'Members are added to a group or removed from it.', fields: [...byCaller, 'members'] },
+  UserBindingCreated: { when: 'A caller creates a UserBinding.', fields: byCaller },
+  UserBindingDeleted: { when: 'A caller deletes a UserBinding.', fields: byCaller },
+  KubernetesSession: {
+    when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
+    fields: ['actor', 'reason', 'session'],
+  },
+  AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
+} as const satisfies Record<string, DeclaredEvent>;
+
+export type AuditName = keyof typeof auditEvents;
+
+/** Fields that an event with one of these names may have. */
+export type FieldOf<Name extends AuditName> = (typeof auditEvents)[Name]['fields'][number];
+
+/** Reports whether the event is also written as an Event of the cluster. */
+export const isClusterEvent = (name: AuditName): boolean => 'isEvent' in auditEvents[name];
+
+const begin = '<!-- audit events: written by npm run docs -->\n';
+const end = '<!-- end of audit events -->';
+
+/** Returns docs/operations.md with a new table of the audit events. */
+export function withAuditTable(page: string): string {
+  const rows = (Object.entries(auditEvents) as [string, DeclaredEvent][]).map(
+    ([name, { when, fields, isEvent }]) =>
+      `| \`${name}\` | ${when} | ${fields.map((field) => `\`${field}\``).join(', ')} | ${isEvent ? 'yes' : ''} |`,
+  );
+  const table = ['| `audit` | written when | fields | Event |', '|---|---|---|---|', ...rows].join('\n');
+  const [before, rest] = [page.split(begin)[0], page.split(end)[1]];
+  if (before === undefined || rest === undefined) throw new Error('docs/operations.md has no place for the audit events');
+  return `${before}${begin}\n${table}\n\n${end}${rest}`;
+}
