@@ -194,6 +194,7 @@ export const valuesSchema = z.strictObject({
     loadBalancerSourceRanges: z.array(cidr()),
     externalTrafficPolicy: z.enum(['Cluster', 'Local']),
     ipFamilyPolicy: z.enum(['', 'SingleStack', 'PreferDualStack', 'RequireDualStack']),
+    ipFamilies: z.array(z.enum(['IPv4', 'IPv6'])).max(2),
   }),
   ingress: z.strictObject({
     enabled: z.boolean(),

@@ -48,7 +48,11 @@ function isPattern(text: string): boolean {
 }
 
 const server = z.strictObject({
-  host: z.string().min(1).default('0.0.0.0').describe('Address to listen on.'),
+  host: z
+    .string()
+    .min(1)
+    .default('::')
+    .describe('Address to listen on. `::` is every address, of IPv4 too, and becomes `0.0.0.0` on a machine without IPv6.'),
   port: port().default(8080).describe('Port of the console and the API.'),
   publicURL: publicURL()
     .optional()

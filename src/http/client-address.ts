@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { Logger } from 'pino';
+import { peerAddress, plainAddress } from './network.ts';
 
 /** More proxies than a request passes. Entries further left are ignored. */
 const maxHops = 32;
@@ -16,8 +17,7 @@ export class ClientAddresses {
     this.#addressOf = clientAddress(trustedProxies, (peer) => this.#distrust(peer));
   }
 
-  readonly sourceOf = ({ socket, headers }: IncomingMessage): string =>
-    this.#addressOf(socket.remoteAddress ?? '', headers['x-forwarded-for']);
+  readonly sourceOf = ({ socket, headers }: IncomingMessage): string => this.#addressOf(peerAddress(socket), headers['x-forwarded-for']);
 
   /** Names the untrusted proxy, as a check of the service. */
   failure(): string | undefined {
@@ -52,7 +52,7 @@ export function clientAddress(
   const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 
   return (peer, forwardedFor) => {
-    let address = plain(peer);
+    let address = peer;
     if (!forwardedFor) return address;
     let walked = 0;
     // Entries count from the right: a trusted hop vouches for the entry that it appended, and for no other.
@@ -92,8 +92,5 @@ function parseHop(hop: string): string | undefined {
   const [, bracketed, ipv4] = withPort.exec(unquoted) ?? [];
   const address = bracketed ?? ipv4 ?? unquoted;
   if (isIPv4(address)) return address;
-  return isIPv6(address) ? plain(new SocketAddress({ address, family: 'ipv6' }).address) : undefined;
+  return isIPv6(address) ? plainAddress(new SocketAddress({ address, family: 'ipv6' }).address) : undefined;
 }
-
-/** IPv4 as seen by a dual-stack socket. */
-const plain = (address: string) => (address.startsWith(':') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address);

@@ -21,6 +21,12 @@ const maxHeaderBytes = 64 * 1024;
 const certificateCheckMs = 60_000;
 const lingerMs = 1_000;
 
+/** Every address of the machine: a socket of Node.js on it also accepts IPv4. */
+const anyAddress = '::';
+const anyIPv4Address = '0.0.0.0';
+/** Error codes of a machine whose kernel has no IPv6, or has no address for it. */
+const withoutIPv6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
+
 /** A listening port with limits against slow and malformed senders, and an orderly shutdown. */
 export class Listener {
   readonly #server: Server;
@@ -68,12 +74,20 @@ export class Listener {
 
   /** @returns the port, which differs from the configured one when that was 0 */
   async start(): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#options.port, this.#options.host, () => resolve());
+    const { host } = this.#options;
+    await this.#listen(host).catch((error: NodeJS.ErrnoException) => {
+      if (host !== anyAddress || !withoutIPv6.has(error.code ?? '')) throw error;
+      return this.#listen(anyIPv4Address);
     });
     if (this.#options.tls) this.#certificateCheck = watchCertificate(this.#server, this.#options.tls);
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  #listen(host: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#options.port, host, () => resolve());
+    });
   }
 
   /** Accepts no new connection, waits for open requests during the grace period, then closes all connections. */

@@ -1,4 +1,10 @@
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
+
+/** Returns an IPv4 address that a dual-stack socket reports as `::ffff:a.b.c.d` in its own form, and any other address as it is. */
+export const plainAddress = (address: string): string => (address.startsWith(':') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address);
+
+/** Returns the address of the other end; empty once the connection is closed. */
+export const peerAddress = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string => plainAddress(remoteAddress);
 
 /** Returns the network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address (RFC 4291, 2.5.1). */
 export function networkOf(address: string): string {

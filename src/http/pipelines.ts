@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { EvictionQueue } from './eviction-queue.ts';
-import { networkOf } from './network.ts';
+import { networkOf, peerAddress } from './network.ts';
 
 /** A read of a connection brings up to 64 KiB, which is some 2,000 requests; a waiting request takes about 2 KB. */
 const waitingBounds = { perNetwork: 10_000, inAll: 20_000 };
@@ -88,7 +88,7 @@ class Pipeline {
 
   constructor(socket: Socket, queue: EvictionQueue<WaitingRequest>, onReady: (pipeline: Pipeline) => void) {
     this.socket = socket;
-    this.network = networkOf(socket.remoteAddress ?? '');
+    this.network = networkOf(peerAddress(socket));
     this.#queue = queue;
     this.#onReady = () => onReady(this);
   }

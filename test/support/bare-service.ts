@@ -20,13 +20,15 @@ export interface BareService {
 
 interface BareServiceOptions extends Partial<Omit<ChainOptions, 'addresses' | 'authenticator' | 'operations'>> {
   trustedProxies?: readonly string[];
+  /** Default: 127.0.0.1. */
+  host?: string;
   /** Milliseconds for a request to arrive. Default: `requestTimeoutMs`. */
   arrivalTimeoutMs?: number;
 }
 
 /** Starts the request chain of the service around operations of the test. The only accepted token is `good`. */
 export async function startBareService(operations: readonly Operation[], options: BareServiceOptions = {}): Promise<BareService> {
-  const { trustedProxies = [], requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...given } = options;
+  const { trustedProxies = [], host = '127.0.0.1', requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...given } = options;
   const metrics = new Metrics();
   const logLines: string[] = [];
   const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
@@ -49,7 +51,7 @@ export async function startBareService(operations: readonly Operation[], options
       return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
     }),
   });
-  const listener = new Listener(handle, { host: '127.0.0.1', port: 0, requestTimeoutMs: arrivalTimeoutMs });
+  const listener = new Listener(handle, { host, port: 0, requestTimeoutMs: arrivalTimeoutMs });
   const port = await listener.start();
   return {
     url: `http://127.0.0.1:${port}`,

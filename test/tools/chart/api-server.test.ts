@@ -35,6 +35,7 @@ const installations: Record<string, Values> = {
     'service.externalTrafficPolicy': 'Local',
     'service.nodePort': 30_443,
     'service.ipFamilyPolicy': 'PreferDualStack',
+    'service.ipFamilies': ['IPv4'],
   },
   'with an Ingress and an autoscaler': {
     'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },

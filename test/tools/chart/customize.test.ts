@@ -127,6 +127,14 @@ describe('the chart with values of an administrator', () => {
     });
   });
 
+  it('E3 gives both Services the chosen IP families', async () => {
+    const families = { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6', 'IPv4'] };
+    const objects = await render({ 'service.ipFamilyPolicy': families.ipFamilyPolicy, 'service.ipFamilies': families.ipFamilies });
+
+    for (const name of ['atrium', 'atrium-metrics']) expect(one(objects, 'Service', name).spec).to.deep.include(families);
+    expect(one(await render(), 'Service').spec).not.to.have.any.keys('ipFamilies', 'ipFamilyPolicy');
+  });
+
   it('renders further objects, which may name the release', async () => {
     const objects = await render({
       extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' }, data: { a: 'b' } }],

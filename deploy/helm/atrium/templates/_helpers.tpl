@@ -235,6 +235,18 @@ affinity:
 {{- default (ternary 443 80 (eq (include "atrium.scheme" .) "https")) .Values.service.port -}}
 {{- end -}}
 
+{{- define "atrium.ipFamilies" -}}
+{{- with .Values.service -}}
+{{- with .ipFamilyPolicy -}}
+ipFamilyPolicy: {{ . }}
+{{ end -}}
+{{- with .ipFamilies -}}
+ipFamilies:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* As a YAML list; empty without an issuer. */}}
 {{- define "atrium.issuerPorts" -}}
 {{- if .Values.networkPolicy.egress.issuerPorts -}}
