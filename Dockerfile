@@ -42,6 +42,7 @@ WORKDIR /app
 # Young objects get 4 MiB halves, not 16, and old ones half as much room again as they take, not more: docs/image.md has what it saves.
 # And what the C library has freed goes back to the system, instead of waiting in one heap for each thread (docs/performance.md).
 ENV NODE_ENV=production \
+    ATRIUM_REVISION="${REVISION}" \
     NODE_OPTIONS=--max-semi-space-size=4 \
     MALLOC_ARENA_MAX=2 \
     MALLOC_TRIM_THRESHOLD_=131072

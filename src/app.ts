@@ -47,6 +47,10 @@ export class App {
     this.#features = createFeatures(surroundings);
     const { services, authenticator, before } = this.#features;
     const { apiServer, audit, basePath, metrics } = services;
+    const { ATRIUM_REVISION: revision = 'unknown' } = surroundings.environment;
+    metrics.buildInfo.set({ version, revision, node: process.version }, 1);
+    metrics.certificate('kubernetes-client', () => surroundings.connection.tls.cert);
+    metrics.certificate('server', () => this.#public.certificate);
     for (const check of this.#features.checks) this.#health.add(check);
     const addresses = new ClientAddresses(server.trustedProxies, log);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => addresses.failure() });

@@ -16,7 +16,7 @@ import { createFactors } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
-import { Audit } from './http/audit.ts';
+import { Audit, type AuditEvent } from './http/audit.ts';
 import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
 import { cookieNames } from './http/cookies.ts';
 import type { Check } from './http/health.ts';
@@ -67,7 +67,7 @@ export interface Surroundings {
   config: Config;
   /** The API server, and the service's own account there. */
   connection: Connection;
-  /** Process variables, for `console.envsFilter`. */
+  /** Process variables, for `console.envsFilter`; `ATRIUM_REVISION` names the revision of the sources. */
   environment: Readonly<Record<string, string | undefined>>;
   log: Logger;
   /** Takes the lines of the audit trail. Default: drops them. */
@@ -230,7 +230,7 @@ function createServices(surroundings: Surroundings) {
     namespace,
     log,
     metrics,
-    audit: new Audit({ log, write: writeAudit, events, now }),
+    audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, config) }),
     now,
     clock,
     apiServer,
@@ -240,6 +240,18 @@ function createServices(surroundings: Surroundings) {
     rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
   };
   return { services, events };
+}
+
+/** Returns a function that counts logins, renewals and lock-outs by their audit events. */
+function loginCounter(metrics: Metrics, config: Config) {
+  const issuers = issuersOf(config);
+  const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.id ?? 'local';
+  metrics.expectLogins(issuers.map(({ id }) => id));
+  return ({ audit, outcome, issuer = embedded }: AuditEvent): void => {
+    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') metrics.logins.inc({ issuer, outcome });
+    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') metrics.renewals.inc({ outcome });
+    else if (audit === 'UserLocked') metrics.lockouts.inc();
+  };
 }
 
 /** Creates the shared state of the features: the services, user records and groups. */

@@ -27,6 +27,7 @@ const resultAnnotation = `${prefix}/sync-result`;
 /** Start of the last synchronisation of all connectors. */
 const syncedAtAnnotation = `${prefix}/synced-at`;
 const scheduled = { isDryRun: false, isForced: false, timeoutMs: 0, origin: { reason: 'Scheduled' } };
+const countedChanges = ['created', 'updated', 'unchanged', 'linked', 'restored', 'invalidated', 'failed'] as const;
 const minPauseMs = 250;
 const maxPauseMs = 60_000;
 /** Reason of a directory that cannot be connected to. */
@@ -50,8 +51,10 @@ export class UserSync {
   }
 
   start(): void {
-    const { config, log } = this.#services;
+    const { config, log, metrics } = this.#services;
     const { ldap, sync } = config.users;
+    for (const { id: connector } of ldap)
+      for (const outcome of ['success', 'failure']) metrics.directoryRuns.inc({ connector, outcome }, 0);
     if (ldap.length > 0 && sync.schedule !== undefined) void this.#track(this.#keepSchedule(sync.schedule));
     for (const { id, url, startTLS } of ldap)
       if (url.startsWith('ldap:') && !startTLS)
@@ -146,8 +149,10 @@ export class UserSync {
   }
 
   /** Records an audit event for each run. A dry run changes no record, and is not recorded. */
-  #report({ state, connectors }: SyncResult, { isDryRun, origin }: SyncRequest): void {
+  #report(result: SyncResult, { isDryRun, origin }: SyncRequest): void {
     if (isDryRun) return;
+    const { state, connectors } = result;
+    this.#count(result);
     const failure = connectors.find(({ status }) => status === 'Failed')?.errors[0]?.reason ?? (state === 'Completed' ? undefined : state);
     this.#services.audit.record({
       ...origin,
@@ -155,6 +160,23 @@ export class UserSync {
       outcome: failure === undefined ? 'success' : 'failure',
       ...(failure !== undefined && { reason: failure }),
     });
+  }
+
+  #count(result: SyncResult): void {
+    const { metrics } = this.#services;
+    for (const { connector_id: connector, status, ...counts } of result.connectors) {
+      metrics.directoryRuns.inc({ connector, outcome: status === 'Success' ? 'success' : 'failure' });
+      for (const change of countedChanges) metrics.directoryUsers.inc({ connector, change }, counts[change]);
+    }
+    this.#noteSuccess(result);
+  }
+
+  /** Keeps the time of the last success, also of runs on other replicas. */
+  #noteSuccess({ dryRun, state, finishedAt = '', connectors }: SyncResult): void {
+    if (dryRun || state !== 'Completed') return;
+    const seconds = Date.parse(finishedAt) / 1000;
+    for (const { connector_id: connector, status } of connectors)
+      if (status === 'Success') this.#services.metrics.directorySuccess.set({ connector }, seconds);
   }
 
   /** Checks from time to time whether a run is due, on every replica. The replica that finds a run due takes the lock. */
@@ -172,6 +194,8 @@ export class UserSync {
       if (signal.aborted) return;
       try {
         const { isHeld, notes } = await lock.look(signal);
+        const last = resultOf(notes[resultAnnotation]);
+        if (last !== undefined) this.#noteSuccess(last);
         if (isHeld || !isDue(notes) || !this.#accounts.isSynced) continue;
         const held = await lock.take(signal);
         if (!(held instanceof HeldLock)) continue;

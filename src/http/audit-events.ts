@@ -1,5 +1,5 @@
 /** Members of an audit line that only some events have. */
-export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'session' | 'members';
+export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members';
 
 interface DeclaredEvent {
   /** Occasion on which the event is written, for docs/operations.md. */
@@ -16,12 +16,12 @@ const byUser = ['actor', 'target', 'reason'] as const;
 export const auditEvents = {
   LoginSucceeded: {
     when: 'A login at the console succeeds, or one of another client at the embedded issuer.',
-    fields: byCaller,
+    fields: [...byCaller, 'issuer'],
     isEvent: true,
   },
   LoginFailed: {
     when: 'A password, passkey or callback is refused. `actor` and `target` are missing if the account is not known.',
-    fields: [...byUser, 'code'],
+    fields: [...byUser, 'code', 'issuer'],
     isEvent: true,
   },
   TokenRefreshed: { when: 'The tokens of a session or of a client are renewed.', fields: ['actor', 'target'], isEvent: true },

@@ -21,6 +21,8 @@ interface AuditFields {
   code: number;
   /** Reason in UpperCamelCase. */
   reason: string;
+  /** Id of the issuer of a callback; `unknown` if its login was not begun here. */
+  issuer: string;
   /** Target of a KubernetesSession without its query, and at its end the bytes in both directions. */
   session: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Members that were added or removed: their number, and the first names. */
@@ -41,6 +43,8 @@ interface MemberChange {
 export interface AuditOptions {
   /** Takes one line with its line break, e.g. to stdout. */
   write(line: string): unknown;
+  /** Counts the events. */
+  onEvent?: ((event: AuditEvent) => void) | undefined;
   /** Receives the events about users. */
   events?: { send(event: AuditEvent): void } | undefined;
   log: Logger;
@@ -59,12 +63,27 @@ export class Audit {
 
   /** Never throws: an event that is lost fails nothing. */
   record<Name extends AuditName>(event: DeclaredEvent<Name>): void {
-    const { write, events, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, session, members }: AuditEvent = event;
+    const { write, onEvent, events, log, now } = this.#options;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members }: AuditEvent = event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
-    const line = { audit, time, requestId, actor, source, userAgent, target: target?.name, outcome, code, reason, session, members };
+    const line = {
+      audit,
+      time,
+      requestId,
+      actor,
+      source,
+      userAgent,
+      target: target?.name,
+      outcome,
+      code,
+      reason,
+      issuer,
+      session,
+      members,
+    };
+    onEvent?.(event);
     try {
       write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
       if (target !== undefined && isClusterEvent(audit)) events?.send(event);

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, headersTooLarge, type StatusError, timedOut } from '../api/status.ts';
 import { Pipelines } from './pipelines.ts';
@@ -34,6 +34,8 @@ export class Listener {
   /** All connections, also those that Node's HTTP server does not count: in a TLS handshake, or upgraded. */
   readonly #sockets = new Set<Socket>();
   #certificateCheck: NodeJS.Timeout | undefined;
+  /** Certificate in use, in PEM. Undefined without TLS. */
+  certificate: Buffer | undefined;
 
   constructor(handle: RequestListener, options: ListenerOptions) {
     this.#options = options;
@@ -52,9 +54,9 @@ export class Listener {
       // Node.js hands the connection over at once, also while an answer to an earlier request is being sent.
       shouldUpgradeCallback: (request) => pipelines.isIdle(request.socket) && offersUpgrade(request),
     };
-    this.#server = options.tls
-      ? createTlsServer({ ...limits, ...readCertificate(options.tls) }, pipelines.handle)
-      : createServer(limits, pipelines.handle);
+    const pair = options.tls && readCertificate(options.tls);
+    this.certificate = pair?.cert;
+    this.#server = pair ? createTlsServer({ ...limits, ...pair }, pipelines.handle) : createServer(limits, pipelines.handle);
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -79,7 +81,7 @@ export class Listener {
       if (host !== anyAddress || !withoutIPv6.has(error.code ?? '')) throw error;
       return this.#listen(anyIPv4Address);
     });
-    if (this.#options.tls) this.#certificateCheck = watchCertificate(this.#server, this.#options.tls);
+    if (this.#options.tls) this.#certificateCheck = this.#watchCertificate(this.#options.tls);
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -88,6 +90,25 @@ export class Listener {
       this.#server.once('error', reject);
       this.#server.listen(this.#options.port, host, () => resolve());
     });
+  }
+
+  /** Reloads the certificate when its files change. A pair that cannot be read, or does not match, leaves the old one in place. */
+  #watchCertificate(files: { certFile: string; keyFile: string }): NodeJS.Timeout {
+    const stamp = () => [files.certFile, files.keyFile].map((file) => statSync(file).mtimeMs).join();
+    let seen = stamp();
+    const check = () => {
+      try {
+        const now = stamp();
+        if (now === seen) return;
+        const pair = readCertificate(files);
+        if (this.#server instanceof TlsServer) this.#server.setSecureContext(pair);
+        this.certificate = pair.cert;
+        seen = now;
+      } catch {
+        // Half a rotation: the next check sees the rest.
+      }
+    };
+    return setInterval(check, certificateCheckMs).unref();
   }
 
   /** Accepts no new connection, waits for open requests during the grace period, then closes all connections. */
@@ -119,23 +140,6 @@ const readCertificate = ({ certFile, keyFile }: { certFile: string; keyFile: str
   cert: readFileSync(certFile),
   key: readFileSync(keyFile),
 });
-
-/** Reloads the certificate when its files change. A pair that cannot be read, or does not match, leaves the old one in place. */
-function watchCertificate(server: Server, files: { certFile: string; keyFile: string }): NodeJS.Timeout {
-  const stamp = () => [files.certFile, files.keyFile].map((file) => statSync(file).mtimeMs).join();
-  let seen = stamp();
-  const check = () => {
-    try {
-      const now = stamp();
-      if (now === seen) return;
-      if ('setSecureContext' in server && typeof server.setSecureContext === 'function') server.setSecureContext(readCertificate(files));
-      seen = now;
-    } catch {
-      // Half a rotation: the next check sees the rest.
-    }
-  };
-  return setInterval(check, certificateCheckMs).unref();
-}
 
 /** Answers a malformed request with a Status and closes the connection (RFC 9112 section 11.2: the end of the message is unknown). */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {

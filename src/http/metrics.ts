@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** State of a watch cache, read at each scrape. */
@@ -33,6 +34,8 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #watches = new Set<() => WatchReport>();
   readonly #caches: (() => CacheReport)[] = [];
+  readonly #queues = new Map<string, () => number>();
+  readonly #certificates = new Map<string, () => string | Buffer | undefined>();
 
   readonly requests = new Histogram({
     name: 'atrium_http_request_duration_seconds',
@@ -73,14 +76,96 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly logins = new Counter({
+    name: 'atrium_logins_total',
+    help: 'Logins by issuer (its id in the configuration, or unknown) and outcome (success or failure).',
+    labelNames: ['issuer', 'outcome'] as const,
+    registers: [this.registry],
+  });
+
+  readonly renewals = new Counter({
+    name: 'atrium_token_renewals_total',
+    help: 'Renewals of the tokens of a login, by outcome (success or failure).',
+    labelNames: ['outcome'] as const,
+    registers: [this.registry],
+  });
+
+  readonly lockouts = new Counter({
+    name: 'atrium_user_lockouts_total',
+    help: 'Users locked after too many failed attempts.',
+    registers: [this.registry],
+  });
+
+  readonly refusedTokens = new Counter({
+    name: 'atrium_tokens_refused_total',
+    help: 'Tokens of issuers that were refused, by kind (bearer_token, id_token, logout_token) and reason.',
+    labelNames: ['kind', 'reason'] as const,
+    registers: [this.registry],
+  });
+
+  readonly issuerCalls = new Histogram({
+    name: 'atrium_issuer_request_duration_seconds',
+    help: 'Time until an issuer answered with headers, by its id in the configuration and outcome (status code, timeout, aborted or unreachable).',
+    labelNames: ['issuer', 'outcome'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [this.registry],
+  });
+
+  readonly directoryRuns = new Counter({
+    name: 'atrium_directory_sync_runs_total',
+    help: 'Synchronisations with a directory on this replica, by connector and outcome (success or failure). Dry runs do not count.',
+    labelNames: ['connector', 'outcome'] as const,
+    registers: [this.registry],
+  });
+
+  readonly directoryUsers = new Counter({
+    name: 'atrium_directory_sync_users_total',
+    help: 'Users that synchronisations on this replica have processed, by connector and change.',
+    labelNames: ['connector', 'change'] as const,
+    registers: [this.registry],
+  });
+
+  readonly directorySuccess = new Gauge({
+    name: 'atrium_directory_sync_last_success_timestamp_seconds',
+    help: 'End of the last successful synchronisation with a directory, on any replica.',
+    labelNames: ['connector'] as const,
+    registers: [this.registry],
+  });
+
+  readonly reconciliations = new Histogram({
+    name: 'atrium_controller_reconcile_duration_seconds',
+    help: 'Time to reconcile one object, by controller.',
+    labelNames: ['controller'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60],
+    registers: [this.registry],
+  });
+
+  readonly reconcileFailures = new Counter({
+    name: 'atrium_controller_reconcile_failures_total',
+    help: 'Reconciliations that failed and are retried, by controller.',
+    labelNames: ['controller'] as const,
+    registers: [this.registry],
+  });
+
+  readonly buildInfo = new Gauge({
+    name: 'atrium_build_info',
+    help: 'Always 1; the labels are the version of the service, the revision of its sources and the version of Node.js.',
+    labelNames: ['version', 'revision', 'node'] as const,
+    registers: [this.registry],
+  });
+
   constructor() {
     // Observation begins at the start, not at the first scrape.
     processRegistry();
     this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
       Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
     );
-    this.#collect('atrium_watch_restarts', 'How often a watch was begun again after a failure.', 'watch', () =>
-      Array.from(this.#watches, (read) => read()).map(({ name, restarts }) => [name, restarts]),
+    this.#collect(
+      'atrium_watch_restarts_total',
+      'How often a watch was begun again after a failure.',
+      'watch',
+      () => Array.from(this.#watches, (read) => read()).map(({ name, restarts }) => [name, restarts]),
+      Counter,
     );
     this.#collect('atrium_watch_objects', 'Objects that a watch cache holds.', 'watch', () =>
       Array.from(this.#watches, (read) => read()).map(({ name, objects }) => [name, objects]),
@@ -88,18 +173,27 @@ export class Metrics {
     this.#collect('atrium_cache_entries', 'Entries of the bounded caches.', 'cache', () =>
       this.#caches.map((read) => read()).map(({ name, entries }) => [name, entries]),
     );
+    this.#collect('atrium_controller_queue_depth', 'Objects that wait to be reconciled, by controller.', 'controller', () =>
+      Array.from(this.#queues, ([name, read]) => [name, read()]),
+    );
+    this.#collect(
+      'atrium_certificate_expiry_timestamp_seconds',
+      'End of the validity of a certificate in use, by its purpose.',
+      'certificate',
+      () => [...this.#certificates].flatMap(([name, read]) => expiryOf(read()).map((seconds): [string, number] => [name, seconds])),
+    );
   }
 
-  /** Registers a gauge that is read at each scrape. Values of one label are added up. */
-  #collect(name: string, help: string, label: string, read: () => [string, number][]): void {
-    const gauge: Gauge = new Gauge({
+  /** Registers a metric that is read at each scrape. Values of one label are added up. */
+  #collect(name: string, help: string, label: string, read: () => [string, number][], Kind: typeof Counter | typeof Gauge = Gauge): void {
+    const metric: Counter | Gauge = new Kind({
       name,
       help,
       labelNames: [label],
       registers: [this.registry],
       collect: () => {
-        gauge.reset();
-        for (const [key, value] of read()) gauge.inc({ [label]: key }, value);
+        metric.reset();
+        for (const [key, value] of read()) metric.inc({ [label]: key }, value);
       },
     });
   }
@@ -128,5 +222,37 @@ export class Metrics {
 
   cache(report: () => CacheReport): void {
     this.#caches.push(report);
+  }
+
+  /**
+   * Reports the queue of a controller.
+   *
+   * @returns a function that removes the report
+   */
+  queue(controller: string, depth: () => number): () => void {
+    this.reconcileFailures.inc({ controller }, 0);
+    this.#queues.set(controller, depth);
+    return () => this.#queues.delete(controller);
+  }
+
+  /** @param read returns the certificate in PEM that is in use, undefined if there is none */
+  certificate(purpose: string, read: () => string | Buffer | undefined): void {
+    this.#certificates.set(purpose, read);
+  }
+
+  /** Lets the counters of logins begin at 0, so that `increase()` sees the first one. */
+  expectLogins(issuers: readonly string[]): void {
+    for (const outcome of ['success', 'failure']) {
+      for (const issuer of issuers) this.logins.inc({ issuer, outcome }, 0);
+      this.renewals.inc({ outcome }, 0);
+    }
+  }
+}
+
+function expiryOf(pem: string | Buffer | undefined): number[] {
+  try {
+    return pem === undefined ? [] : [new X509Certificate(pem).validToDate.getTime() / 1000];
+  } catch {
+    return [];
   }
 }

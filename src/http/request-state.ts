@@ -21,6 +21,8 @@ export class RequestState {
   isLasting?: true;
   /** True if the operation allows compressed answers. */
   isCompressed?: true;
+  /** Id of the issuer whose callback the request is. */
+  issuerID?: string;
   /** Why a credential was refused, for the access log: callers are not told. */
   refusal?: string;
 

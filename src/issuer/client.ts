@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as client from 'openid-client';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { unending } from '../kubernetes/abortable.ts';
+import type { Services } from '../services.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
@@ -37,9 +38,9 @@ export class IssuerClient {
   readonly #fetch: IssuerFetch;
   readonly #discovery: IssuerDiscovery;
 
-  constructor(settings: IssuerSettings, clock: () => number) {
+  constructor(settings: IssuerSettings, { clock, metrics }: Pick<Services, 'clock' | 'metrics'>) {
     this.#settings = settings;
-    this.#fetch = new IssuerFetch(settings);
+    this.#fetch = new IssuerFetch(settings, metrics);
     this.#discovery = new IssuerDiscovery(settings, this.#fetch, clock);
   }
 

@@ -1,4 +1,6 @@
 import type { CustomFetch } from 'openid-client';
+import type { IssuerConfig } from '../config/issuers.ts';
+import type { Metrics } from '../http/metrics.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
 import { membersOf } from './members.ts';
@@ -20,15 +22,19 @@ export interface FetchedAnswer {
 /** HTTP client for the issuer. Follows no redirect, accepts no answer above 1 MiB, and has a timeout for the whole call. */
 export class IssuerFetch {
   readonly #agent: TrustingAgent;
+  readonly #id: string;
+  readonly #metrics: Metrics;
 
-  constructor({ caFile }: { caFile?: string | undefined }) {
+  constructor({ id, caFile }: Pick<IssuerConfig, 'id'> & { caFile?: string | undefined }, metrics: Metrics) {
+    this.#id = id;
+    this.#metrics = metrics;
     this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs });
   }
 
   /** @throws Error without an answer, or for one that is too large */
   async send(url: string, { signal, ...request }: OutgoingRequest): Promise<FetchedAnswer> {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const answer = await this.#agent.request(url, { ...request, signal: bounded });
+    const answer = await this.#observed(this.#agent.request(url, { ...request, signal: bounded }), { signal, bounded });
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
@@ -37,6 +43,20 @@ export class IssuerFetch {
       chunks.push(chunk);
     }
     return { status: answer.statusCode, headers: headersOf(answer.headers), text: Buffer.concat(chunks).toString() };
+  }
+
+  async #observed<T extends { statusCode: number }>(
+    answer: Promise<T>,
+    { signal, bounded }: Record<'signal' | 'bounded', AbortSignal>,
+  ): Promise<T> {
+    const end = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
+    try {
+      const { statusCode } = await answer;
+      end({ outcome: statusCode });
+    } catch {
+      end({ outcome: signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable' });
+    }
+    return answer;
   }
 
   stop(): Promise<void> {

@@ -47,7 +47,7 @@ export function createIssuer(
     ...(isOneOfSeveral && { foreign: foreignPrefixes(all.filter((other) => other !== issuer)) }),
   };
   const refusals = new RefusalLog(services, settings.issuer);
-  const client = new IssuerClient(settings, clock);
+  const client = new IssuerClient(settings, services);
   const verifier = new TokenVerifier(services, settings, client, new IssuerKeys(client, clock), refusals);
   return {
     settings,

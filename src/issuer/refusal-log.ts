@@ -38,10 +38,12 @@ export class TokenRefusal extends Error {
 /** Logs why tokens are refused. Logs no contents of a token, except issuer, audience, authorized party, type and algorithm. */
 export class RefusalLog {
   readonly #log: Logger;
+  readonly #metrics: Services['metrics'];
   readonly #issuer: string;
   readonly #told: LRUCache<string, true>;
 
-  constructor({ log, clock }: Pick<Services, 'log' | 'clock'>, issuer: string) {
+  constructor({ log, clock, metrics }: Pick<Services, 'log' | 'clock' | 'metrics'>, issuer: string) {
+    this.#metrics = metrics;
     this.#log = log;
     this.#issuer = issuer;
     this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: clock } });
@@ -50,6 +52,7 @@ export class RefusalLog {
   /** @param token read for its algorithm only */
   tell(kind: RefusedToken, error: unknown, token?: string): void {
     const { code, difference } = reasonOf(error, token, this.#issuer);
+    this.#metrics.refusedTokens.inc({ kind: kind.toLowerCase().replace(' ', '_'), reason: code });
     const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
     const about = { kind, reason: code, ...(difference && shown(difference)) };
     const message = isSlash

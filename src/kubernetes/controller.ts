@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Metrics } from '../http/metrics.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
@@ -31,7 +32,7 @@ export interface Term {
 }
 
 /** Services that a controller needs. */
-type ControllerServices = Pick<LeaderElectorOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'>;
+type ControllerServices = Pick<LeaderElectorOptions, 'client' | 'namespace' | 'log' | 'now' | 'clock'> & { metrics: Metrics };
 
 interface ControllerSettings extends Omit<WorkQueueOptions, 'now' | 'clock'> {
   /** Name of the Lease. */
@@ -87,10 +88,23 @@ export class Controller {
     const queue = new WorkQueue({ ...this.#services, ...this.#settings });
     const term = this.#settings.begin(signal);
     const { sources } = term;
+    const { metrics } = this.#services;
+    const controller = this.#settings.name.replace(/^atrium-/, '');
+    const endReport = metrics.queue(controller, () => queue.depth);
     const forget = sources.map((source) => source.onChange((key) => queue.add(key)));
     const work = {
-      reconcile: (key: string) => term.reconcile(key, signal),
-      onFailure: (key: string, error: unknown) => term.onFailure(key, error),
+      async reconcile(key: string) {
+        const end = metrics.reconciliations.startTimer({ controller });
+        try {
+          return await term.reconcile(key, signal);
+        } finally {
+          end();
+        }
+      },
+      onFailure(key: string, error: unknown) {
+        metrics.reconcileFailures.inc({ controller });
+        term.onFailure(key, error);
+      },
     };
     try {
       await Promise.all(sources.map((source) => source.whenSynced(signal)));
@@ -98,6 +112,7 @@ export class Controller {
     } finally {
       failed.abort(new Error('the controller ends'));
       for (const end of forget) end();
+      endReport();
       await term.end?.();
     }
   }

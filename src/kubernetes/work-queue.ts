@@ -70,6 +70,11 @@ export class WorkQueue {
     this.#slices = new Slices(clock);
   }
 
+  /** Keys that wait for a worker, without those that are delayed. */
+  get depth(): number {
+    return this.#ready.size;
+  }
+
   /** Adds a key that has changed, or may have. */
   add(key: string): void {
     if (this.#ready.has(key)) return;

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import { atMost } from '../http/bound.ts';
 import type { Identity } from '../http/operation.ts';
+import { stateOf } from '../http/request-state.ts';
 import { plainGroupsOf, unusableGroupsOf } from '../issuer/claims.ts';
 import { connectorOf } from '../issuer/connector.ts';
 import { announcesIss } from '../issuer/discovery.ts';
@@ -78,6 +79,7 @@ export class Callback {
     const flow = await this.#takeFlow(ctx, query.state);
     this.#checkError(query);
     const issuer = this.#context.issuers.of(flow);
+    stateOf(ctx).issuerID = issuer.settings.id;
     const code = codeOf(query);
     const issued = await this.#inTime(signal, async (deadline) => {
       await this.#checkIssuer(query, issuer);

@@ -63,15 +63,23 @@ function unwritten(error: unknown): never {
   throw error instanceof StatusError && error.status.code < 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
 }
 
-const succeeded = (ctx: Context, { identity, account }: LoggedIn): AuditEvent => ({
+const succeeded = (ctx: Context, { identity, account, login }: LoggedIn): AuditEvent => ({
   ...auditCaller(ctx, { identity }),
   audit: 'LoginSucceeded',
   outcome: 'success',
+  issuer: login.issuer.settings.id,
   ...(account && { target: { name: account.name, uid: account.uid } }),
   code: 200,
 });
 
 function failed(ctx: Context, { status: { code, reason, details } }: StatusError): AuditEvent {
   const cause = details?.causes?.[0]?.reason ?? reason;
-  return { ...auditOrigin(ctx), audit: 'LoginFailed', outcome: 'failure', code, ...(cause && { reason: cause }) };
+  return {
+    ...auditOrigin(ctx),
+    audit: 'LoginFailed',
+    outcome: 'failure',
+    code,
+    issuer: stateOf(ctx).issuerID ?? 'unknown',
+    ...(cause && { reason: cause }),
+  };
 }

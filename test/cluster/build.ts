@@ -48,6 +48,13 @@ const node: Module = {
   sources: ['main.go'],
 };
 
+const promcheck: Module = {
+  directory: join(import.meta.dirname, 'promcheck'),
+  programs: { promcheck: '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 /**
  * Returns the folder with etcd, kube-apiserver and kube-controller-manager. The first call builds them from go.mod, which takes
  * minutes.
@@ -65,6 +72,9 @@ const kubectlDirectory = () => programsOf(kubectl);
 
 /** Returns the path of the program that serves logs, exec and port-forward of pods. The first call builds it. */
 export const nodeProgram = async () => join(await programsOf(node), 'node');
+
+/** Returns the path of the program that checks metrics and alerts like promtool. The first call builds it. */
+export const promcheckProgram = async () => join(await programsOf(promcheck), 'promcheck');
 
 /** Returns the folder of built programs. Its name has a hash of go.sum and the linker flags, so that versions do not mix. */
 async function programsOf({ directory, programs, linkerFlags, sources = [] }: Module): Promise<string> {
@@ -107,7 +117,7 @@ if (import.meta.main) {
   await Promise.resolve()
     .then(async () => {
       if (process.argv[2] === 'kubectl') console.log(await kubectlDirectory());
-      else console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram());
+      else console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram(), await promcheckProgram());
     })
     .catch((error: unknown) => {
       console.error(error instanceof Error ? error.message : error);

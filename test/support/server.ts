@@ -37,7 +37,7 @@ export interface TestServer {
   /** Path of the API server's audit log; the embedded cluster keeps none. */
   auditLog: string | undefined;
   /** Starts another replica on the same cluster. The replica stops with the first one, or earlier. */
-  replica(): Promise<{ url: string; stop(): Promise<void> }>;
+  replica(): Promise<{ url: string; metricsURL: string; stop(): Promise<void> }>;
   /** Stops the replica at `url`; other replicas and the cluster continue. */
   stopFirst(): Promise<void>;
   stop(): Promise<void>;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
+import { Metrics } from '../../../src/http/metrics.ts';
 import { Controller, type Source, type Term } from '../../../src/kubernetes/controller.ts';
 import type { Outcome } from '../../../src/kubernetes/work-queue.ts';
 import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from './fake-api-server.ts';
@@ -41,7 +42,13 @@ describe('a controller', () => {
   };
   const start = (term: Partial<Term>, source: Partial<Source> = {}) => {
     const followed: Source = { onChange: () => () => undefined, whenSynced: async () => undefined, keys: () => ['a', 'b'], ...source };
-    const services = { client: client.asService, namespace: 'atrium-system', log: silentLog, now: () => new Date() };
+    const services = {
+      client: client.asService,
+      namespace: 'atrium-system',
+      log: silentLog,
+      metrics: new Metrics(),
+      now: () => new Date(),
+    };
     const controller = new Controller(services, {
       name: 'things',
       durationSeconds: 0.5,

@@ -260,7 +260,7 @@ describe('a watch cache', () => {
     const text = await t.metrics.registry.metrics();
 
     expect(text).to.include('atrium_watch_age_seconds{watch="others"} 7');
-    expect(text).to.include('atrium_watch_restarts{watch="others"} 0');
+    expect(text).to.include('atrium_watch_restarts_total{watch="others"} 0');
     expect(text).to.include('atrium_watch_objects{watch="others"} 3');
     expect(t.cache.isStale()).to.equal(false);
     now = 41_000;

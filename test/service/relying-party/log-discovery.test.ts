@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Metrics } from '../../../src/http/metrics.ts';
 import { IssuerDiscovery } from '../../../src/issuer/discovery.ts';
 import { IssuerFetch } from '../../../src/issuer/fetch.ts';
 import { json } from '../login/provider/answers.ts';
@@ -7,7 +8,7 @@ import { TestProvider } from '../login/provider/provider.ts';
 describe('an issuer that fails', () => {
   it('is asked again after one second, then after two, four, eight, and at last every ten', async () => {
     const provider = await TestProvider.start();
-    const fetch = new IssuerFetch({});
+    const fetch = new IssuerFetch({ id: 'oidc' }, new Metrics());
     let seconds = 0;
     const discovery = new IssuerDiscovery({ issuer: provider.issuer, clientID: 'atrium' }, fetch, () => seconds * 1000);
     try {

@@ -34,8 +34,10 @@ describe('users.sync.schedule', () => {
   const slapd = forSuite(() => Slapd.start([person('anna')]));
   const server = forSuite(() => startServer({ config: { users: { ldap: [slapd.connector()], sync: { schedule: '2s' } } } }));
 
+  let metricsURLs: readonly string[] = [];
+
   before(async () => {
-    await server.replica();
+    metricsURLs = [server.metricsURL, (await server.replica()).metricsURL];
   });
 
   const isThere = (uid: string) =>
@@ -67,5 +69,25 @@ describe('users.sync.schedule', () => {
     expect(new Set(runs().map(({ reason, outcome }) => `${reason} ${outcome}`))).to.deep.equal(new Set(['Scheduled success']));
     const times = [...starts].sort((one, other) => one - other);
     for (const [index, time] of times.slice(1).entries()) expect(time - (times[index] ?? 0)).to.be.at.least(2000);
+  });
+
+  it('reports the last success at every replica, and counts the users of each run', async () => {
+    const sampleOf = async (url: string, name: string) =>
+      Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(`${url}/metrics`)).text())?.[1] ?? 0);
+    for (const url of metricsURLs)
+      await eventually(
+        () => sampleOf(url, 'atrium_directory_sync_last_success_timestamp_seconds{connector="corp"}'),
+        (seconds) => Math.abs(Date.now() / 1000 - seconds) < 3600,
+      );
+
+    const usersOf = async (change: string) => {
+      const name = `atrium_directory_sync_users_total{connector="corp",change="${change}"}`;
+      return (await Promise.all(metricsURLs.map((url) => sampleOf(url, name)))).reduce((sum, one) => sum + one, 0);
+    };
+    await eventually(
+      () => usersOf('created'),
+      (created) => created === 2,
+    );
+    expect(await usersOf('failed')).to.equal(0);
   });
 });
