@@ -37,8 +37,16 @@ function readIssuers(config: Config): readonly IssuerConfig[] {
   const entries = login.issuers.length > 0 ? login.issuers : [{ ...login, id: login.issuer === undefined ? 'local' : 'oidc', ...plain }];
   return entries.flatMap(({ issuer = embedded, ...entry }, index) => {
     const isEmbedded = (login.issuers[index] ?? login).issuer === undefined;
-    return issuer === undefined ? [] : [{ ...entry, issuer, isEmbedded }];
+    if (issuer === undefined) return [];
+    const audiences = isEmbedded ? [...entry.audiences, commandLineOf(config, entry).clientID] : entry.audiences;
+    return [{ ...entry, audiences, issuer, isEmbedded }];
   });
+}
+
+/** Returns the public client of command-line tools at an issuer, and the scopes that they ask for. */
+export function commandLineOf({ login }: Config, { cli, scopes: own }: Pick<Entry, 'cli' | 'scopes'>) {
+  const { clientID = login.cli.clientID, scopes = login.cli.scopes ?? own } = cli;
+  return { clientID, scopes };
 }
 
 const plain = { name: undefined, emailDomains: [], acr: {}, redirectURL: undefined };

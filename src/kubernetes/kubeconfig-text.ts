@@ -18,7 +18,7 @@ export interface CredentialPlugin {
   installHint: string;
 }
 
-export type Credential =
+type Credential =
   | { token: string }
   | { plugin: CredentialPlugin }
   /** PEM texts. Without the key, the file refers to `client.key` next to it. */
@@ -45,7 +45,8 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
  * @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 export function kubeconfigText({ server, certificateAuthority, user, credential, namespace }: KubeconfigParts): string {
-  const name = new URL(server).host;
+  const { host, pathname } = new URL(server);
+  const name = host + pathname.replace(/(\/api\/kubernetes)?\/?$/, '');
   const userName = `${user}/${name}`;
   const authority = certificateAuthority === '' ? {} : { 'certificate-authority-data': base64(certificateAuthority) };
   return stringify({

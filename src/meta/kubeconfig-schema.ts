@@ -2,11 +2,19 @@ import { z } from 'zod';
 
 export const kubeconfigQuery = z.object({
   mode: z
-    .enum(['exec', 'token'], {
-      error: 'must be exec or token; a file with a client certificate is part of what POST /auth/v1/authorize answers',
+    .enum(['exec', 'oidc-login', 'token'], {
+      error: 'must be exec, oidc-login or token; POST /auth/v1/authorize returns a file with a client certificate',
     })
     .default('exec')
-    .describe('`exec`: kubectl asks the program kubectl-atrium for tokens. `token`: the bearer token of this very request.'),
+    .describe(
+      '`exec`: kubectl gets its tokens from the program kubectl-atrium. `oidc-login`: from kubelogin. `token`: the bearer token of this very request.',
+    ),
+  via: z
+    .enum(['cluster', 'console'], { error: 'must be cluster or console' })
+    .optional()
+    .describe(
+      'Server in the file: `cluster` is the API server, `console` is `/api/kubernetes` of this service. Default: the API server if it accepts the token, else the console.',
+    ),
   namespace: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label')
@@ -15,7 +23,7 @@ export const kubeconfigQuery = z.object({
   issuer: z
     .string()
     .optional()
-    .describe('Id of the issuer to log in at, with `mode=exec`. Default: that of the caller’s own login, or else the first.'),
+    .describe('Id of the issuer to log in at, except with `mode=token`. Default: that of the caller’s own login, or else the first.'),
 });
 
 export type KubeconfigQuery = z.output<typeof kubeconfigQuery>;

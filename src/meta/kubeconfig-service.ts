@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { badParameter, badRequest, serviceUnavailable } from '../api/status.ts';
-import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
+import { badParameter, badRequest } from '../api/status.ts';
+import { commandLineOf, type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { type Credential, type CredentialPlugin, kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
+import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
+import { atriumPlugin, kubelogin, type PluginLogin } from './credential-plugins.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
+import { type CredentialUse, issuerAuthority, serverOf } from './kubeconfig-server.ts';
 
 /** Dependencies of the kubeconfig files. */
 export interface KubeconfigFacts {
@@ -15,30 +16,33 @@ export interface KubeconfigFacts {
   namingIssuer(user: string): IssuerConfig | undefined;
 }
 
-const certificateInstead = 'POST /auth/v1/authorize answers a kubeconfig with a client certificate, which it takes';
-
 /**
- * Returns a kubeconfig for the cluster of the service, as YAML.
+ * Returns a kubeconfig as YAML.
  *
  * @throws StatusError 400 if the file would not work; 503 if the certificate authority of the issuer cannot be read
  */
 export async function kubeconfigFor(
-  { config, connection, namingIssuer }: KubeconfigFacts,
-  { mode, namespace, issuer: id }: KubeconfigQuery,
+  facts: KubeconfigFacts,
+  { mode, via, namespace, issuer: id }: KubeconfigQuery,
   caller: Caller,
 ): Promise<string> {
-  const cluster = publicCluster(connection, config.kubernetes);
+  const { config, namingIssuer } = facts;
   const { name } = caller.identity;
   if (mode === 'token') {
-    if (id !== undefined) throw badParameter('issuer', 'is for mode=exec: the token of this request is of the issuer that gave it');
-    return kubeconfigText({ ...cluster, user: name, credential: { token: tokenOf(caller) }, namespace });
+    if (id !== undefined) throw badParameter('issuer', 'is not for mode=token: the token of this request is of the issuer that gave it');
+    const token = tokenOf(caller);
+    const server = await serverOf(facts, via, { atCluster: atClusterOf(caller) });
+    return kubeconfigText({ ...server, user: name, credential: { token }, namespace });
   }
   const own = issuerOfCaller(config, namingIssuer, caller);
   const issuer = id === undefined ? (own ?? issuersOf(config)[0]) : issuerNamed(config, id);
-  const credential: Credential = { plugin: await pluginOf(config, issuer) };
+  if (issuer === undefined) throw badRequest('login is not configured');
+  const server = await serverOf(facts, via, loginUse(config, issuer));
+  const login = await pluginLogin(config, issuer);
   // Users have another name at another issuer, which is unknown here.
   const user = id === undefined || issuer === own ? name : id;
-  return kubeconfigText({ ...cluster, user, credential, namespace });
+  const plugin = mode === 'exec' ? atriumPlugin(login) : kubelogin(login);
+  return kubeconfigText({ ...server, user, credential: { plugin }, namespace });
 }
 
 /**
@@ -63,51 +67,33 @@ function issuerNamed(config: Config, id: string): IssuerConfig {
   return named;
 }
 
-async function pluginOf({ kubernetes, login }: Config, settings: IssuerConfig | undefined): Promise<CredentialPlugin> {
-  if (settings === undefined) throw badRequest('login is not configured');
-  const { issuer, isEmbedded, cli } = settings;
-  const { credentials = isEmbedded ? 'impersonate' : 'passthrough' } = kubernetes;
-  if (credentials === 'impersonate')
-    throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
-  const { clientID = login.cli.clientID, scopes = login.cli.scopes ?? settings.scopes } = cli;
-  return credentialPlugin({ issuer, clientID, scopes, authority: await issuerAuthority(settings) });
+/** Returns where an ID token of the issuer's command-line client is accepted. */
+function loginUse(config: Config, issuer: IssuerConfig): CredentialUse {
+  const { credentials = issuer.isEmbedded ? 'impersonate' : 'passthrough' } = config.kubernetes;
+  const { clientID } = commandLineOf(config, issuer);
+  const isTrusted = clientID === issuer.clientID || issuer.audiences.includes(clientID);
+  return {
+    atCluster: credentials === 'impersonate' ? 'no' : 'yes',
+    refusedHere: isTrusted ? undefined : `login.audiences does not name ${clientID}, the client of login.cli`,
+  };
 }
 
-/** Returns the PEM in Base64. Users' machines have to trust the issuer as well. */
-async function issuerAuthority({ caFile }: IssuerConfig): Promise<string | undefined> {
-  if (caFile === undefined) return undefined;
-  try {
-    return (await readFile(caFile)).toString('base64');
-  } catch (error) {
-    throw serviceUnavailable('identity provider', { cause: error });
-  }
+async function pluginLogin(config: Config, settings: IssuerConfig): Promise<PluginLogin> {
+  const authority = await issuerAuthority(settings);
+  return {
+    issuer: settings.issuer,
+    ...commandLineOf(config, settings),
+    ...(authority !== undefined && { authority: Buffer.from(authority).toString('base64') }),
+  };
 }
 
-interface PluginSettings {
-  issuer: string;
-  clientID: string;
-  scopes: readonly string[];
-  /** PEM in Base64; undefined if the system's authorities verify the issuer. */
-  authority?: string | undefined;
-}
-
-/** Returns the plugin with which kubectl gets tokens of that issuer. */
-export const credentialPlugin = ({ issuer, clientID, scopes, authority }: PluginSettings): CredentialPlugin => ({
-  command: 'kubectl-atrium',
-  args: [
-    'token',
-    `--issuer=${issuer}`,
-    `--client-id=${clientID}`,
-    `--scopes=${scopes.join(' ')}`,
-    ...(authority === undefined ? [] : [`--ca-data=${authority}`]),
-  ],
-  installHint: 'kubectl-atrium is not in PATH. It is one file that needs Node.js 24.11 or later: ask those who run Atrium for it.',
-});
-
-/** Returns the token. Refuses a token that the API server would not accept, because the file would only fail later. */
-function tokenOf({ token, session, actAs, accessToken }: Caller): string {
+/** @throws StatusError 400 for a session, whose tokens are never shown */
+function tokenOf({ token, session }: Caller): string {
   if (session !== undefined) throw badParameter('mode', 'token needs an Authorization header: a session hands out no tokens');
-  if (actAs !== undefined && accessToken === undefined)
-    throw badParameter('mode', `the API server takes no tokens of the issuer here (kubernetes.credentials); ${certificateInstead}`);
   return token;
+}
+
+function atClusterOf({ actAs, accessToken }: Caller): CredentialUse['atCluster'] {
+  if (actAs === undefined) return 'yes';
+  return accessToken === undefined ? 'no' : 'perhaps';
 }

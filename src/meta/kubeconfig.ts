@@ -2,15 +2,16 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
+import { atriumPlugin } from './credential-plugins.ts';
 import { kubeconfigQuery } from './kubeconfig-schema.ts';
-import { credentialPlugin, type KubeconfigFacts, kubeconfigFor } from './kubeconfig-service.ts';
+import { type KubeconfigFacts, kubeconfigFor } from './kubeconfig-service.ts';
 
 const example = kubeconfigText({
   server: 'https://api.example.com:6443',
   certificateAuthority: '-----BEGIN CERTIFICATE-----\n…',
   user: 'jane@example.com',
   credential: {
-    plugin: credentialPlugin({
+    plugin: atriumPlugin({
       issuer: 'https://console.example.com/identity',
       clientID: 'kubectl',
       scopes: ['openid', 'email', 'groups'],
@@ -38,8 +39,7 @@ export function createKubeconfig(facts: KubeconfigFacts): { operations: Operatio
         headers: { 'Content-Disposition': 'attachment; filename="kubeconfig.yaml"' },
       },
       400: {
-        description:
-          'The API server would not take the credential of that mode, the request has no token to put in, or there is no such issuer.',
+        description: 'The server in the file would refuse the credential, the request has no token to put in, or there is no such issuer.',
       },
     },
     async handle({ ctx, caller, query }) {

@@ -1,8 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { fetch } from 'undici';
 import { parse } from 'yaml';
+import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { Trusting } from '../../support/trusting.ts';
 import type { Browser } from '../identity/browser.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
@@ -73,6 +79,39 @@ describe('GET /auth/v1/kubeconfig', () => {
     expect(parse(await answer.text()).users).to.deep.equal([{ name: 'viewer/api.example:6443', user: { token } }]);
   });
 
+  it('names kubelogin on request', async () => {
+    const text = await (await server.request(`${path}?mode=oidc-login`, { as: 'viewer' })).text();
+    const { clusters, users } = parse(text);
+
+    expect(clusters[0].cluster.server).to.equal('https://api.example:6443');
+    const { installHint, ...exec } = users[0].user.exec;
+    expect(exec).to.deep.equal({
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'kubectl',
+      args: [
+        'oidc-login',
+        'get-token',
+        '--oidc-issuer-url=https://issuer.example/realms/one',
+        '--oidc-client-id=cli',
+        '--oidc-extra-scope=groups',
+      ],
+      interactiveMode: 'IfAvailable',
+      provideClusterInfo: false,
+    });
+    expect(installHint).to.contain('kubectl krew install oidc-login');
+  });
+
+  it('names the console as the server only where it accepts the token', async () => {
+    for (const query of ['via=console', 'via=console&mode=oidc-login']) {
+      const { code, field, message } = await refusal(await server.request(`${path}?${query}`, { as: 'viewer' }));
+      expect({ code, field }).to.deep.equal({ code: 400, field: 'via' });
+      expect(message).to.contain('login.audiences does not name cli');
+    }
+    const { clusters } = parse(await (await server.request(`${path}?via=console&mode=token`, { as: 'viewer' })).text());
+    // The authorities of the system verify this address, like the user's browser does.
+    expect(clusters).to.deep.equal([{ name: 'console.example', cluster: { server: 'https://console.example/api/kubernetes' } }]);
+  });
+
   it('names the namespace of the context, and the scopes that are set for it', async () => {
     const text = await (await server.request(`${path}?namespace=shop`, { as: 'viewer' })).text();
 
@@ -82,13 +121,16 @@ describe('GET /auth/v1/kubeconfig', () => {
   it('refuses what is no mode and no namespace', async () => {
     const queries = {
       mode: ['mode=certificate', 'mode=', 'mode=token&mode=exec'],
+      via: ['via=proxy', 'via=', 'via=console&via=cluster'],
       namespace: ['namespace=Shop', 'namespace=', `namespace=${'a'.repeat(64)}`, 'namespace=a%0Ab'],
     };
     for (const [field, refused] of Object.entries(queries))
       for (const query of refused)
         expect(await refusal(await server.request(`${path}?${query}`, { as: 'viewer' })), query).to.deep.include({ code: 400, field });
-    const { message } = await refusal(await server.request(`${path}?mode=certificate`, { as: 'viewer' }));
-    expect(message).to.contain('POST /auth/v1/authorize');
+    for (const query of ['mode=certificate', 'via=cluster&mode=certificate']) {
+      const { message } = await refusal(await server.request(`${path}?${query}`, { as: 'viewer' }));
+      expect(message).to.contain('POST /auth/v1/authorize');
+    }
   });
 
   it('is for every caller with a credential, and no other', async () => {
@@ -109,6 +151,51 @@ describe('GET /auth/v1/kubeconfig, where login is not configured', () => {
     expect(clusters[0].cluster.server).to.equal(server.relay.url);
   });
 });
+
+describe('GET /auth/v1/kubeconfig of a service whose chain ends in an authority of its own', () => {
+  let authority: string;
+  let trusting: Trusting;
+  const files = forSuite(
+    async () => ({ directory: await mkdtemp(join(tmpdir(), 'atrium-kubeconfig-')) }),
+    ({ directory }) => rm(directory, { recursive: true }),
+  );
+  const server = forSuite(async () => {
+    const { authority: root, serving } = await loopbackCertificates();
+    authority = root.certificate;
+    trusting = new Trusting(authority);
+    const [certFile, keyFile] = ['tls.crt', 'tls.key'].map((name) => join(files.directory, name)) as [string, string];
+    await writeFile(certFile, `${serving.certificate}\n${authority}`);
+    await writeFile(keyFile, serving.key, { mode: 0o600 });
+    return startServer({ config: { server: { publicURL: 'https://console.example/atrium/', tls: { certFile, keyFile } } } });
+  });
+  after(() => trusting?.close());
+
+  it('trusts that authority, and names the base path', async () => {
+    const headers = { authorization: `Bearer ${await server.token('viewer')}` };
+    const url = `https://127.0.0.1:${server.port}/atrium${path}?via=console&mode=token`;
+    const text = await (await fetch(url, { headers, dispatcher: trusting })).text();
+    const [{ name, cluster }] = parse(text).clusters;
+    expect(name).to.equal('console.example/atrium');
+    expect(cluster.server).to.equal('https://console.example/atrium/api/kubernetes');
+    expect(Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim()).to.equal(authority.trim());
+  });
+});
+
+for (const [reason, config] of Object.entries({
+  'features.kubernetesProxy is off': { features: { kubernetesProxy: false }, server: { publicURL: 'https://console.example' } },
+  'server.publicURL is not set': {},
+  'kubectl sends no credentials to an http address': { server: { publicURL: 'http://console.example' } },
+}))
+  describe(`GET /auth/v1/kubeconfig where ${reason}`, () => {
+    const server = forSuite(() => startServer({ config }));
+
+    it('cannot name the console', async () => {
+      const { code, field, message } = await refusal(await server.request(`${path}?via=console&mode=token`, { as: 'viewer' }));
+      expect({ code, field }).to.deep.equal({ code: 400, field: 'via' });
+      expect(message).to.contain(reason);
+      expect((await server.request(`${path}?mode=token`, { as: 'viewer' })).status).to.equal(200);
+    });
+  });
 
 describe('GET /auth/v1/kubeconfig, turned off', () => {
   const server = forSuite(() => startServer({ config: { features: { kubeconfig: false } } }));
@@ -161,12 +248,32 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
 
         expect(parse(await (await byToken('?mode=token')).text()).users[0].user).to.deep.equal({ token: bearer });
       });
-    else
-      it('says that the API server would not take such tokens, and what it takes', async () => {
-        for (const answer of [await bySession(), await byToken(''), await byToken('?mode=token')]) {
-          const { code, field, message } = await refusal(answer);
-          expect({ code, field }).to.deep.equal({ code: 400, field: 'mode' });
-          expect(message).to.contain('POST /auth/v1/authorize');
+    else {
+      it('names the console, whose tokens the API server does not accept', async () => {
+        const { host } = new URL(service.url);
+        const answers = [await bySession(), await bySession('?via=console'), await byToken(''), await byToken('?mode=oidc-login')];
+        for (const [index, answer] of answers.entries()) {
+          const text = index < 2 ? (answer as { body: string }).body : await (answer as Response).text();
+          expect(answer.status, text).to.equal(200);
+          expect(text).not.to.match(/ey[\w-]+\.ey/);
+          const { clusters, users } = parse(text);
+          expect(clusters[0].name).to.equal(host);
+          expect(clusters[0].cluster.server).to.equal(`${service.url}/api/kubernetes`);
+          const authority = Buffer.from(clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+          expect(authority).to.equal(service.cluster.certificateAuthority);
+          expect(users[0].name).to.equal(`${jane.email}/${host}`);
+        }
+        const { clusters, users } = parse(await (await byToken('?mode=token')).text());
+        expect(clusters[0].cluster.server).to.equal(`${service.url}/api/kubernetes`);
+        expect(users[0].user).to.deep.equal({ token: bearer });
+      });
+
+      it('refuses to name the API server, and names what it accepts', async () => {
+        for (const query of ['?via=cluster', '?via=cluster&mode=oidc-login', '?via=cluster&mode=token']) {
+          const { code, field, message } = await refusal(await byToken(query));
+          expect({ code, field }).to.deep.equal({ code: 400, field: 'via' });
+          expect(message).to.contain('via=console works').and.to.contain('POST /auth/v1/authorize');
         }
       });
+    }
   });

@@ -1,76 +1,17 @@
 /** The setup of a new user: kubectl, the kubeconfig of the service, and the plugin. */
 
-import { execFile } from 'node:child_process';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { buildPlugin } from '../../service/cli/bundle.ts';
-import { Machine } from '../../service/kubectl-atrium/machine.ts';
 import { nameOf } from '../../service/users/a-user.ts';
-import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
-import type { Ran } from '../../support/kubectl.ts';
+import { Desk } from './desk.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
 const itself = `user.auth.platform.io/${nameOf(jane.email)}\n`;
 /** Remaining seconds of a token that is due: tokens are renewed less than ten seconds before expiry. */
 const toBeRenewed = 5;
-
-/** A terminal with kubectl, the plugin and a browser. */
-class Desk {
-  readonly machine: Machine;
-
-  private constructor(machine: Machine) {
-    this.machine = machine;
-  }
-
-  static async create(service: EmbeddedLogin, plugin: string): Promise<Desk> {
-    const person = { PLAY_EMAIL: jane.email, PLAY_PASSWORD: jane.password, PLAY_CA: service.caFile };
-    const machine = await Machine.create({ ...person, NODE_EXTRA_CA_CERTS: '' });
-    await mkdir(join(machine.home, 'bin'));
-    for (const name of ['kubectl-atrium', 'kubectl_complete-atrium']) await symlink(plugin, join(machine.home, 'bin', name));
-    machine.environment.PATH = `${join(machine.home, 'bin')}:${machine.environment.PATH}`;
-    machine.environment.KUBECONFIG = join(machine.home, 'kubeconfig.yaml');
-    return new Desk(machine);
-  }
-
-  /** Runs kubectl without a terminal, so that no user can be asked. */
-  kubectl(...args: string[]): Promise<Ran> {
-    return this.#run('kubectl', args);
-  }
-
-  /** Runs kubectl in a terminal, which shows both outputs as one. */
-  kubectlInTerminal(...args: string[]): Promise<Ran> {
-    return this.#run('script', ['--quiet', '--return', '--command', ['kubectl', ...args].join(' '), '/dev/null']);
-  }
-
-  /** Replaces the stored token by one with less time left. Its signature becomes invalid, which only the API server checks. */
-  async age(secondsLeft: number): Promise<void> {
-    const [path = ''] = (await this.machine.kept()).filter((name) => name.endsWith('.json'));
-    const entry: { tokens: { idToken: string } } = JSON.parse(await readFile(path, 'utf8'));
-    const [head, claims = '', signature] = entry.tokens.idToken.split('.');
-    const aged = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), exp: Math.floor(Date.now() / 1000) + secondsLeft };
-    entry.tokens.idToken = [head, Buffer.from(JSON.stringify(aged)).toString('base64url'), signature].join('.');
-    await writeFile(path, JSON.stringify(entry));
-  }
-
-  async whoami(): Promise<{ username: string; groups: string[] }> {
-    const { stdout, stderr } = await this.kubectl('auth', 'whoami', '--output=json');
-    expect(stderr).to.equal('');
-    return JSON.parse(stdout).status.userInfo;
-  }
-
-  #run(command: string, args: readonly string[]): Promise<Ran> {
-    return new Promise((resolve, reject) => {
-      const child = execFile(command, args, { env: this.machine.environment, timeout: 60_000 }, (error, stdout, stderr) => {
-        if (error?.code === 'ENOENT') reject(new Error(`${command} is not in PATH`));
-        else resolve({ isDone: error === null, stdout: stdout.replaceAll('\r\n', '\n'), stderr });
-      });
-      child.stdin?.end();
-    });
-  }
-}
 
 describe('kubectl with a kubeconfig of the service', () => {
   const plugin = forSuite(
@@ -82,7 +23,7 @@ describe('kubectl with a kubeconfig of the service', () => {
 
   before(async () => {
     await service.admin.apply(...['atrium-users-view', 'atrium-certificates'].map(boundToDevelopers));
-    desk = await Desk.create(service, plugin.path);
+    desk = await Desk.create(service, jane, plugin.path);
   });
   after(async () => {
     await desk?.machine.remove();
@@ -148,7 +89,7 @@ describe('kubectl with a kubeconfig of the service', () => {
   });
 
   it('reports a missing plugin', async () => {
-    const without = await Desk.create(service, '/nowhere');
+    const without = await Desk.create(service, jane, '/nowhere');
     await without.machine.file('kubeconfig.yaml', await download());
 
     expect((await without.kubectl('get', 'users')).stderr).to.contain('kubectl-atrium is not in PATH. It is one file');

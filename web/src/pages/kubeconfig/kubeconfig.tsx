@@ -69,8 +69,8 @@ function IssuerChoice({ chosen }: { chosen: Signal<string> }) {
 
 function File({ issuer }: { issuer: string }) {
   const load = useLoad(`kubeconfig/${issuer}`, (signal) => kubeconfig(issuer, signal));
-  // The cluster accepts no tokens of that issuer.
-  if (load.error.value?.causes.some(({ field }) => field === 'mode')) return <Notice kind="info">{t('kubeconfig.noTokens')}</Notice>;
+  // Neither the cluster nor the console accepts tokens of that issuer.
+  if (load.error.value?.causes.some(({ field }) => field === 'via')) return <Notice kind="info">{t('kubeconfig.noTokens')}</Notice>;
   return (
     <Loaded load={load}>
       {(text) => (
