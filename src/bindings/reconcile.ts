@@ -2,6 +2,7 @@ import { mapLimit } from '../api/map-limit.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { reportTrouble } from '../kubernetes/trouble-events.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Outcome as WorkOutcome } from '../kubernetes/work-queue.ts';
@@ -11,7 +12,7 @@ import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';
 import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
-import { boundBefore, type Result, statusOf, type TermState } from './status.ts';
+import { boundBefore, type Result, statusOf, type TermState, warningOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
 
@@ -56,6 +57,7 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
   const { ensured, gone, problem } = await ensureEach(managed, owner, wanted, subjects.subjects, signal);
   const result: Result = {
     subjects,
+    roleRef: row.roleRef,
     hasRole: hasClusterRole(services, row.roleRef),
     missing: [...new Set([...missing, ...gone])],
     targets: targets.length,
@@ -112,9 +114,12 @@ async function finish(context: ReconcileContext, row: UserBindingRow, object: Ku
 }
 
 async function writeStatus(context: ReconcileContext, object: KubernetesObject, result: Result, signal: AbortSignal): Promise<void> {
-  const status = changedStatus(object.status, statusOf(object, result, context.services.now()));
+  const wanted = statusOf(object, result, context.services.now());
+  const status = changedStatus(object.status, wanted);
   if (status === undefined) return;
   const written = unchanged(await patch(context, object, { status }, signal));
+  const condition = warningOf(wanted);
+  if (condition !== undefined) await reportTrouble(context.services, { kind: userBindingKind, object, condition }, signal);
   // Otherwise the next reconciliation would read the old status.
   await context.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
 }

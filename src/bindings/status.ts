@@ -1,5 +1,5 @@
 /** Status of a UserBinding. */
-import { type Observed, setConditions } from '../kubernetes/object-status.ts';
+import { type Condition, type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
@@ -10,6 +10,7 @@ export type TermState = 'NotYetValid' | 'InEffect' | 'Expired';
 /** Result of a reconciliation. */
 export interface Result {
   subjects: BoundSubjects;
+  roleRef: string;
   /** True if the ClusterRole exists. A binding to a missing role takes effect once the role exists. */
   hasRole: boolean;
   /** Namespaces that the binding names and that do not exist. */
@@ -22,10 +23,16 @@ export interface Result {
   problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
 }
 
+interface TroubleFound {
+  reason: string;
+  message: string;
+  isFailure?: boolean;
+}
+
 interface Finding {
   type: string;
   /** Undefined if everything is as intended. */
-  trouble?: { reason: string; message: string; isFailure?: boolean } | undefined;
+  trouble?: TroubleFound | undefined;
   /** Message of the condition if there is no trouble. */
   message?: string;
 }
@@ -51,6 +58,13 @@ export function statusOf(object: KubernetesObject, result: Result, now: Date) {
   };
 }
 
+/** Causes that time or a login ends. */
+const expectedReasons: ReadonlySet<string> = new Set(['NotYetValid', 'Expired', 'NotLoggedInYet']);
+
+/** Returns the condition to report as a Warning Event, if there is one. */
+export const warningOf = ({ conditions }: { conditions: readonly Condition[] }): Condition | undefined =>
+  conditions.find(({ type, status, reason }) => type === 'Ready' && status !== 'True' && !expectedReasons.has(reason));
+
 function phaseOf({ term }: Result, trouble: Finding['trouble']): 'Expired' | 'Synced' | 'Failed' | 'Pending' {
   if (term === 'Expired') return 'Expired';
   if (trouble === undefined) return 'Synced';
@@ -63,16 +77,23 @@ const outOfTerm = {
   InEffect: undefined,
 };
 
-function findingsOf({ subjects, hasRole, missing, targets, problem, term }: Result): Finding[] {
+function findingsOf({ subjects, roleRef, hasRole, missing, targets, problem, term }: Result): Finding[] {
   const failure = problem && { ...problem, isFailure: true };
   return [
     ...(term === undefined ? [] : [{ type: 'InEffect', trouble: outOfTerm[term] }]),
     { type: 'SubjectsFound', trouble: subjectTrouble(subjects), message: subjectNote(subjects) },
-    { type: 'RoleFound', trouble: hasRole ? undefined : { reason: 'RoleNotFound', message: 'there is no such ClusterRole' } },
+    { type: 'RoleFound', trouble: hasRole ? undefined : roleNotFound(roleRef, problem !== undefined) },
     { type: 'NamespacesFound', trouble: namespaceTrouble(missing, targets) },
     { type: 'BindingsMade', trouble: failure },
   ];
 }
+
+/** A role that does not exist is also the cause where it may not be bound. */
+const roleNotFound = (roleRef: string, isFailure: boolean) => ({
+  reason: 'RoleNotFound',
+  message: `the ClusterRole ${roleRef} does not exist`,
+  isFailure,
+});
 
 function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Finding['trouble'] {
   if (gone.length > 0)

@@ -2,6 +2,7 @@ import { Controller, type Source, type Term } from '../kubernetes/controller.ts'
 import { changedStatus } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { reportTrouble } from '../kubernetes/trouble-events.ts';
 import type { Change } from '../kubernetes/watch-cache.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
 import type { AccountChange } from '../users/record/lookup.ts';
@@ -86,7 +87,10 @@ class GroupReconciler implements Term, Source {
     const wanted = groupStatus(object, row.isLocal ? shown : undefined, services.now());
     const status = changedStatus(object.status, wanted);
     if (status === undefined) return 'done';
-    return (await this.#patch(object, { status }, signal)) ? 'done' : 'again';
+    if (!(await this.#patch(object, { status }, signal))) return 'again';
+    for (const condition of wanted.conditions)
+      if (condition.status === 'False') await reportTrouble(services, { kind: groupKind, object, condition }, signal);
+    return 'done';
   }
 
   onFailure(name: string, error: unknown): void {

@@ -20,11 +20,13 @@ interface ShownMember {
  * @param members members of a local group; undefined if the issuer manages them
  */
 export function groupStatus({ metadata, status }: KubernetesObject, members: readonly ShownMember[] | undefined, now: Date) {
+  const { generation } = metadata;
+  const known = { ...membersKnown(members), ...(generation !== undefined && { observedGeneration: generation }) };
   return {
     memberCount: members?.length ?? null,
     members: members?.slice(0, maxShown) ?? null,
-    observedGeneration: metadata.generation ?? null,
-    conditions: setConditions(status, [membersKnown(members)], now),
+    observedGeneration: generation ?? null,
+    conditions: setConditions(status, [known], now),
   };
 }
 

@@ -32,6 +32,9 @@ export function setConditions(status: unknown, observed: readonly Observed[], no
   });
 }
 
+/** Returns a condition of a status as it was read. */
+export const conditionOf = (status: unknown, type: string) => readConditions(status).conditions?.find((one) => one.type === type);
+
 /**
  * Returns the members of the wanted status that differ from the current one. null removes a member.
  *

@@ -5,7 +5,8 @@ import { StatusError } from '../api/status.ts';
 import { discard } from '../http/trusting-agent.ts';
 import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
 import { setConditions } from '../kubernetes/object-status.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
+import { reportTrouble } from '../kubernetes/trouble-events.ts';
 import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { Services } from '../services.ts';
 import type { AssetSources } from './assets.ts';
@@ -19,6 +20,7 @@ const retryMs = 30_000;
 const timeoutMs = 10_000;
 const maxManifestBytes = 1024 * 1024;
 const workers = 4;
+const pluginKind: ResourceKind = { type: consolePluginType, kind: 'ConsolePlugin' };
 
 /** Observed state of a plugin. */
 interface Finding {
@@ -139,9 +141,13 @@ class PluginReconciler implements Term, Source {
       metadata: { resourceVersion },
       status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), ...current] },
     };
-    const plugins = new ServiceResource(this.#services.client, { type: consolePluginType, kind: 'ConsolePlugin' });
+    const plugins = new ServiceResource(this.#services.client, pluginKind);
     const written = await plugins.patchStatus(name, change, { signal });
-    return written !== 'conflict' && written !== 'gone';
+    if (written === 'conflict' || written === 'gone') return false;
+    const [condition] = current;
+    if (condition?.status === 'False' && condition.reason !== 'Disabled')
+      await reportTrouble(this.#services, { kind: pluginKind, object: { ...written, status: plugin.status }, condition }, signal);
+    return true;
   }
 }
 

@@ -3,6 +3,7 @@ import { Controller, type Source, type Term } from '../../kubernetes/controller.
 import { createEvent } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { reportTrouble } from '../../kubernetes/trouble-events.ts';
 import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../end-access.ts';
@@ -14,7 +15,7 @@ import { labelsToChange } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
 import { UserRecords } from './records.ts';
-import { userApiVersion } from './resource.ts';
+import { userApiVersion, userKind } from './resource.ts';
 import { readUser } from './schema.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
@@ -111,18 +112,22 @@ export class UsersController implements Term {
     const phase = phaseOf(account, now, config.users.idleDays);
     const isNameless = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
     const subjectName = isNameless ? localSubjectName(account, this.#naming) : undefined;
+    const conditions = conditionsOf({ object, user, account, phase }, now);
     const wanted = {
       phase: phase.phase,
       reason: phase.reason || null,
       observedGeneration: object.metadata.generation ?? null,
-      conditions: conditionsOf({ object, user, account, phase }, now),
+      conditions,
       ...(subjectName !== undefined && { subjectName }),
       ...(!account.isCanonical && { subjectName: null, groups: null }),
     };
     const status = changedStatus(object.status, wanted);
     if (status !== undefined) {
       if ((await this.#status.patchVersion(labelled, status, signal)) === undefined) return 'again';
-      await this.#report(object, user.status?.phase, phase, signal);
+      const ready = conditions.find(({ type }) => type === 'Ready');
+      if (phase.phase === 'Invalid' && ready !== undefined)
+        await reportTrouble(this.#services, { kind: userKind, object, condition: ready }, signal);
+      else await this.#report(object, user.status?.phase, phase, signal);
     }
     const next = nextChangeOf(account, now, config.users.idleDays);
     return next === undefined ? 'done' : { requeueAt: next };
@@ -130,9 +135,9 @@ export class UsersController implements Term {
 
   /** Creates an Event if the phase has changed. A lost Event is no failure. */
   async #report(object: KubernetesObject, before: string | undefined, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#services;
+    const { client, log, config } = this.#services;
     const { name, uid } = object.metadata;
-    if (before === undefined || before === phase) return;
+    if (!config.audit.kubernetesEvents || before === undefined || before === phase) return;
     const event = {
       namespace: eventNamespace,
       involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },

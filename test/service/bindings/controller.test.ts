@@ -228,6 +228,7 @@ describe('the RBAC objects of UserBindings', () => {
     await server.kubernetes.apply(aBinding('unknown-role', { roleRef: 'not-there' }));
     const found = await bindings.until('unknown-role', 'Failed');
     expect(conditionOf(found, 'RoleFound')).to.include({ status: 'False', reason: 'RoleNotFound' });
+    expect(conditionOf(found, 'Ready')).to.include({ status: 'False', reason: 'RoleNotFound' });
     expect(conditionOf(found, 'BindingsMade')).to.include({ status: 'False', reason: 'NotAllowedToBind' });
     expect(await bindings.bound('unknown-role')).to.deep.equal([]);
   });

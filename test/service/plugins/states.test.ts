@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { untilWarned } from '../../support/warning-events.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { consolePlugin, consolePluginsPath, startPluginSuite } from './support.ts';
 
@@ -88,6 +89,8 @@ describe('the state of ConsolePlugins', () => {
     await apply('map', {});
     const { condition: none } = await untilReason('map', 'NotFound');
     expect(none).to.deep.include({ status: 'False', message: 'no ConfigMap labelled for the plugin holds plugin-manifest.json' });
+    const [event] = await untilWarned(suite.server.kubernetes, 'ConsolePlugin', 'map');
+    expect(event).to.include({ reason: 'NotFound', message: none?.message });
     // The condition does not depend on who may read the ConfigMap.
     const labels = { 'console.platform.io/plugin': 'map' };
     await suite.server.kubernetes.apply(configMap('map', labels, { data: { 'plugin-manifest.json': manifest('1.2.3') } }));
