@@ -6,7 +6,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
 import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
-import { harmless, say, type Terminal } from './terminal.ts';
+import { CommandError, harmless, say, type Terminal } from './terminal.ts';
+import type { ManifestOptions } from './user-manifest.ts';
 import type { LinkRequest } from './users.ts';
 
 /** @param terminal called by a command that needs it */
@@ -44,6 +45,27 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     });
 
   const users = program.command('users').description('for administrators of users');
+  withContext(users.command('create'))
+    .argument('<email>', 'e-mail address or login name', loginName)
+    .description('make a user of the embedded issuer and a link that invites, or print the manifest of any user')
+    .option('--name <name>', 'display name (default: the e-mail address)')
+    .option('--dry-run', 'print the User for kubectl apply or GitOps, and call no service')
+    .addOption(new Option('-o, --output <format>', 'format of the printed User').choices(['yaml', 'json']).default('yaml'))
+    .option('--external', 'print a user who logs in at another issuer, without a password here')
+    .option('--mail', 'mail the link to the user, and do not show it')
+    .action(async (email: string, { name, dryRun, mail, ...manifest }: CreateOptions, command: Command) => {
+      const own = terminal();
+      const user = { email, ...(name !== undefined && { username: name }) };
+      const { userManifest } = await import('./user-manifest.ts');
+      if (dryRun) {
+        own.stdout.write(userManifest(user, manifest));
+        return;
+      }
+      if (manifest.external) throw new CommandError('--external is for --dry-run: the first login of such a user makes the record');
+      const { createUser } = await import('./users.ts');
+      await createUser(user, mail ? { mail } : {}, await wantedOf(command, own), own);
+    });
+
   withContext(users.command('link <user>'))
     .description('make a one-time link for a user of the embedded issuer: by e-mail address, or name of the record')
     .addOption(
@@ -69,6 +91,19 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     });
 
   addCompletion(program, terminal);
+}
+
+interface CreateOptions extends ManifestOptions {
+  name?: string;
+  dryRun?: true;
+  mail?: true;
+}
+
+/** Refuses values that the custom resource definition would refuse. */
+function loginName(text: string): string {
+  if (text.length > 253 || !/^[\w.!#$%&'*+=?^{|}~-]+(@[A-Za-z0-9.-]+)?$/.test(text))
+    throw new InvalidArgumentError('must be an ASCII e-mail address or login name with one @ at most');
+  return text;
 }
 
 /** The service checks the bounds. */

@@ -1,7 +1,8 @@
-/** `users link` and `users reset-factors`: calls of the service that has the embedded issuer. */
-import { hash } from 'node:crypto';
+/** `users create`, `users link` and `users reset-factors`: calls of the service that has the embedded issuer. */
+import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { currentTokens, loginAgain, type Wanted } from './kept-login.ts';
+import { recordName } from './record-name.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -9,6 +10,11 @@ export interface LinkRequest {
   kind: string;
   seconds?: number;
   mail?: true;
+}
+
+export interface NewUser {
+  email: string;
+  username?: string;
 }
 
 const madeSchema = z.object({ url: z.optional(z.string()), expiresAt: z.string() });
@@ -19,9 +25,20 @@ const refusalSchema = z.object({
 
 const issuerPath = '/identity';
 
+/** Creates a local user with a random password, and a one-time link with which the user chooses another one. @throws CommandError */
+export async function createUser(user: NewUser, { mail }: { mail?: true }, wanted: Wanted, terminal: Terminal): Promise<void> {
+  // Every class of characters that a password policy can require.
+  const password = `Aa1-${randomBytes(24).toString('base64url')}`;
+  await ask({ method: 'POST', path: '', body: { spec: { ...user, password, must_change_password: true } } }, wanted, terminal);
+  say(terminal, `The user ${harmless(user.email)} is made.`);
+  await linkUser(user.email, { kind: 'invite', ...(mail && { mail }) }, wanted, terminal);
+}
+
 /** Creates a one-time link, and shows it unless it is mailed. @throws CommandError */
 export async function linkUser(user: string, request: LinkRequest, wanted: Wanted, terminal: Terminal): Promise<void> {
-  const { data: made } = madeSchema.safeParse(await ask({ method: 'POST', of: user, path: 'links', body: request }, wanted, terminal));
+  const { data: made } = madeSchema.safeParse(
+    await ask({ method: 'POST', path: `/${nameOf(user)}/links`, body: request }, wanted, terminal),
+  );
   if (made === undefined) throw new CommandError('the service answered with no link');
   if (made.url !== undefined) terminal.stdout.write(`${harmless(made.url)}\n`);
   say(
@@ -32,15 +49,13 @@ export async function linkUser(user: string, request: LinkRequest, wanted: Wante
 
 /** Removes all second factors of a user who has lost them. @throws CommandError */
 export async function resetFactors(user: string, wanted: Wanted, terminal: Terminal): Promise<void> {
-  await ask({ method: 'DELETE', of: user, path: 'factors' }, wanted, terminal);
+  await ask({ method: 'DELETE', path: `/${nameOf(user)}/factors` }, wanted, terminal);
   say(terminal, 'The user has no second factor now, and all sessions have ended.');
 }
 
 interface Asked {
   method: 'POST' | 'DELETE';
-  /** E-mail address, or name of the user record. */
-  of: string;
-  /** Path below the user. */
+  /** Path below the users. */
   path: string;
   body?: object;
 }
@@ -54,7 +69,7 @@ interface Asked {
 async function ask(asked: Asked, wanted: Wanted, terminal: Terminal): Promise<unknown> {
   const { issuer } = wanted.logIn;
   if (!issuer.endsWith(issuerPath)) throw new CommandError('this is for users of the embedded issuer, whose address ends with /identity');
-  const url = `${issuer.slice(0, -issuerPath.length)}/auth/v1/users/${nameOf(asked.of)}/${asked.path}`;
+  const url = `${issuer.slice(0, -issuerPath.length)}/auth/v1/users${asked.path}`;
   const first = await send(url, asked, await currentTokens(wanted, { isInteractive: true }, terminal), { wanted, terminal });
   const needsLogin = refusalOf(first)?.details?.causes?.some(({ reason }) => reason === 'StepUpRequired') ?? false;
   const answer = needsLogin ? await send(url, asked, await freshLogin(wanted, terminal), { wanted, terminal }) : first;
@@ -68,7 +83,7 @@ function freshLogin({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens
 }
 
 /** Returns the name of a user record, by its name or its e-mail address. */
-const nameOf = (user: string): string => (/^[0-9a-f]{32}$/.test(user) ? user : hash('sha256', user.toLowerCase()).slice(0, 32));
+const nameOf = (user: string): string => (/^[0-9a-f]{32}$/.test(user) ? user : recordName(user));
 
 interface Answer {
   status: number;

@@ -62,6 +62,20 @@ describe('kubectl atrium users', () => {
     expect((await service.logIn(jane, 'quite another staple')).status).to.equal(200);
   });
 
+  it('makes a user, and a link with which the user chooses the password', async () => {
+    await machine.logIn(options(), player());
+    const email = 'new@example.com';
+    const { code, stdout, stderr } = await machine.run(['users', 'create', email, '--name', 'New One', ...options()]);
+
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.contain(`The user ${email} is made.`);
+    expect((await visit(service, stdout.trim(), passwordForm('quite another staple'))).status).to.equal(200);
+    expect((await service.logIn(email, 'quite another staple')).status).to.equal(200);
+    const again = await machine.run(['users', 'create', email, ...options()]);
+    expect(again).to.include({ code: 1, stdout: '' });
+    expect(again.stderr).to.contain(email).and.to.contain('already exists');
+  });
+
   it('takes the second factors from a user', async () => {
     const desk = await Desk.of(service, joe);
     expect(await desk.enrol()).to.equal(200);
