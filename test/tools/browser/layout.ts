@@ -40,12 +40,22 @@ const script = `(() => {
 /** @returns a line for each misplaced element, in layouts from left to right */
 export const misplaced = async (page: Page): Promise<string[]> => z.array(z.string()).parse(await page.evaluate(script));
 
-/** @returns the texts of truncated cells */
+/** @returns the texts of truncated cells, without messages, which may be longer than the page */
 export const cutCells = async (page: Page): Promise<string[]> =>
   z
     .array(z.string())
     .parse(
       await page.evaluate(
-        `[...document.querySelectorAll('.table :is(td, th)')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
+        `[...document.querySelectorAll('.table :is(td, th):not(.c-x-message)')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
+      ),
+    );
+
+/** @returns the labels of long tables that scroll sideways */
+export const scrolledTables = async (page: Page): Promise<string[]> =>
+  z
+    .array(z.string())
+    .parse(
+      await page.evaluate(
+        `[...document.querySelectorAll('.table')].filter((table) => table.scrollWidth > table.clientWidth).map((table) => table.ariaLabel)`,
       ),
     );

@@ -2,9 +2,11 @@
  * Widths of the columns of a long table: as wide as their contents. A column never becomes narrower, so that nothing moves while rows
  * scroll by.
  */
+import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { density } from '../app/theme';
+import { columnsThatFit, type FittedColumn, fittedWidths, sum } from './column-fit';
 
 /** Fits a message of 250 characters. A longer text is cut: it would push all other columns out of sight. */
 const widest = 2000;
@@ -14,29 +16,62 @@ const spare = 6;
 /** Narrower screens show some of the columns only. */
 const wide = matchMedia('(min-width: 1024px)');
 
-/** Fits the columns to the rows in the page after each change of them. @param ids of the columns */
-export function useColumnWidths(place: RefObject<HTMLElement | null>, ids: readonly string[]): void {
-  const known = useRef<{ of: string; widths: readonly number[] }>({ of: '', widths: [] });
-  const of = [...ids, density.value].join();
+type WidthColumn = Omit<FittedColumn, 'width'>;
+
+interface WidthOptions {
+  columns: readonly WidthColumn[];
+  /** A table that does not fit is scrolled, and no column is hidden. */
+  isWhole: boolean;
+}
+
+/** Fits the columns to the rows in the page after each change of them. @returns ids of the columns that are hidden for lack of room */
+export function useColumnWidths(place: RefObject<HTMLElement | null>, options: WidthOptions): readonly string[] {
+  const hidden = useSignal<readonly string[]>([]);
+  const known = useRef({ of: '', widths: new Map<string, number>() });
+  const current = useRef(options);
+  current.current = options;
+
+  function measure(table: HTMLTableElement): void {
+    const { columns } = current.current;
+    const of = [...columns.map(({ id }) => id), density.value].join();
+    if (known.current.of !== of) known.current = { of, widths: new Map() };
+    if (!wide.matches) return;
+    const { widths } = known.current;
+    const rendered = columns.filter(({ id }) => !hidden.peek().includes(id));
+    for (const [index, width] of natural(table).entries()) {
+      const id = rendered[index]?.id ?? '';
+      widths.set(id, Math.max(width, widths.get(id) ?? 0));
+    }
+  }
+  function arrange(table: HTMLTableElement, host: HTMLElement): void {
+    const { columns, isWhole } = current.current;
+    const all = columns.map((column) => ({ ...column, width: known.current.widths.get(column.id) ?? 0 }));
+    const fitting = wide.matches && !isWhole ? columnsThatFit(all, inner(host)) : all;
+    const left = all.filter((column) => !fitting.includes(column)).map(({ id }) => id);
+    // Other columns are rendered first, and measured then.
+    if (left.join() === hidden.peek().join()) setWidths(table, fitting, { room: inner(host), isWhole });
+    else hidden.value = left;
+  }
   useLayoutEffect(() => {
-    const table = place.current?.querySelector('table');
-    if (!table) return;
-    if (known.current.of !== of) known.current = { of, widths: [] };
-    if (wide.matches) known.current.widths = natural(table).map((width, index) => Math.max(width, known.current.widths[index] ?? 0));
-    setWidths(table, known.current.widths);
+    const [host, table] = [place.current, place.current?.querySelector('table')];
+    if (!host || !table) return;
+    measure(table);
+    arrange(table, host);
   });
   useLayoutEffect(() => {
     const host = place.current;
     if (!host) return;
     const observer = new ResizeObserver(() => {
       const table = host.querySelector('table');
-      if (table) setWidths(table, known.current.widths);
+      if (table) arrange(table, host);
     });
     observer.observe(host);
     return () => observer.disconnect();
   }, []);
+  return hidden.value;
 }
 
+/** @returns widths of the rendered columns */
 function natural(table: HTMLTableElement): number[] {
   for (const column of table.querySelectorAll('col')) column.style.inlineSize = '';
   table.style.inlineSize = '';
@@ -48,21 +83,13 @@ function natural(table: HTMLTableElement): number[] {
   return widths;
 }
 
-/** Distributes the remaining width among the columns, in proportion to their widths. A table that does not fit is scrolled. */
-function setWidths(table: HTMLTableElement, widths: readonly number[]): void {
-  const columns = [...table.querySelectorAll<HTMLElement>('col')];
-  const isFit = wide.matches && widths.length === columns.length;
-  const isGrown = (index: number) => !columns[index]?.classList.contains('check');
-  const [sum, growing] = [
-    widths.reduce((all, width) => all + width, 0),
-    widths.reduce((all, width, index) => all + (isGrown(index) ? width : 0), 0),
-  ];
-  const left = Math.max(0, (table.parentElement ? inner(table.parentElement) : 0) - sum);
-  for (const [index, column] of columns.entries()) {
-    const width = widths[index] ?? 0;
-    column.style.inlineSize = isFit ? `${width + (isGrown(index) ? (left * width) / growing : 0)}px` : '';
-  }
-  table.style.inlineSize = isFit && left === 0 ? `${sum}px` : '';
+/** A table that does not fit is scrolled. */
+function setWidths(table: HTMLTableElement, columns: readonly FittedColumn[], { room, isWhole }: { room: number; isWhole: boolean }): void {
+  const places = [...table.querySelectorAll<HTMLElement>('col')];
+  const isFit = wide.matches && columns.length === places.length;
+  const widths = isFit ? fittedWidths(columns, isWhole ? Math.max(room, sum(columns.map(({ width }) => width))) : room) : [];
+  for (const [index, column] of places.entries()) column.style.inlineSize = isFit ? `${widths[index] ?? 0}px` : '';
+  table.style.inlineSize = sum(widths) > room + 1 ? `${sum(widths)}px` : '';
 }
 
 function inner(host: HTMLElement): number {

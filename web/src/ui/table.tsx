@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { scrollOfVisit } from '../app/router';
 import { density } from '../app/theme';
 import { t } from '../text/text';
+import { Button } from './button';
 import { Icon } from './icon';
 import { useColumnWidths } from './table-widths';
 
@@ -16,6 +17,8 @@ export interface Column<T> {
   sortBy?: string;
   /** Left out on narrow screens. */
   isMinor?: boolean;
+  /** Stays on wide screens, although minor. */
+  isEssential?: boolean;
   cell: (row: T) => ComponentChildren;
 }
 
@@ -83,51 +86,102 @@ function useRange<T>({ total, onRange, source }: TableProps<T>, place: RefObject
 }
 
 export function Table<T>(props: TableProps<T>) {
-  const { label, columns, total, row, idOf, selected, onSelect, isOld, isBusy } = props;
+  const { label, columns, onSelect, isOld, sort } = props;
   const place = useRef<HTMLDivElement>(null);
-  const { first, end, height, look } = useRange(props, place);
-  useColumnWidths(place, [...(onSelect ? ['check'] : []), ...columns.map(({ id }) => id)]);
+  const { look, ...range } = useRange(props, place);
+  const isWhole = useSignal(false);
+  const hidden = useColumnWidths(place, {
+    columns: [
+      ...(onSelect ? [{ id: 'check', isMinor: false, isFixed: true, isName: false }] : []),
+      ...columns.map(({ id, isMinor = false, isEssential = false, sortBy }, index) => ({
+        ...{ id, isFixed: false, isName: index === 0 },
+        isMinor: isMinor && !isEssential && sortBy !== sort?.by,
+      })),
+    ],
+    isWhole: isWhole.value,
+  });
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1) */}
+      <section class={`table ${isOld ? 'old' : ''}`} ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
+        <Rows {...props} {...range} columns={columns.filter(({ id }) => !hidden.includes(id))} />
+      </section>
+      {(hidden.length > 0 || isWhole.value) && (
+        <p class="hidden-columns">
+          {hidden.length > 0 && t('table.hidden', { columns: titlesOf(columns, hidden) })}
+          <Button
+            kind="quiet"
+            onClick={() => {
+              isWhole.value = !isWhole.value;
+            }}
+          >
+            {isWhole.value ? t('table.fit') : t('table.showHidden')}
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+const titlesOf = <T,>(columns: readonly Column<T>[], ids: readonly string[]): string =>
+  columns
+    .filter(({ id }) => ids.includes(id))
+    .map(({ title }) => title)
+    .join(', ');
+
+interface RowsProps<T> extends TableProps<T> {
+  first: number;
+  end: number;
+  /** Height of a row. */
+  height: number;
+}
+
+function Rows<T>(props: RowsProps<T>) {
+  const { columns, total, row, idOf, selected, onSelect, isBusy, first, end, height } = props;
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
   const width = columns.length + (onSelect ? 1 : 0);
   const shown = indexes.map(row).filter((found) => found !== undefined);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1)
-    <section class={`table ${isOld ? 'old' : ''}`} ref={place} onScroll={look} data-scroll aria-label={label} tabIndex={0}>
-      <table aria-rowcount={total + 1} aria-busy={isBusy}>
-        <colgroup>
-          {onSelect && <col class="check" />}
-          {columns.map(({ id, isMinor }) => (
-            <col key={id} class={isMinor ? 'minor' : ''} />
+    <table aria-rowcount={total + 1} aria-busy={isBusy}>
+      <colgroup>
+        {onSelect && <col class="check" />}
+        {columns.map(({ id, isMinor }) => (
+          <col key={id} class={isMinor ? 'minor' : ''} />
+        ))}
+      </colgroup>
+      <thead>
+        <tr aria-rowindex={1}>
+          {onSelect && (
+            <th class="check">
+              <Check
+                label={t('table.selectShown')}
+                isChecked={shown.length > 0 && shown.every((found) => selected?.has(idOf(found)))}
+                onChange={(isChecked) => onSelect(shown, isChecked)}
+              />
+            </th>
+          )}
+          {columns.map((column) => (
+            <Head key={column.id} column={column} {...props} />
           ))}
-        </colgroup>
-        <thead>
-          <tr aria-rowindex={1}>
-            {onSelect && (
-              <th class="check">
-                <Check
-                  label={t('table.selectShown')}
-                  isChecked={shown.length > 0 && shown.every((found) => selected?.has(idOf(found)))}
-                  onChange={(isChecked) => onSelect(shown, isChecked)}
-                />
-              </th>
-            )}
-            {columns.map((column) => (
-              <Head key={column.id} column={column} {...props} />
-            ))}
-          </tr>
-        </thead>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link that has the focus is clicked by the keyboard, too */}
-        <tbody onClick={({ target }) => opened(target, props)}>
-          {first > 0 && <Spacer height={first * height} width={width} />}
-          {indexes.map((index) => {
-            const found = row(index);
-            return <Row key={found ? idOf(found) : index} {...props} index={index} found={found} />;
-          })}
-          {end < total && <Spacer height={(total - end) * height} width={width} />}
-        </tbody>
-      </table>
-    </section>
+        </tr>
+      </thead>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link that has the focus is clicked by the keyboard, too */}
+      <tbody onClick={({ target }) => opened(target, props)} onPointerOver={({ target }) => explainCut(target)}>
+        {first > 0 && <Spacer height={first * height} width={width} />}
+        {indexes.map((index) => {
+          const found = row(index);
+          return <Row key={found ? idOf(found) : index} {...props} index={index} found={found} />;
+        })}
+        {end < total && <Spacer height={(total - end) * height} width={width} />}
+      </tbody>
+    </table>
   );
+}
+
+/** Adds the whole text to a cell that is cut. */
+function explainCut(target: EventTarget | null): void {
+  const cell = target instanceof Element ? target.closest('td') : null;
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : '';
 }
 
 /** Reports that a link of a row is followed. The router follows it; the keyboard triggers a click, too. */

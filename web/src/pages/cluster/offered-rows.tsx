@@ -189,6 +189,7 @@ function cellOf({ name, title = titleOf(name), type }: Offered[number]): Column<
     title,
     sortBy: name,
     isMinor: !isStateColumn,
+    isEssential: name === 'message',
     cell({ values }) {
       const value = values[name] ?? '';
       if (value === '') return '';
