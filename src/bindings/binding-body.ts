@@ -78,6 +78,7 @@ export const newBindingBody = z
       scope: z
         .enum(['platform', 'project', 'namespace'])
         .describe('How far: everywhere, the namespaces of projects, or single namespaces.'),
+      request: kept('is set by the service, for access requests'),
       notBefore: time.optional().describe('From when on the role is given; without it, from now on.'),
       expiresAt: time.optional().describe('When the role is taken away; without it, never. The UserBinding stays.'),
       constraint: z

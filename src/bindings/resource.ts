@@ -36,6 +36,10 @@ const spec = z.object({
   roleRef: z.string(),
   scope: z.enum(['platform', 'project', 'namespace']),
   constraint: z.array(constraint).optional(),
+  request: z
+    .object({ name: z.string(), uid: z.string(), recordUID: z.string() })
+    .optional()
+    .describe('AccessRequest that the binding belongs to. Set by the service alone.'),
   notBefore: time.optional().describe('From when on the role is given.'),
   expiresAt: time.optional().describe('When the role is taken away. The UserBinding stays, in phase Expired.'),
 });

@@ -130,8 +130,16 @@ function observedOf({ type, trouble, message = '' }: Finding, observedGeneration
   return { type, status, ...told, observedGeneration };
 }
 
-/** Returns the subjects that the status recorded earlier. */
-export const boundBefore = (object: KubernetesObject): BoundSubject[] =>
-  (readUserBinding(object).status?.subjects ?? []).flatMap(({ kind, name, uid }) =>
+/**
+ * Returns the subjects that the status recorded earlier. The binding of an access request has the UID of its record from the start, so that
+ * another record of the name is never bound.
+ */
+export function boundBefore(object: KubernetesObject): BoundSubject[] {
+  const { spec = {}, status = {} } = readUserBinding(object);
+  const recorded = (status.subjects ?? []).flatMap(({ kind, name, uid }): BoundSubject[] =>
     (kind === 'User' || kind === 'Group') && name !== undefined && uid !== undefined ? [{ kind, name, uid }] : [],
   );
+  const uid = spec.request?.recordUID;
+  if (uid === undefined) return recorded;
+  return (spec.subjects ?? []).flatMap(({ kind, name = '' }): BoundSubject[] => (kind === 'User' ? [{ kind, name, uid }] : []));
+}

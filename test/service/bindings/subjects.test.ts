@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { eventually } from '../../support/cluster-admin.ts';
+import { asService, eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
@@ -86,6 +86,23 @@ describe('subjects of UserBindings', () => {
       await bindings.until('swapped', 'Synced');
       await patch(`${bindingsPath}/swapped`, { spec: { subjects: [user('swap@example.com')] } });
       await bindings.untilBound('swapped', ['User swap@example.com']);
+    });
+
+    it('JIT-08 no record but the one that asked for access, also before the binding is first made', async () => {
+      await applyKnown(server, aUser('anew@example.com'), aUser('asker@example.com'));
+      const { body } = await server.kubernetes.call('GET', `${users}/${nameOf('asker@example.com')}`);
+      const { uid } = (body as { metadata: { uid: string } }).metadata;
+      const create = async (email: string, request: { name: string; uid: string; recordUID: string }) => {
+        const binding = aBinding(`ar-${request.uid}`, { subjects: [user(email)], expiresAt: '2040-01-01T00:00:00Z', request });
+        expect((await server.kubernetes.call('POST', bindingsPath, binding, asService)).status).to.equal(201);
+      };
+      await create('anew@example.com', { name: 'areq-1', uid: 'one', recordUID: 'uid-of-the-deleted-record' });
+      await create('asker@example.com', { name: 'areq-2', uid: 'two', recordUID: uid });
+
+      await bindings.untilBound('ar-two', ['User asker@example.com']);
+      const failed = await bindings.until('ar-one', 'Failed');
+      expect(conditionOf(failed, 'SubjectsFound')).to.include({ status: 'False', reason: 'AnotherOfThatName' });
+      expect(await bindings.bound('ar-one')).to.deep.equal([]);
     });
 
     it('not by a record whose name any user could have chosen', async () => {
