@@ -84,17 +84,27 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
   return templates;
 }
 
+/** Values of the overlay for the Job, under a name without a hash. */
+const administratorConfig = { name: 'atrium-first-admin', items: [{ key: 'config.yaml', path: 'config.yaml' }] };
+/** Removes the Job soon after its end: a Job that exists refuses another image. */
+const administratorSeconds = 300;
+
 /**
  * Gives the Job the account of the service, which may create users anyway. An account of its own would need the user's hashed name in its
- * roles, which readers should not have to compute.
+ * roles, which readers should not have to compute. Its ConfigMap keeps its name when the configuration changes, because the template of a
+ * Job is immutable.
  */
 function plainAdministrator(text: string): string {
   const objects = parseAllDocuments(text).filter((object) => {
     const [kind, role] = [object.get('kind'), object.getIn(['roleRef', 'name'])];
     return administratorKinds.includes(String(kind)) && role !== 'atrium-first-admin';
   });
-  for (const object of objects)
-    if (object.get('kind') === 'Job') object.setIn(['spec', 'template', 'spec', 'serviceAccountName'], 'atrium');
+  for (const object of objects) {
+    if (object.get('kind') !== 'Job') continue;
+    object.setIn(['spec', 'ttlSecondsAfterFinished'], administratorSeconds);
+    object.setIn(['spec', 'template', 'spec', 'serviceAccountName'], 'atrium');
+    object.setIn(['spec', 'template', 'spec', 'volumes', 0, 'configMap'], object.createNode(administratorConfig));
+  }
   return objects.map((object) => object.toString({ lineWidth: 0, flowCollectionPadding: false })).join('');
 }
 

@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs';
+import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { startControlPlane } from '../../cluster/control-plane.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { namespace, objectsOf, render, type Values } from './chart.ts';
+import { namespace, objectsOf, one, render, type Values } from './chart.ts';
 import { type Kubectl, kubectlFor, refusalOf } from './kubectl.ts';
 
 const manifests = fileURLToPath(new URL('../../../deploy/manifests', import.meta.url));
@@ -165,15 +168,39 @@ describe('the manifests of the chart at a real API server', () => {
   it('are accepted as an overlay, whose pods and Job read its own configuration', async () => {
     const objects = objectsOf(await kubectl(['kustomize', overlay]));
     await kubectl(['apply', `--kustomize=${overlay}`]);
-    const [config] = objects.filter(({ kind }) => kind === 'ConfigMap');
+    const ofPods = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('atrium-config-'));
+    const ofJob = one(objects, 'ConfigMap', 'atrium-first-admin');
 
-    expect(config?.metadata.name).to.match(/^atrium-config-\w{10}$/);
-    for (const kind of ['Deployment', 'Job']) {
+    expect(ofPods?.metadata.name).to.match(/^atrium-config-\w{10}$/);
+    expect(ofJob.data).to.include(ofPods?.data);
+    for (const [kind, config] of [
+      ['Deployment', ofPods],
+      ['Job', ofJob],
+    ] as const) {
       const text = JSON.stringify(objects.find((object) => object.kind === kind));
-      expect(text)
-        .to.include(`"configMap":{"name":"${config?.metadata.name}"}`)
-        .and.to.include('"image":"registry.example.com/atrium:0.1.0"');
+      expect(text).to.include(`"name":"${config?.metadata.name}"`).and.to.include('"image":"registry.example.com/atrium:0.1.0"');
     }
+  });
+
+  it('E4 are accepted as an overlay again after a change of its configuration', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
+    const mine = join(directory, 'mine');
+    await cp(overlay, mine, { recursive: true, dereference: true });
+    const shown = async (resource: string, path: string) =>
+      kubectl(['get', resource, `--namespace=${namespace}`, `--output=jsonpath=${path}`]);
+    const volume = '{.spec.template.spec.volumes[0].configMap.name}';
+    await kubectl(['apply', `--kustomize=${mine}`]);
+    const [before, job] = [await shown('deployment/atrium', volume), await shown('job/atrium-first-admin', '{.metadata.uid}')];
+
+    await appendFile(join(mine, 'config.yaml'), '\nlog: {level: debug}\n');
+    await kubectl(['apply', `--kustomize=${mine}`]);
+
+    expect(await shown('deployment/atrium', volume))
+      .to.match(/^atrium-config-\w{10}$/)
+      .and.not.equal(before);
+    expect(await shown('configmap/atrium-first-admin', '{.data.config\\.yaml}')).to.include('level: debug');
+    expect(await shown('job/atrium-first-admin', '{.metadata.uid}')).to.equal(job);
+    await rm(directory, { recursive: true });
   });
 });
 
