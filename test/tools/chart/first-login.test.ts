@@ -25,6 +25,21 @@ describe('the first administrator of the chart', () => {
     ]);
   });
 
+  it('E14 leaves with its account, whether the Job succeeds or fails', async () => {
+    const hooks = (await render(values)).filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']?.startsWith('post-install'));
+
+    expect(hooks.map(({ kind }) => kind)).to.have.members([
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Role',
+      'RoleBinding',
+      'Job',
+    ]);
+    for (const { kind, metadata } of hooks)
+      expect(metadata.annotations?.['helm.sh/hook-delete-policy'], kind).to.equal('before-hook-creation,hook-succeeded,hook-failed');
+  });
+
   it('gets the chosen roles, under the Kubernetes user name', async () => {
     const claims = { 'config.login.claims.usernamePrefix': 'oidc:', 'admin.clusterRoles': ['cluster-admin'] };
     const { roleRef, subjects } = one(await render({ ...values, ...claims }), 'ClusterRoleBinding', 'atrium-first-admin-cluster-admin');
@@ -65,7 +80,9 @@ describe('the notes after the installation', () => {
   });
 
   it('list missing settings', async () => {
-    expect(await notes({})).to.include('No user can log in yet: set config.server.publicURL');
+    expect(await notes({}))
+      .to.include('No user can log in yet: set config.server.publicURL')
+      .and.to.include('--namespace atrium-system --reset-then-reuse-values');
     expect(await notes({ 'config.server': server }))
       .to.include('There is no user yet: set admin.email')
       .and.to.include('Nothing outside the cluster');

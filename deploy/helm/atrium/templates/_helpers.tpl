@@ -264,9 +264,10 @@ ipFamilies:
 {{- end -}}
 {{- end -}}
 
-{{/* Metadata of what lives only while the administrator is being made: `include "atrium.hook" (list . weight)`. */}}
+{{/* Metadata of objects that exist while the first administrator is made: `include "atrium.hook" (list . weight)`. Helm prints the log of a
+Job that failed, and then deletes the Job with its account. */}}
 {{- define "atrium.hook" -}}
-{{- $annotations := dict "helm.sh/hook" "post-install,post-upgrade" "helm.sh/hook-weight" (index . 1 | toString) "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" -}}
+{{- $annotations := dict "helm.sh/hook" "post-install,post-upgrade" "helm.sh/hook-weight" (index . 1 | toString) "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded,hook-failed" "helm.sh/hook-output-log-policy" "hook-failed" -}}
 {{- include "atrium.metadata" (list (index . 0) $annotations) -}}
 {{- end -}}
 
