@@ -236,6 +236,7 @@ export const valuesSchema = z.strictObject({
       metricRelabelings: z.array(relabeling()),
     }),
     prometheusRule: z.strictObject({ enabled: z.boolean(), labels: labels(), alertLabels: labels() }),
+    dashboard: z.strictObject({ enabled: z.boolean(), namespace: text(), labels: labels(), annotations: labels() }),
   }),
   networkPolicy: z.strictObject({
     enabled: z.boolean(),
