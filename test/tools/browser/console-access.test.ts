@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { loggedIn, press } from './demo.ts';
+import { clickBeneath, loggedIn, press } from './demo.ts';
 
 describe('access on the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/groups', '--users', '10');
@@ -126,7 +126,7 @@ describe('access on the console', () => {
     await press(page, 'End');
     await dialog().getByRole('button', { name: 'End this session' }).click();
     await page.getByText('The session is ended.').waitFor();
-    await tab.getByRole('link', { name: 'Users', exact: true }).click();
+    await clickBeneath(tab.getByRole('link', { name: 'Users', exact: true }));
     await tab.getByRole('dialog', { name: 'Your session is over' }).waitFor();
     await other.leave();
   });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { greyed, loggedIn, press } from './demo.ts';
+import { untilAllowed } from './kind-pages.ts';
 
 const stored = z.object({ spec: z.object({ notBefore: z.string().optional(), expiresAt: z.string().optional() }) });
 
@@ -128,6 +129,7 @@ describe('a binding on the console', () => {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: demo.person('nobody').email }],
     };
     expect((await send('POST', `${rbac}/clusterrolebindings`, binding)).status).to.equal(201);
+    await untilAllowed(demo, 'nobody', { verb: 'get', group: 'auth.platform.io', resource: 'userbindings', name: 'oncall-view' });
     const office = new Visitor(await browser.newContext());
     const tab = await office.openTab();
     await demo.logIn(tab, 'nobody', '/bindings/oncall-view');

@@ -6,7 +6,6 @@ import { loggedIn, press } from './demo.ts';
 
 describe('the editor of the console', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
-  before(() => page.setDefaultTimeout(20_000));
   const editor = () => page.locator('.edit-code .cm-content');
   const explained = () => page.locator('.cm-explained');
   const option = (name: string) => page.locator('.cm-tooltip-autocomplete li', { hasText: name });

@@ -11,7 +11,6 @@ interface PodShape {
 
 describe('Debug in the console', () => {
   const { demo, page } = loggedIn('admin', '/r/core/v1/pods/ns/shop');
-  before(() => page.setDefaultTimeout(30_000));
   const dialog = () => page.getByRole('dialog');
   const terminal = () => page.locator('.terminal-host');
   let pod = '';
@@ -83,7 +82,6 @@ describe('Debug in the console', () => {
 
 describe('Debug in the console of a caller who may only view', () => {
   const { demo, page } = loggedIn('admin', '/');
-  before(() => page.setDefaultTimeout(30_000));
 
   it('is greyed, and names the missing right', async () => {
     await page.route('**/auth/v1/selfsubjectaccessreviews*', async (route) => {

@@ -1,9 +1,8 @@
 /** Parts of the pages of pods, workloads and Secrets: volumes, tolerations, bounds, history and certificates. */
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
-import { create, inspect, merge, part } from './kind-pages.ts';
+import { create, inspect, merge, part, untilAllowed } from './kind-pages.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
@@ -109,7 +108,6 @@ describe('the workload of a caller who may list neither budgets nor revisions', 
   const { demo, page } = loggedIn('nobody', '/');
 
   it('names the kinds that may not be listed', async () => {
-    const headers = { authorization: `Bearer ${demo.person('nobody').token}` };
     const role = { metadata: { name: 'only-sets' }, rules: [{ apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get'] }] };
     const rbac = 'apis/rbac.authorization.k8s.io/v1/namespaces/payments';
     await create(demo, `${rbac}/roles`, role);
@@ -118,10 +116,7 @@ describe('the workload of a caller who may list neither budgets nor revisions', 
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'only-sets' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody@example.com' }],
     });
-    await eventually(
-      () => fetch(`${demo.url}/api/kubernetes/apis/apps/v1/namespaces/payments/statefulsets/orders-db`, { headers }),
-      ({ status }) => status === 200,
-    );
+    await untilAllowed(demo, 'nobody', { verb: 'get', group: 'apps', resource: 'statefulsets', name: 'orders-db', namespace: 'payments' });
     await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
     for (const resource of ['poddisruptionbudgets', 'horizontalpodautoscalers', 'controllerrevisions'])
       await page.getByText(`You may not list ${resource} in payments.`).waitFor();

@@ -6,7 +6,6 @@ import { loggedIn, press } from './demo.ts';
 
 describe('new objects in the console', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
-  before(() => page.setDefaultTimeout(20_000));
   const editor = () => page.locator('.edit-code .cm-content');
   const results = () => page.locator('.apply-results > li');
   const map = (name: string, value: string) =>

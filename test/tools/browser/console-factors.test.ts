@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { codeOf } from '../../service/factors/person.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { loggedIn, press, submitPassword } from './demo.ts';
+import { clickBeneath, loggedIn, press, submitPassword } from './demo.ts';
 
 describe('the second factors in the console', () => {
   const { browser, demo, page, visitor } = loggedIn('viewer', '/', '--users', '2');
@@ -87,7 +87,7 @@ describe('the second factors in the console', () => {
     await page.getByText('No second factor is set up.').waitFor();
 
     if (!other.isClosed()) await other.waitForEvent('close');
-    expect(await page.getByRole('dialog').count()).to.equal(0);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await visitor.complainsOf('status of 401');
     await page.unrouteAll();
   });
@@ -114,7 +114,7 @@ describe('the second factors in the console', () => {
     await tab.getByText('No second factor is set up.').waitFor();
 
     expect(office.complaints).to.deep.equal([]);
-    await page.getByRole('link', { name: 'Groups' }).click();
+    await clickBeneath(page.getByRole('link', { name: 'Groups' }));
     await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
     await visitor.complainsOf('status of 401');
     await office.leave();

@@ -26,7 +26,7 @@ describe('the page of a node', () => {
     expect(await dialog.locator('pre').innerText()).to.match(/^kubectl drain node-1 --ignore-daemonsets/);
     for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
     await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
-    await page.getByText('Node node-1 is drained.').waitFor({ timeout: 60_000 });
+    await page.getByText('Node node-1 is drained.').waitFor();
     await look(page, 'drained');
     await press(page, 'Close');
 

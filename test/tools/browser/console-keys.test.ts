@@ -182,7 +182,8 @@ describe('keys of the console', () => {
     await page.getByRole('button', { name: 'Create the user' }).press('Enter');
     await page.getByText('Hand over the password now').waitFor();
 
-    expect(await focused()).to.equal('New user');
+    await eventually(focused, (text) => text === 'New user');
+    await page.getByRole('link', { name: 'Open the user' }).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');

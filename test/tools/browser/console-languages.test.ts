@@ -55,7 +55,7 @@ describe('a language that is added to the console', () => {
     await menu('Language').click();
     await page.getByRole('menuitemradio', { name: '(ar)' }).click();
     await page.getByRole('link', { name: 'المستخدمون' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Groups', exact: true }).count()).to.equal(1);
+    await page.getByRole('link', { name: 'Groups', exact: true }).waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'المستخدمون' }).waitFor();
 

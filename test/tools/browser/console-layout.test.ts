@@ -1,5 +1,6 @@
 /** Layout of the pages about users and access at each width, also after their actions. */
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { loggedIn, press } from './demo.ts';
 import { cutCells, misplaced } from './layout.ts';
 
@@ -55,10 +56,13 @@ describe('the layout of the console', () => {
     await page.goto(`${demo.url}/access`);
     await page.locator('.card .chip').nth(1).waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
-    const tops = (await page.evaluate(
-      `[...document.querySelectorAll('.card .chips')].map(({ children: [one, other] }) => other && other.offsetTop - one.offsetTop).filter((top) => top !== undefined)`,
-    )) as number[];
-    expect(tops).to.not.be.empty;
+    const tops = await eventually(
+      () =>
+        page.evaluate<number[]>(
+          `[...document.querySelectorAll('.card .chips')].map(({ children: [one, other] }) => other && other.offsetTop - one.offsetTop).filter((top) => top !== undefined)`,
+        ),
+      ({ length }) => length > 0,
+    );
     expect(new Set(tops)).to.deep.equal(new Set([0]));
     await hasItsPlace();
   });

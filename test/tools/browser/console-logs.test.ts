@@ -210,6 +210,10 @@ describe('the logs of a workload in the console', () => {
     await open();
     await page.getByText('The page follows 20 containers. 3 more are not shown: choose a pod or a container.').waitFor();
     await socket('cart-19');
+    await eventually(
+      () => sockets.size,
+      (size) => size >= 20,
+    );
 
     expect(sockets.size).to.equal(20);
     await page.locator('select.log-choice').selectOption('cart-22');

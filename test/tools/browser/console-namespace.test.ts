@@ -1,5 +1,6 @@
 /** The page of a namespace: its pods, quota, warnings, and the roles that are bound in it. */
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { type Demo, loggedIn, press } from './demo.ts';
 import { create, inspect, part, untilAllowed } from './kind-pages.ts';
 
@@ -29,6 +30,15 @@ async function createTeam(demo: Demo): Promise<void> {
     roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'view' },
     subjects: [{ apiGroup: rbac, kind: 'User', name: 'reader@example.com' }],
   });
+}
+
+async function untilRunning(demo: Demo): Promise<void> {
+  const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+  const list = async () => {
+    const answer = await fetch(`${demo.url}/api/kubernetes/api/v1/namespaces/team/pods`, { headers });
+    return ((await answer.json()) as { items: { status: { phase?: string } }[] }).items;
+  };
+  await eventually(list, (pods) => pods.every(({ status }) => status.phase === 'Running'));
 }
 
 describe('the page of a namespace', () => {
@@ -84,6 +94,8 @@ describe('the page of a namespace for a user with few rights', () => {
       subjects: [{ apiGroup: rbac, kind: 'User', name: demo.person('viewer').email }],
     });
     await untilAllowed(demo, 'viewer', { verb: 'list', resource: 'pods', namespace: 'team' });
+    // A page that may not watch pods counts them once, when they may not have started yet.
+    await untilRunning(demo);
     await page.goto(`${demo.url}/r/core/v1/namespaces/team`);
     await part(page, 'Pods by state')
       .getByRole('link', { name: /Running/ })

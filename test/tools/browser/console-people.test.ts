@@ -131,7 +131,7 @@ describe('the people pages of the console', () => {
     await press(page, 'Clear the filter');
     await page.getByRole('button', { name: 'Members' }).click();
 
-    expect(page.url()).to.contain('sort=memberCount');
+    await page.waitForURL(/sort=memberCount/);
     await page.goto(`${demo.url}/bindings?q=oncall`);
     await page.getByText('Active', { exact: true }).filter({ visible: true }).waitFor();
   });
@@ -274,6 +274,9 @@ describe('the people pages of the console', () => {
     const [expiresAt, metadata] = [new Date(Date.now() + 3000).toISOString(), { name: 'short' }];
     const short = { subjects: [{ kind: 'Group', name: 'guests' }], roleRef: 'view', scope: 'platform', expiresAt };
     expect((await send('POST', '/auth/v2/userbindings', { metadata, spec: short })).status).to.equal(201);
+    // The page reads the list once, and only announces later bindings.
+    const known = async () => listed.parse(await (await send('GET', '/auth/v2/userbindings')).json()).items;
+    await eventually(known, (items) => items.some((item) => item.metadata.name === 'short'));
     await page.goto(`${demo.url}/bindings?sort=expiresAt`);
     await page.locator('tbody tr:not(.spacer)').first().getByText('Expired', { exact: true }).waitFor();
     expect(await barriers(page)).to.deep.equal([]);

@@ -16,6 +16,16 @@ describe('actions of a workload in the console', () => {
       spec: { paused?: boolean; template: { metadata: { annotations?: Record<string, string> } } };
     };
 
+  /** Returns the class of the first toast with a text. The page may replace it before the test could read it. */
+  const firstToast = (text: string) =>
+    page.evaluate<string>(`new Promise((resolve) => {
+      const look = () => {
+        const toast = [...document.querySelectorAll('.toast')].find((one) => one.textContent.includes('${text}'));
+        if (toast) resolve(toast.className);
+      };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+    })`);
+
   it('pauses and resumes a rollout, and names the command of kubectl', async () => {
     await choose('Pause the rollout');
     const dialog = page.getByRole('dialog');
@@ -34,10 +44,9 @@ describe('actions of a workload in the console', () => {
 
   it('shows no tick for a restart before the pods are new', async () => {
     await choose('Restart');
+    const first = firstToast('Deployment storefront restarts its pods.');
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
-    const toast = page.locator('.toast', { hasText: 'Deployment storefront restarts its pods.' });
-    await toast.waitFor();
-    expect(await toast.getAttribute('class')).to.equal('toast info');
+    expect(await first).to.equal('toast info');
     const { annotations = {} } = (await spec()).spec.template.metadata;
     expect(annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
     await page.getByText('All 3 replicas are updated and available.').waitFor();

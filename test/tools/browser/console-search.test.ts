@@ -94,12 +94,19 @@ describe('the search of the console', () => {
       await route.continue();
     });
     await page.keyboard.press('Control+k');
-    await paletteOf(page).getByRole('combobox').pressSequentially('cart');
+    // Keys of a slow machine have longer pauses than those that the page waits for.
+    await paletteOf(page)
+      .getByRole('combobox')
+      .evaluate((field: { value: string; dispatchEvent(event: Event): boolean }) => {
+        for (const text of ['c', 'ca', 'car', 'cart']) {
+          field.value = text;
+          field.dispatchEvent(new Event('input', { bubbles: true }));
+        }
+      });
     await found('ConfigMaps').first().waitFor();
     await page.unroute('**/api/v2/search?*');
 
-    expect(asked.at(-1)).to.equal('cart');
-    expect(asked.length).to.be.below(4);
+    expect(asked).to.deep.equal(['cart']);
     await page.keyboard.press('Escape');
   });
 
@@ -108,10 +115,16 @@ describe('the search of the console', () => {
     await page.getByRole('heading', { name: 'About' }).waitFor();
     await search('cart');
     await found('ConfigMaps').first().waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v2/search?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
     await paletteOf(page).getByRole('combobox').fill('m0');
     await page.keyboard.press('Enter');
 
     expect(new URL(page.url()).pathname).to.equal('/about');
+    held.resolve();
     await found('ConfigMaps: 5 of 12').first().waitFor();
     await page.keyboard.press('Escape');
   });

@@ -21,10 +21,12 @@ describe('usage in the console', () => {
     await open('/r/core/v1/pods/ns/shop');
     await head(page, 'Memory').getByRole('button').click();
     await head(page, 'Memory').getByRole('button').click();
+    await head(page, 'Memory').and(page.locator('[aria-sort=descending]')).waitFor();
     const cells = await eventually(
       () => column(page, 'memory').allTextContents(),
-      (texts) => texts.length >= 5 && page.url().includes('sort=-usage.memory'),
+      ({ length }) => length >= 5,
     );
+    expect(page.url()).to.contain('sort=-usage.memory');
     page.off('request', note);
 
     const amounts = cells.map((text) => quantityIn(text) ?? -1);

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
@@ -80,6 +80,12 @@ export function loggedIn(role: string, path: string, ...args: string[]): { brows
 }
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+/**
+ * Clicks without the mouse. A dialog that the page opens by itself, such as "Your session is over", may already cover the target, and a click
+ * of the mouse would wait for its end.
+ */
+export const clickBeneath = (target: Locator) => target.dispatchEvent('click');
 
 /** Returns a disabled menu entry, once the rights are known. */
 export const greyed = (page: Page, name: string) => page.getByRole('menuitem', { name, exact: true, disabled: true });

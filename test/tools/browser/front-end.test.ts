@@ -121,7 +121,7 @@ describe('the example of a front-end on another port', () => {
     await page.locator('button[name="logout"]').click();
     await page.waitForURL(address);
 
-    expect(await page.locator('#state').textContent()).to.equal('No user is logged in.');
+    await page.locator('#state', { hasText: /^No user is logged in\.$/ }).waitFor();
     expect(await page.evaluate('({ ...sessionStorage })')).to.deep.equal({});
     const refused = await fetch(`${info.url}/api/v2/token/info`, { headers: { authorization: `Bearer ${token}` } });
     expect(refused.status).to.equal(401);

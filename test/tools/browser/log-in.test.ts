@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { tokenInText } from '../../support/token-in-text.ts';
 import { Visitor } from './chromium.ts';
-import { demoInChromium, isLoggedIn, isLoggedOut, kept, press, submitPassword } from './demo.ts';
+import { clickBeneath, demoInChromium, isLoggedIn, isLoggedOut, kept, press, submitPassword } from './demo.ts';
 
 describe('the demo in a browser', () => {
   const { browser, demo } = demoInChromium('--users', '15');
@@ -16,6 +17,13 @@ describe('the demo in a browser', () => {
     await page.goto(`${demo.url}/`);
   });
   afterEach(() => visitor.leave());
+
+  /** Waits for the first complaint. */
+  const complaints = () =>
+    eventually(
+      () => visitor.complaints,
+      ({ length }) => length > 0,
+    );
 
   async function logIn(tab: Page, role: string): Promise<void> {
     await press(tab, 'Log in');
@@ -142,8 +150,8 @@ describe('the demo in a browser', () => {
     await page.getByRole('alert').waitFor();
 
     expect(await page.locator('#email').inputValue()).to.equal(viewer);
-    expect(visitor.complaints).to.have.lengthOf(1);
-    // The browser reports the status of the page.
+    // The browser reports the status of the page, maybe after it has shown the page.
+    expect(await complaints()).to.have.lengthOf(1);
     expect(visitor.complaints.pop()).to.contain('status of 403');
     await submitPassword(page, demo.person('viewer'));
     await isLoggedIn(page, viewer);
@@ -161,7 +169,7 @@ describe('the demo in a browser', () => {
     await page.reload();
     await isLoggedOut(page);
     expect(await notice.count()).to.equal(0);
-    expect(visitor.complaints).to.have.lengthOf(1);
+    expect(await complaints()).to.have.lengthOf(1);
     expect(visitor.complaints[0]).to.contain('status of 401').and.to.contain('/api/v2/token/callback');
   });
 
@@ -194,8 +202,7 @@ describe('the demo in a browser', () => {
       headers: { cookie: `${cookie?.name}=${cookie?.value}` },
     });
     expect(ended.status).to.equal(200);
-    // A mouse click may fail, because the dialog of the page may already cover the link.
-    await page.getByRole('link', { name: 'Users', exact: true }).dispatchEvent('click');
+    await clickBeneath(page.getByRole('link', { name: 'Users', exact: true }));
     const dialog = page.getByRole('dialog', { name: 'Your session is over' });
     await dialog.waitFor();
     const opened = page.waitForEvent('popup');

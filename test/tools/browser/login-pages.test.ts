@@ -74,6 +74,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
     it('second factors are set up with recovery codes, and asked for', async () => {
       await demo.logIn(page, 'manager');
       await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie&prompt=enrol&factor=totp`);
+      await page.locator('#email, .key').first().waitFor();
       if (await page.locator('#email').isVisible()) await submitPassword(page, demo.person('manager'));
       await page.locator('.key').waitFor();
       await look('factor set up');
