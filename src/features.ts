@@ -31,13 +31,13 @@ import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import { serverProblem } from './kubernetes/probe.ts';
-import { LinkMail } from './links/link-mail.ts';
-import { Links } from './links/links.ts';
-import { NoticeMail } from './links/notice-mail.ts';
-import { createLinks } from './links/routes.ts';
 import { createLists } from './lists/lists.ts';
 import { createLogin } from './login/login.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
+import { LinkMail } from './one-time-links/link-mail.ts';
+import { NoticeMail } from './one-time-links/notice-mail.ts';
+import { OneTimeLinks } from './one-time-links/one-time-links.ts';
+import { createOneTimeLinks } from './one-time-links/routes.ts';
 import { createPlugins, type PluginSurroundings, watchConsolePlugins } from './plugins/plugins.ts';
 import { createProxy } from './proxy/routes.ts';
 import { RbacWatch } from './rbac/watch.ts';
@@ -158,7 +158,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     base.directory,
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
-    ...(links && linkMail ? [createLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
+    ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
     ...createTeams(base),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -306,7 +306,7 @@ function createLogins(base: Base, { brand, translations }: { brand: () => Brand;
   const endAccess = createEndAccess(services, { revokedTokens, deleteAccessTokens: accessTokens?.deleteAll });
   const links =
     config.features.links && identityURL !== undefined
-      ? new Links(services, { issuerURL: identityURL, passwordChange, endAccess, notices })
+      ? new OneTimeLinks(services, { issuerURL: identityURL, passwordChange, endAccess, notices })
       : undefined;
   const linkMail = links && new LinkMail(services, { links, accounts, passwordChange, translations, title });
   const knownBrowsers = new KnownBrowsers(services);

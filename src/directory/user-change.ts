@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { partsOf } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { accountOf } from '../users/record/account.ts';
-import { linkedIDs, recordedGroups } from '../users/record/bounds.ts';
+import { recordedGroups, sourceIDs } from '../users/record/bounds.ts';
 import { readUser } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
@@ -51,14 +51,14 @@ export function changeOf(
   if (object === undefined)
     return {
       outcome: 'created',
-      spec: { email: person.email, is_admin: false, ...withoutNulls(told), ids: linkedIDs([], identity) },
+      spec: { email: person.email, is_admin: false, ...withoutNulls(told), ids: sourceIDs([], identity) },
       groups: named,
     };
   const account = accountOf(object);
   if (account.email.toLowerCase() !== person.email.toLowerCase()) return { outcome: 'failed', reason: 'NameTaken' };
   if (account.isAdmin) return { outcome: 'failed', reason: 'Administrator' };
   const { spec: old = {} } = partsOf(object);
-  const ids = linkedIDs(readUser(object).spec?.ids, identity);
+  const ids = sourceIDs(readUser(object).spec?.ids, identity);
   // A user who was registered in advance has no source, and is claimed by this connector.
   const isUnclaimed = account.connectorType === '';
   if (!isOf(connector, account) && !isUnclaimed) {

@@ -1,13 +1,13 @@
 /**
- * One-time links for a second factor, for users whose deadline has passed, or who have lost their factors. The page also requires the
- * password, so that neither the link nor the password alone sets up a factor.
+ * Page of a one-time link for a second factor, for users whose deadline has passed, or who have lost their factors. The form also requires
+ * the password, so that neither the link nor the password alone sets up a factor.
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons } from '../links/link.ts';
-import type { FoundLink, Links } from '../links/links.ts';
+import { auditReasons } from '../one-time-links/link.ts';
+import type { FoundLink, OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import { codesPage } from './factor-pages.ts';
 import { linkEnrolPage } from './link-pages.ts';
 import { askToSetUp, ruleFor, takeNewFactor } from './new-factor-step.ts';
@@ -22,7 +22,7 @@ import { type FormVisit, send, textsOf } from './visit.ts';
 const readForm = formReader(32 * 1024);
 
 interface EnrolLinkParts {
-  links: Links;
+  links: OneTimeLinks;
   logIn: LoginPageParts;
   /** Answers that the link is no longer valid. */
   showGone: () => void;

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import type { LinkMail } from '../links/link-mail.ts';
+import type { LinkMail } from '../one-time-links/link-mail.ts';
 import { forgottenPage, forgottenSentPage, noMailPage } from './link-pages.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import type { Views } from './views.ts';

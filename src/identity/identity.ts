@@ -12,8 +12,8 @@ import type { Check } from '../http/health.ts';
 import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/request-state.ts';
 import { Sweeper } from '../kubernetes/sweeper.ts';
-import { type LinkMail, mailsForgotten } from '../links/link-mail.ts';
-import type { Links } from '../links/links.ts';
+import { type LinkMail, mailsForgotten } from '../one-time-links/link-mail.ts';
+import type { OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
 import type { Translations } from '../texts/texts.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
@@ -58,7 +58,7 @@ interface IdentityNeeds {
   /** Undefined if second factors are turned off. */
   factors: SecondFactors | undefined;
   /** Undefined if one-time links are turned off. */
-  links: Links | undefined;
+  links: OneTimeLinks | undefined;
   passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
   linkMail: LinkMail | undefined;
   translations: Translations;

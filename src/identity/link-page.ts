@@ -2,8 +2,8 @@
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons, type LinkKind } from '../links/link.ts';
-import type { FoundLink, Links } from '../links/links.ts';
+import { auditReasons, type LinkKind } from '../one-time-links/link.ts';
+import type { FoundLink, OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';
 import type { NewPasswordProblem } from './form-parts.ts';
@@ -22,7 +22,7 @@ interface PasswordLink extends FoundLink {
 export interface LinkPageParts {
   services: Services;
   views: Views;
-  links: Links;
+  links: OneTimeLinks;
   /** Address of the form for a new link; undefined if no mail is sent. */
   forgottenURL: string | undefined;
   /** Origin of the issuer. */

@@ -1,4 +1,4 @@
-import type { LinkKind } from '../links/link.ts';
+import type { LinkKind } from '../one-time-links/link.ts';
 import type { Texts } from '../texts/texts.ts';
 import { type NewPasswordProblem, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';

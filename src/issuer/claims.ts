@@ -80,10 +80,10 @@ const isEmailTelling = (claims: VerifiedClaims, { claims: { username }, isEmbedd
   isEmbedded || (username === 'email' ? !isEmailDoubtful(claims) : claims.email_verified === true);
 
 /**
- * Reports whether a login may link a record that has no subject of this issuer yet (docs/contract/login.md). A record that is found by
- * `sub` may be linked by it.
+ * Reports whether a login may adopt a record that has no subject of this issuer yet (docs/contract/login.md). A record that is found by
+ * `sub` may be adopted by it.
  */
-export const mayLink = (claims: VerifiedClaims, rules: ClaimRules, login: string): boolean =>
+export const mayAdopt = (claims: VerifiedClaims, rules: ClaimRules, login: string): boolean =>
   isEmailTelling(claims, rules) || login === claims.sub;
 
 /**

@@ -16,12 +16,12 @@ export interface ConnectorRules {
 }
 
 /** Returns the source of a user, and the user's identity there. */
-export function connectorOf(claims: VerifiedClaims, { isEmbedded, directories }: ConnectorRules): Pick<Login, 'connector' | 'linkedID'> {
+export function connectorOf(claims: VerifiedClaims, { isEmbedded, directories }: ConnectorRules): Pick<Login, 'connector' | 'sourceID'> {
   const federated = federatedClaims.safeParse(claims.federated_claims).data;
   if (isEmbedded) {
     const directory = directories.find(({ id }) => id === federated?.connector_id);
     return { connector: directory ? { type: 'ldap', id: directory.id, name: directory.name } : local };
   }
   const id = federated === undefined || federated.connector_id === local.id ? 'oidc' : federated.connector_id;
-  return { connector: { type: 'oidc', id, name: id }, linkedID: { type: id.slice(0, 63), id: federated?.user_id || claims.sub } };
+  return { connector: { type: 'oidc', id, name: id }, sourceID: { type: id.slice(0, 63), id: federated?.user_id || claims.sub } };
 }

@@ -31,7 +31,7 @@ export interface VerifiedBearer {
 export class Issuers {
   /** Default issuer of a login. */
   readonly first: Issuer;
-  /** Issuers that a record may be linked to. */
+  /** Issuers whose subjects a record may have. */
   readonly inUse: IssuersInUse;
   readonly #all: ReadonlyMap<string, Issuer>;
   /** Results by token. Verifiers cache their tokens, so the values of a token are derived once. */

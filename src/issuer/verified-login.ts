@@ -1,6 +1,6 @@
 import type { Identity } from '../http/operation.ts';
-import type { LinkingSubject, Subject } from '../users/record/account.ts';
-import { identityOf, loginOf, mayLink, subjectOf } from './claims.ts';
+import type { AdoptingSubject, Subject } from '../users/record/account.ts';
+import { identityOf, loginOf, mayAdopt, subjectOf } from './claims.ts';
 import type { Issuer } from './issuer.ts';
 import type { VerifiedClaims } from './types.ts';
 
@@ -36,9 +36,9 @@ export class VerifiedLogin {
     return this.#name;
   }
 
-  /** Returns the account at the issuer, and whether it may be linked to a record. @throws StatusError 401 for claims that name no record */
-  get linkingSubject(): LinkingSubject | undefined {
-    return this.subject && { ...this.subject, mayLink: mayLink(this.claims, this.issuer.settings, this.name) };
+  /** Returns the account at the issuer, and whether it may adopt a record. @throws StatusError 401 for claims that name no record */
+  get adoptingSubject(): AdoptingSubject | undefined {
+    return this.subject && { ...this.subject, mayAdopt: mayAdopt(this.claims, this.issuer.settings, this.name) };
   }
 
   get isEmbedded(): boolean {

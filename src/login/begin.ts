@@ -26,7 +26,7 @@ interface Beginning extends Pick<Flow, 'stepUp' | 'link'> {
   query: LoginQuery;
 }
 
-/** Begins a login at the given issuer, as a step-up or a link if given. @throws StatusError 400, 503 */
+/** Begins a login at the given issuer, for a step-up or a further account if given. @throws StatusError 400, 503 */
 export async function beginAt(
   { config, now }: SessionContext,
   flows: FlowCookies,

@@ -33,7 +33,7 @@ import {
 } from './callback-errors.ts';
 import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
 import type { FlowCookies } from './flow-cookie.ts';
-import { sessionOfLink } from './linking.ts';
+import { sessionOfLinkingUser } from './linked-accounts/begin.ts';
 import type { CallbackQuery } from './schema.ts';
 import { checkStepUp } from './step-up.ts';
 import { displayNameOf } from './user-info.ts';
@@ -107,7 +107,7 @@ export class Callback {
     this.#flows.expire(ctx, state);
     if (this.#used.has(state) || this.#context.revokedTokens.isUsed(state)) throw invalidSession();
     // This check precedes all calls to the issuer, because another person may use the browser by now.
-    if (flow.link !== undefined) await sessionOfLink(this.#context, ctx, flow.link);
+    if (flow.link !== undefined) await sessionOfLinkingUser(this.#context, ctx, flow.link);
     return flow;
   }
 
@@ -174,7 +174,7 @@ export class Callback {
   #requireUser(login: VerifiedLogin): void {
     const { accounts, accountState, config, now, issuers } = this.#context;
     const { name } = namesOf(login);
-    const subject = login.linkingSubject;
+    const subject = login.adoptingSubject;
     const account = accounts.ofLogin(subject, name);
     if (account && subject && !isOf(account, subject, issuers.inUse)) throw otherSubject();
     if (account && accountState.lacksFactor(account, login)) throw withoutFactor();
@@ -218,7 +218,7 @@ export class Callback {
         ...connectorOf(claims, { isEmbedded, directories: config.users.ldap }),
         groups: groupsUnknown === undefined ? plainGroupsOf(claims, settings) : undefined,
         subjectName: identity.name,
-        subject: login.linkingSubject,
+        subject: login.adoptingSubject,
       },
       signal,
     );

@@ -8,18 +8,18 @@ import { newLogin } from '../sessions/login-facts.ts';
 import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
-import { finishLink, type LinkNeeds } from './link-callback.ts';
+import { type LinkAccountNeeds, linkAccount } from './linked-accounts/link.ts';
 import type { CallbackQuery } from './schema.ts';
 import type { Person } from './user-info.ts';
 
 /**
- * Completes a login or a link: after the callback the browser receives the tokens, or a session that stores them.
+ * Completes a login, or links an account: after the callback the browser receives the tokens, or a session that stores them.
  *
- * @throws StatusError 400, 401, 503; for a link also 403, 409
+ * @throws StatusError 400, 401, 503; 403, 409 for an account that cannot be linked
  */
 export async function finishLogin(
   context: SessionContext,
-  { callback, knownBrowsers, linking }: { callback: Callback; knownBrowsers: KnownBrowsers; linking: LinkNeeds },
+  { callback, knownBrowsers, linking }: { callback: Callback; knownBrowsers: KnownBrowsers; linking: LinkAccountNeeds },
   ctx: Context,
   query: CallbackQuery,
 ): Promise<Person> {
@@ -28,7 +28,7 @@ export async function finishLogin(
     const { signal } = stateOf(ctx);
     const proof = await callback.prove(ctx, query, signal);
     const { link } = proof.flow;
-    if (link !== undefined) return await finishLink(context, { callback, ...linking }, ctx, { proof, link });
+    if (link !== undefined) return await linkAccount(context, { callback, ...linking }, ctx, { proof, link });
     const loggedIn = await callback.logIn(proof, signal);
     const person = await handOver(context, ctx, loggedIn);
     if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);

@@ -10,14 +10,14 @@ const stepUpSchema = z.object({
 });
 export type StepUp = Readonly<z.output<typeof stepUpSchema>>;
 
-/** Target of a link, in a flow that proves a further account. */
-const flowLinkSchema = z.object({
-  /** Name of the Session in which the link was begun. */
+/** User to whom the flow links a further account. */
+const linkingUserSchema = z.object({
+  /** Name of the Session in which the flow began. */
   session: z.string(),
   user: z.string(),
   userUID: z.string(),
 });
-export type FlowLink = Readonly<z.output<typeof flowLinkSchema>>;
+export type LinkingUser = Readonly<z.output<typeof linkingUserSchema>>;
 
 /** State between the login request and the callback. A cookie holds it; the service stores nothing (docs/contract/login.md). */
 export interface Flow {
@@ -34,7 +34,7 @@ export interface Flow {
   readonly tokenStorage: 'cookie' | 'local';
   /** Requirements that the callback verifies. */
   readonly stepUp?: StepUp;
-  readonly link?: FlowLink;
+  readonly link?: LinkingUser;
   /** Unix seconds. */
   readonly startedAt: number;
 }
@@ -52,7 +52,7 @@ const sealedFlow = z.object({
   returnTo: z.string().exactOptional(),
   tokenStorage: z.enum(['cookie', 'local']),
   stepUp: stepUpSchema.exactOptional(),
-  link: flowLinkSchema.exactOptional(),
+  link: linkingUserSchema.exactOptional(),
   startedAt: z.number(),
 });
 

@@ -13,9 +13,9 @@ import { Callback } from './callback.ts';
 import { finishLogin } from './finish.ts';
 import { FlowCookies } from './flow-cookie.ts';
 import { Info } from './info.ts';
-import { listLinked, unlink } from './linked-accounts.ts';
-import { type LinkHandlers, linkedOperations } from './linked-routes.ts';
-import { beginLink } from './linking.ts';
+import { listLinked, unlink } from './linked-accounts/accounts.ts';
+import { beginLinking } from './linked-accounts/begin.ts';
+import { type LinkedAccountHandlers, linkedOperations } from './linked-accounts/routes.ts';
 import { type LoginHandlers, loginOperations } from './routes.ts';
 import { type Person, userInfoOf } from './user-info.ts';
 
@@ -38,11 +38,11 @@ export function createLogin(
   const shown = (person: Person) => userInfoOf(person, services);
   const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession }, shown);
   const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
-  const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.links) : [];
+  const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.linkedAccounts) : [];
   return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }), ...linked] };
 }
 
-type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { links: LinkHandlers };
+type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { linkedAccounts: LinkedAccountHandlers };
 
 function loginHandlers(
   context: SessionContext,
@@ -67,12 +67,12 @@ function loginHandlers(
       await count(ctx);
       return shown(await finishLogin(context, { callback, knownBrowsers, linking }, ctx, query));
     },
-    links: {
+    linkedAccounts: {
       list: (caller) => listLinked(context, caller),
       async begin(ctx, request, caller) {
         await count(ctx);
         await keyRing.settled();
-        return beginLink(context, flows, ctx, request, caller);
+        return beginLinking(context, flows, ctx, request, caller);
       },
       end: (ctx, id, caller, signal) => unlink(context, notices, { ctx, id }, caller, signal),
     },
@@ -82,4 +82,4 @@ function loginHandlers(
 const refuse = async (): Promise<never> => {
   throw badRequest('login is not configured');
 };
-const unconfigured: FlowHandlers = { begin: refuse, finish: refuse, links: { list: refuse, begin: refuse, end: refuse } };
+const unconfigured: FlowHandlers = { begin: refuse, finish: refuse, linkedAccounts: { list: refuse, begin: refuse, end: refuse } };

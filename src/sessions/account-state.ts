@@ -8,7 +8,7 @@ import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { ruleOf } from '../users/factor-rule.ts';
-import { type Account, belongsToAnother, isLinked, isLinkedTo, isRenamed } from '../users/record/account.ts';
+import { type Account, belongsToAnother, hasSubject, isLinkedAccount, isRenamed } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
@@ -176,7 +176,7 @@ export class AccountState {
     if (login.isEmbedded && !isSubjectOf(account, claims.sub)) return noLongerCounts(revoked);
     if (account && this.#belongsToAnother(account, claims, login.issuer)) return noLongerCounts(subjectDiffers);
     const subject = { issuer: claims.iss, sub: claims.sub };
-    const isNaming = account !== undefined && isLinkedTo(account, subject) && !isLinked(account, subject);
+    const isNaming = account !== undefined && hasSubject(account, subject) && !isLinkedAccount(account, subject);
     if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerCounts(addressChanged);
     if (account && this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
     return account && this.#refusal(account, claims.iat);
@@ -190,13 +190,13 @@ export class AccountState {
    */
   lacksFactor(account: Account, { claims: { iss, sub, acr } }: VerifiedLogin): boolean {
     const config = this.#config;
-    if (!config.features.factors || !account.isLocal || !isLinked(account, { issuer: iss, sub })) return false;
+    if (!config.features.factors || !account.isLocal || !isLinkedAccount(account, { issuer: iss, sub })) return false;
     if (typeof acr === 'string' && hasAcr(acr, [twoFactors])) return false;
     requireCurrentGroups(this.#localGroups);
     return ruleOf(account, this.#localGroups, config) === 'required';
   }
 
-  /** Reports whether the record is linked to another subject. A `sub` of the embedded issuer names one record, and needs no link. */
+  /** Reports whether the record has another subject. A `sub` of the embedded issuer names one record, and need not be recorded. */
   #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>, { settings }: Issuer): boolean {
     return settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
   }

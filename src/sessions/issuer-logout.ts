@@ -55,7 +55,7 @@ export class IssuerFarewell {
     const deadline = AbortSignal.timeout(issuerMs);
     const issuer = this.#issuers.of({ iss });
     const ending = refreshToken === undefined ? undefined : this.#end(issuer, refreshToken, deadline);
-    const calls = [ending, this.#link(ctx, issuer, idToken)];
+    const calls = [ending, this.#setLinkHeader(ctx, issuer, idToken)];
     for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
       if (error === undefined) continue;
       this.#log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
@@ -106,7 +106,7 @@ export class IssuerFarewell {
   }
 
   /** Sets the address at which the page ends the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */
-  async #link(ctx: Context, { client, settings }: Issuer, idToken: string | undefined): Promise<void> {
+  async #setLinkHeader(ctx: Context, { client, settings }: Issuer, idToken: string | undefined): Promise<void> {
     const [returnURL] = postLogoutURLsOf(this.#publicURL, settings);
     const url = await client.endSessionURL({
       ...(returnURL !== undefined && { post_logout_redirect_uri: returnURL }),

@@ -9,7 +9,7 @@ import { CallerResource, ServiceResource } from '../kubernetes/resource-client.t
 import { seenWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type Account, isLinkedTo, type Subject } from '../users/record/account.ts';
+import { type Account, hasSubject, type Subject } from '../users/record/account.ts';
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { phaseCause } from '../users/record/refused-credential.ts';
 import { userResource } from '../users/record/resource.ts';
@@ -58,7 +58,7 @@ export class AccessTokenService {
     const owner = this.#requireOwner(caller, time);
     requireRecentLogin('accessTokens', caller, this.#services.config.login.stepUp, time);
     const { subject } = caller;
-    if (subject !== undefined) await this.#whenLinked(owner, subject, caller, signal);
+    if (subject !== undefined) await this.#whenAdopted(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
     await this.#lister.whenUsable(signal);
     const { id, text, tokenHash } = newToken();
@@ -145,14 +145,14 @@ export class AccessTokenService {
     return account;
   }
 
-  /** Waits for the login that links the record: it may have happened a moment ago on another replica. @throws StatusError 403 */
-  async #whenLinked({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
+  /** Waits for the login that adopts the record: it may have happened a moment ago on another replica. @throws StatusError 403 */
+  async #whenAdopted({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;
-    const isLinked = () => {
+    const isAdopted = () => {
       const account = accounts.get(name);
-      return account?.uid === uid && isLinkedTo(account, subject);
+      return account?.uid === uid && hasSubject(account, subject);
     };
-    if (!(await accounts.until(isLinked, seenWithinMs, signal)))
+    if (!(await accounts.until(isAdopted, seenWithinMs, signal)))
       throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
   }
 

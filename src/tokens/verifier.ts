@@ -8,7 +8,7 @@ import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { type Account, isLinkedTo } from '../users/record/account.ts';
+import { type Account, hasSubject } from '../users/record/account.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
@@ -94,12 +94,12 @@ export class AccessTokenVerifier {
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
   }
 
-  /** Returns the owner's record. The two watches are independent: a new token may arrive before the login that linked the record. */
+  /** Returns the owner's record. The two watches are independent: a new token may arrive before the login that adopted the record. */
   async #ownerOf({ owner, subject, createdAt }: AccessTokenRow, now: Date, signal: AbortSignal): Promise<Account | undefined> {
     const accounts = this.#accounts;
     const isSeen = () => {
       const account = accounts.get(owner);
-      return account !== undefined && (subject === undefined || isLinkedTo(account, subject));
+      return account !== undefined && (subject === undefined || hasSubject(account, subject));
     };
     if (now.getTime() - createdAt < youngMs) await accounts.until(isSeen, madeWithinMs, signal);
     signal.throwIfAborted();
@@ -147,9 +147,9 @@ export class AccessTokenVerifier {
 /** Reports whether a group can be sent. Other clients may write records, and a group that fits no header would fail every call. */
 const isUsable = (group: string) => !isReservedGroup(group) && !isLocalGroupName(group) && fitsHeader(group);
 
-/** Refuses a token whose record is no longer linked to the subject that created it (docs/contract/login.md). */
+/** Refuses a token whose record no longer has the subject that created it (docs/contract/login.md). */
 const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>
-  subject === undefined || isLinkedTo(account, subject) ? undefined : subjectDiffers;
+  subject === undefined || hasSubject(account, subject) ? undefined : subjectDiffers;
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
 

@@ -6,19 +6,19 @@ import { seenWithinMs } from '../../kubernetes/until.ts';
 import type { Services } from '../../services.ts';
 import {
   type Account,
+  type AdoptingSubject,
   accountOf,
   forgottenSub,
   hasAddress,
+  hasSubject,
   type IssuersInUse,
-  isLinked,
-  isLinkedTo,
+  isLinkedAccount,
   isOf,
   isRenamed,
-  type LinkingSubject,
   type Subject,
   withoutSubject,
 } from '../record/account.ts';
-import { displayName, groupsBeyondRecord, linkedIDs, recordedGroups } from '../record/bounds.ts';
+import { displayName, groupsBeyondRecord, recordedGroups, sourceIDs } from '../record/bounds.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { recordName, shortHash } from '../record/name.ts';
@@ -36,13 +36,13 @@ export interface Login {
   displayName?: string | undefined;
   connector: { type: string; id: string; name: string };
   /** Identity at the source behind the connector. */
-  linkedID?: { type: string; id: string } | undefined;
+  sourceID?: { type: string; id: string } | undefined;
   /** Groups without prefix. Undefined if they are unknown, and then the record keeps its groups. */
   groups: readonly string[] | undefined;
   /** User name that Kubernetes sees, with prefix. */
   subjectName: string;
   /** Subject at the issuer. Absent for the embedded issuer, whose `sub` identifies a record by itself. */
-  subject?: LinkingSubject | undefined;
+  subject?: AdoptingSubject | undefined;
 }
 
 interface Recording {
@@ -50,7 +50,7 @@ interface Recording {
   account: Account;
   /** True if this login has created the record. */
   isNew?: boolean;
-  /** True if this login has linked the record. */
+  /** True if this login has adopted the record. */
   isNewSubject?: boolean;
 }
 
@@ -96,7 +96,7 @@ export class LoginRecorder {
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const holder = login.subject && accounts.ofLinkedName(login.subjectName);
     // The issuer has given the name of a linked account to another person, who must not get the rights of the first one.
-    if (holder && login.subject && !isLinkedTo(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
+    if (holder && login.subject && !hasSubject(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
@@ -142,8 +142,8 @@ export class LoginRecorder {
 
   #refusal(object: KubernetesObject, { login, connector, subject, subjectName }: Login, time: Date): Recorded | undefined {
     const account = accountOf(object);
-    const isOfLinked = subject !== undefined && isLinked(account, subject);
-    const isKnown = subject !== undefined && isLinkedTo(account, subject);
+    const isOfLinked = subject !== undefined && isLinkedAccount(account, subject);
+    const isKnown = subject !== undefined && hasSubject(account, subject);
     if (isKnown && !isOfLinked && isRenamed(account, { login, subjectName }))
       return { outcome: 'refused', reason: 'AddressChanged', account };
     if (!isKnown && !hasAddress(account, login)) return { outcome: 'refused', reason: 'EmailDiffers' };
@@ -158,7 +158,8 @@ export class LoginRecorder {
 
   async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
     const { subject } = login;
-    if (subject !== undefined && isLinked(accountOf(object), subject)) return this.#writeLinked(object, login, subject, time, signal);
+    if (subject !== undefined && isLinkedAccount(accountOf(object), subject))
+      return this.#writeLinked(object, login, subject, time, signal);
     const { spec: old = {} } = readUser(object);
     const changes = specOf(login, old);
     const spec = { ...old, ...changes };
@@ -196,7 +197,7 @@ export class LoginRecorder {
     const told = {
       ...(groups && { groups: recordedGroups(groups) }),
       subjectName,
-      ...(subject && { subjects: linkedSubjects(old.subjects, subject) }),
+      ...(subject && { subjects: subjectsWith(old.subjects, subject) }),
       lastLoginTime: timestamp(time),
       ...(isFirst && { activatedTime: timestamp(time) }),
     };
@@ -207,7 +208,7 @@ export class LoginRecorder {
 }
 
 /** Adds a subject. The oldest one is dropped beyond the limit. */
-function linkedSubjects(old: UserStatus['subjects'] = [], { issuer, sub }: Subject): object[] {
+function subjectsWith(old: UserStatus['subjects'] = [], { issuer, sub }: Subject): object[] {
   const others = old.filter((known) => known.issuer !== issuer || known.sub !== forgottenSub);
   if (others.some((known) => known.issuer === issuer)) return old;
   return [...others.slice(1 - maxSubjects), { issuer, sub }];
@@ -225,9 +226,9 @@ function newUser(name: string, login: Login) {
 
 /** Returns the members of the spec that a login sets. */
 function specOf(login: Login, old: UserSpec) {
-  const { connector, linkedID } = login;
+  const { connector, sourceID } = login;
   const username = displayName(login.displayName ?? '');
-  const ids = linkedID && linkedIDs(old.ids, linkedID);
+  const ids = sourceID && sourceIDs(old.ids, sourceID);
   return {
     connector_type: /^[a-z0-9-]{0,63}$/.test(connector.type) ? connector.type : 'oidc',
     connector_id: isLabelValue(connector.id) ? connector.id : shortHash(connector.id),

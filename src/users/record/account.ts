@@ -42,7 +42,7 @@ export interface Account {
   readonly isAdmin: boolean;
   /** User name that Kubernetes sees; '' before the first login, and if the record is not canonical. */
   readonly subjectName: string;
-  /** Subjects at external issuers, with linked ones; absent before the first login that links one. */
+  /** Subjects at external issuers, with linked ones; absent before the first login that adopts the record. */
   readonly subjects?: readonly Subject[];
   /** Linked subjects; absent if there are none. */
   readonly linked?: readonly LinkedSubject[];
@@ -172,12 +172,12 @@ export const hasAddress = ({ email }: Pick<Account, 'email'>, login: string): bo
 export const isRenamed = (account: Pick<Account, 'email' | 'subjectName'>, login: { login: string; subjectName: string }): boolean =>
   !hasAddress(account, login.login) && account.subjectName !== login.subjectName;
 
-/** Reports whether a login of the subject has linked the record. */
-export const isLinkedTo = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
+/** Reports whether the record has the subject. */
+export const hasSubject = ({ subjects = [] }: Pick<Account, 'subjects'>, { issuer, sub }: Subject): boolean =>
   subjects.some((known) => known.issuer === issuer && known.sub === sub);
 
 /** Reports whether the user has linked the subject. The subject that names the user is not a linked one. */
-export const isLinked = ({ linked = [] }: Pick<Account, 'linked'>, { issuer, sub }: Subject): boolean =>
+export const isLinkedAccount = ({ linked = [] }: Pick<Account, 'linked'>, { issuer, sub }: Subject): boolean =>
   linked.some((known) => known.issuer === issuer && known.sub === sub);
 
 /** Returns the status members without the subject. */
@@ -186,14 +186,14 @@ export function withoutSubject(object: KubernetesObject, { issuer, sub }: Subjec
   return { subjects: left.length > 0 ? left : null };
 }
 
-/** Subject that logs in. `mayLink` permits it to link a record that belongs to no subject of the issuer yet. */
-export interface LinkingSubject extends Subject {
-  readonly mayLink: boolean;
+/** Subject that logs in. `mayAdopt` permits it to adopt a record that belongs to no subject of the issuer yet. */
+export interface AdoptingSubject extends Subject {
+  readonly mayAdopt: boolean;
 }
 
-/** Reports whether the subject may log in with this record, because it has linked the record or may do so. */
-export function isOf(account: Owned, subject: LinkingSubject, inUse: IssuersInUse): boolean {
-  return !belongsToAnother(account, subject, inUse) && (subject.mayLink || isLinkedTo(account, subject));
+/** Reports whether the subject may log in with this record, because the record has it or it may adopt the record. */
+export function isOf(account: Owned, subject: AdoptingSubject, inUse: IssuersInUse): boolean {
+  return !belongsToAnother(account, subject, inUse) && (subject.mayAdopt || hasSubject(account, subject));
 }
 
 function seconds(time = ''): number | undefined {

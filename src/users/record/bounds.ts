@@ -4,22 +4,22 @@ import { fitsHeader, isReservedGroup } from '../../kubernetes/impersonation.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import type { UserSpec } from './schema.ts';
 
-type LinkedIDs = NonNullable<UserSpec['ids']>;
+type SourceIDs = NonNullable<UserSpec['ids']>;
 
 const maxDisplayName = 128;
 const maxGroups = 512;
 const maxGroupName = 253;
-const maxLinkedIDs = 16;
-const maxLinkedType = 63;
-const maxLinkedID = 512;
+const maxSourceIDs = 16;
+const maxSourceType = 63;
+const maxSourceID = 512;
 
 export const displayName = (text: string): string => [...cleaned(text.slice(0, 4 * maxDisplayName))].slice(0, maxDisplayName).join('');
 
 /** Adds an identity to those of a record, and keeps the newest. @returns undefined if no record can have the identity */
-export function linkedIDs(ids: LinkedIDs = [], { type, id }: { type: string; id: string }): LinkedIDs | undefined {
-  if (type === '' || type.length > maxLinkedType || id === '' || id.length > maxLinkedID || !id.isWellFormed()) return undefined;
+export function sourceIDs(ids: SourceIDs = [], { type, id }: { type: string; id: string }): SourceIDs | undefined {
+  if (type === '' || type.length > maxSourceType || id === '' || id.length > maxSourceID || !id.isWellFormed()) return undefined;
   const isKnown = ids.some((other) => other.type === type && other.id === id);
-  return isKnown ? ids : [...ids, { type, id }].slice(-maxLinkedIDs);
+  return isKnown ? ids : [...ids, { type, id }].slice(-maxSourceIDs);
 }
 
 /**

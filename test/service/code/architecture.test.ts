@@ -21,7 +21,7 @@ const allowed: ImportTable = {
         'tokens',
         'identity',
         'factors',
-        'links',
+        'one-time-links',
         'login',
         'sessions',
         'revocation',
@@ -41,11 +41,11 @@ const allowed: ImportTable = {
   proxy: { values: ['kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   tokens: { values: ['users', 'collection', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   identity: {
-    values: ['factors', 'links', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config', 'texts'],
+    values: ['factors', 'one-time-links', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config', 'texts'],
     types: ['services.ts'],
   },
   factors: { values: ['users', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
-  links: { values: ['issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config', 'texts'], types: ['services.ts'] },
+  'one-time-links': { values: ['issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config', 'texts'], types: ['services.ts'] },
   login: { values: ['sessions', 'revocation', 'issuer', 'users', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   sessions: {
     values: ['revocation', 'issuer', 'users', 'collection', 'keys', 'kubernetes', 'http', 'api'],

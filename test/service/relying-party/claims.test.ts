@@ -164,10 +164,10 @@ describe('the source of a person', () => {
     const own = { isEmbedded: true, directories: [{ id: 'corp', name: 'Corporation' }] };
     expect(connectorOf(federated('github'), outside)).to.deep.equal({
       connector: { type: 'oidc', id: 'github', name: 'github' },
-      linkedID: { type: 'github', id: 'j' },
+      sourceID: { type: 'github', id: 'j' },
     });
     expect(connectorOf(federated('local'), outside).connector.id).to.equal('oidc');
-    expect(connectorOf(claims(), outside).linkedID).to.deep.equal({ type: 'oidc', id: 'jane-1' });
+    expect(connectorOf(claims(), outside).sourceID).to.deep.equal({ type: 'oidc', id: 'jane-1' });
     expect(connectorOf(federated('github'), own)).to.deep.equal({
       connector: { type: 'local', id: 'local', name: 'Local' },
     });

@@ -13,7 +13,7 @@ const aLogin = (login: string, parts: Partial<Login> = {}): Login => ({
   login,
   displayName: 'Jane Doe',
   connector: { type: 'oidc', id: 'corp', name: 'Corporate' },
-  linkedID: { type: 'oidc', id: 'subject-1' },
+  sourceID: { type: 'oidc', id: 'subject-1' },
   groups: ['dev'],
   subjectName: login,
   ...parts,
@@ -92,7 +92,7 @@ describe('the record of a login', () => {
     const name = nameOf('many@example.com');
     const logins = Array.from({ length: 12 }, (_, index) =>
       (index % 2 ? first : second).recorder.record(
-        aLogin('many@example.com', { linkedID: { type: 'oidc', id: `subject-${index}` } }),
+        aLogin('many@example.com', { sourceID: { type: 'oidc', id: `subject-${index}` } }),
         never,
       ),
     );
@@ -108,7 +108,7 @@ describe('the record of a login', () => {
     const subjects = Array.from({ length: 12 }, (_, index) => ({ issuer: 'https://issuer.example.com', sub: `subject-${index}` }));
     const recorded = await Promise.all(
       subjects.map((subject, index) =>
-        (index % 2 ? first : second).recorder.record(aLogin('taken@example.com', { subject: { ...subject, mayLink: true } }), never),
+        (index % 2 ? first : second).recorder.record(aLogin('taken@example.com', { subject: { ...subject, mayAdopt: true } }), never),
       ),
     );
 
@@ -120,7 +120,7 @@ describe('the record of a login', () => {
 
   it('keeps sixteen linked identities, the newest', async () => {
     for (let count = 0; count < 18; count += 1)
-      await first.recorder.record(aLogin('links@example.com', { linkedID: { type: 'oidc', id: `subject-${count}` } }), never);
+      await first.recorder.record(aLogin('links@example.com', { sourceID: { type: 'oidc', id: `subject-${count}` } }), never);
 
     const { ids } = await spec(nameOf('links@example.com'));
     expect(ids).to.have.length(16);
@@ -132,7 +132,7 @@ describe('the record of a login', () => {
       aLogin('huge@example.com', {
         displayName: '💡'.repeat(500),
         connector: { type: 'Odd Type', id: 'an id with spaces', name: 'n'.repeat(500) },
-        linkedID: { type: 'oidc', id: 'x'.repeat(4096) },
+        sourceID: { type: 'oidc', id: 'x'.repeat(4096) },
         groups: ['g'.repeat(300), ...Array.from({ length: 10_000 }, (_, index) => `group-${index}`)],
       }),
       never,

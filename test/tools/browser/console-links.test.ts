@@ -1,8 +1,8 @@
-/** One-time links in the console: created and shown once, mailed, revoked, and not offered without the right. */
+/** Links that are valid once, in the console: created and shown once, mailed, revoked, and not offered without the right. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
-import { MailServer } from '../../service/links/mail-server.ts';
+import { MailServer } from '../../service/one-time-links/mail-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { barriers } from './axe.ts';

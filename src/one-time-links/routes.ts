@@ -21,7 +21,7 @@ const refusals = {
 };
 
 /** Creates the operations for administrators. The links lead to a page of the embedded issuer. */
-export const createLinks = (services: Services, needs: LinkServiceNeeds) => ({
+export const createOneTimeLinks = (services: Services, needs: LinkServiceNeeds) => ({
   operations: linkOperations(new LinkService(services, needs), services.audit),
   stop: () => needs.linkMail.stop(),
 });

@@ -1,17 +1,17 @@
-/** Operations on the caller's accounts at issuers, not to be confused with one-time links (`links/routes.ts`). */
+/** Operations on the caller's accounts at issuers, not to be confused with one-time links (`one-time-links`). */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditCaller } from '../http/audit.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
-import type { Services } from '../services.ts';
-import type { Account } from '../users/record/account.ts';
-import { type LinkedAccountList, type LinkRequest, linkedAccountList, linkIDText, linkRequest } from './linked-schema.ts';
-import { type LoginInfo, loginInfo } from './schema.ts';
+import { auditCaller } from '../../http/audit.ts';
+import { type Caller, type Operation, operation } from '../../http/operation.ts';
+import type { Services } from '../../services.ts';
+import type { Account } from '../../users/record/account.ts';
+import { type LoginInfo, loginInfo } from '../schema.ts';
+import { type LinkAccountRequest, type LinkedAccountList, linkAccountRequest, linkedAccountID, linkedAccountList } from './schema.ts';
 
 /** Handlers of the operations. @throws StatusError */
-export interface LinkHandlers {
+export interface LinkedAccountHandlers {
   list(caller: Caller): LinkedAccountList | Promise<never>;
-  begin(ctx: Context, request: LinkRequest, caller: Caller): Promise<LoginInfo>;
+  begin(ctx: Context, request: LinkAccountRequest, caller: Caller): Promise<LoginInfo>;
   end(ctx: Context, id: string, caller: Caller, signal: AbortSignal): Promise<Account>;
 }
 
@@ -19,13 +19,13 @@ const json = 'application/json';
 const tag = 'login';
 const notFresh = { description: 'The login is not fresh enough: cause `StepUpRequired`, with a challenge (RFC 9470).' };
 
-export const linkedOperations = ({ audit }: Services, handlers: LinkHandlers): Operation[] => [
+export const linkedOperations = ({ audit }: Services, handlers: LinkedAccountHandlers): Operation[] => [
   listOperation(handlers.list),
   beginOperation(handlers.begin),
   endOperation(handlers.end, audit),
 ];
 
-const listOperation = (list: LinkHandlers['list']) =>
+const listOperation = (list: LinkedAccountHandlers['list']) =>
   operation({
     id: 'ListLinkedAccounts',
     method: 'GET',
@@ -41,7 +41,7 @@ const listOperation = (list: LinkHandlers['list']) =>
     },
   });
 
-const beginOperation = (begin: LinkHandlers['begin']) =>
+const beginOperation = (begin: LinkedAccountHandlers['begin']) =>
   operation({
     id: 'LinkAccount',
     method: 'POST',
@@ -51,7 +51,7 @@ const beginOperation = (begin: LinkHandlers['begin']) =>
     description:
       'Answers as a login does. The callback, in the same session, links the account that logs in there. Ends the other sessions and the tokens of the user. Wants a login of the last minutes (`login.stepUp.maxAge`).',
     credential: 'required',
-    body: linkRequest,
+    body: linkAccountRequest,
     answers: {
       200: { description: 'Where to go.', content: { [json]: loginInfo } },
       401: notFresh,
@@ -64,7 +64,7 @@ const beginOperation = (begin: LinkHandlers['begin']) =>
     },
   });
 
-const endOperation = (end: LinkHandlers['end'], audit: Services['audit']) =>
+const endOperation = (end: LinkedAccountHandlers['end'], audit: Services['audit']) =>
   operation({
     id: 'UnlinkAccount',
     method: 'DELETE',
@@ -73,7 +73,7 @@ const endOperation = (end: LinkHandlers['end'], audit: Services['audit']) =>
     summary: 'Takes an account of an issuer from the caller’s own user',
     description: 'Ends the sessions and tokens of that account. Wants a login of the last minutes (`login.stepUp.maxAge`).',
     credential: 'required',
-    params: z.object({ id: linkIDText }),
+    params: z.object({ id: linkedAccountID }),
     answers: {
       204: { description: 'The account leads to this user no longer.' },
       401: notFresh,

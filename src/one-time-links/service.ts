@@ -13,12 +13,12 @@ import { UserStatusWriter } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
 import type { LinkMail } from './link-mail.ts';
-import type { Links, MadeLink } from './links.ts';
 import { hasAddress, isMailSet } from './mailer.ts';
+import type { MadeLink, OneTimeLinks } from './one-time-links.ts';
 import type { LinkRequest } from './schema.ts';
 
 export interface LinkServiceNeeds {
-  links: Links;
+  links: OneTimeLinks;
   linkMail: Pick<LinkMail, 'send' | 'stop'>;
   accounts: AccountLookup;
   rights: SubjectRights;

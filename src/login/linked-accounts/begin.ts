@@ -1,30 +1,30 @@
-/** Links a further account: a user with a recent login begins in a session, and the callback ends it in the same session. */
+/** Begins to link an account: a user with a recent login begins in a session, and the callback ends it in the same session. */
 import type { Context } from 'koa';
-import { notSupported } from '../api/field-error.ts';
-import { conflict, invalid, StatusError } from '../api/status.ts';
-import type { Caller } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
-import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
-import type { Issuer } from '../issuer/issuer.ts';
-import type { Session } from '../sessions/browser-sessions.ts';
-import type { SessionContext } from '../sessions/context.ts';
-import type { Account } from '../users/record/account.ts';
-import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
-import { userResource } from '../users/record/resource.ts';
-import { isNamedByLogin } from '../users/record/subject-name.ts';
-import { beginAt } from './begin.ts';
-import { invalidSession } from './callback-errors.ts';
-import type { FlowLink } from './flow.ts';
-import type { FlowCookies } from './flow-cookie.ts';
-import type { LinkRequest } from './linked-schema.ts';
-import type { LoginInfo } from './schema.ts';
+import { notSupported } from '../../api/field-error.ts';
+import { conflict, invalid, StatusError } from '../../api/status.ts';
+import type { Caller } from '../../http/operation.ts';
+import { stateOf } from '../../http/request-state.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
+import type { Issuer } from '../../issuer/issuer.ts';
+import type { Session } from '../../sessions/browser-sessions.ts';
+import type { SessionContext } from '../../sessions/context.ts';
+import type { Account } from '../../users/record/account.ts';
+import { ownAccount, requireAccounts } from '../../users/record/lookup.ts';
+import { userResource } from '../../users/record/resource.ts';
+import { isNamedByLogin } from '../../users/record/subject-name.ts';
+import { beginAt } from '../begin.ts';
+import { invalidSession } from '../callback-errors.ts';
+import type { LinkingUser } from '../flow.ts';
+import type { FlowCookies } from '../flow-cookie.ts';
+import type { LoginInfo } from '../schema.ts';
+import type { LinkAccountRequest } from './schema.ts';
 
 /** @throws StatusError 401, 403, 409, 422, 503 */
-export async function beginLink(
+export async function beginLinking(
   context: SessionContext,
   flows: FlowCookies,
   ctx: Context,
-  { issuer: id, return_to }: LinkRequest,
+  { issuer: id, return_to }: LinkAccountRequest,
   caller: Caller,
 ): Promise<LoginInfo> {
   const { config, accounts, now } = context;
@@ -76,8 +76,12 @@ function furtherIssuer({ issuers }: SessionContext, { name }: Account, id: strin
   throw invalid({ group: userResource.group, kind: 'User', name }, [notSupported('issuer', id, supported)]);
 }
 
-/** Returns the session in which the link was begun, if this browser still has it. @throws StatusError 400, 503 */
-export async function sessionOfLink({ cookie, sessions, accountState }: SessionContext, ctx: Context, link: FlowLink): Promise<Session> {
+/** Returns the session of the user who began to link an account, if this browser still has it. @throws StatusError 400, 503 */
+export async function sessionOfLinkingUser(
+  { cookie, sessions, accountState }: SessionContext,
+  ctx: Context,
+  link: LinkingUser,
+): Promise<Session> {
   const { source, signal } = stateOf(ctx);
   await accountState.whenKnown(signal);
   const secret = cookie.read(ctx);
@@ -87,5 +91,5 @@ export async function sessionOfLink({ cookie, sessions, accountState }: SessionC
   return session;
 }
 
-const isOf = ({ row }: Session, { session, user, userUID }: FlowLink): boolean =>
+const isOf = ({ row }: Session, { session, user, userUID }: LinkingUser): boolean =>
   row.name === session && row.user === user && row.userUID === userUID;

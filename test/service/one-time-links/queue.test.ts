@@ -4,7 +4,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
 import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { LinkMail } from '../../../src/links/link-mail.ts';
+import { LinkMail } from '../../../src/one-time-links/link-mail.ts';
 import { Translations } from '../../../src/texts/texts.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -1,4 +1,4 @@
-/** One-time links for a second factor. The first issuer of these tests is at `localhost`, where browsers have passkeys. */
+/** Links for a second factor that are valid once. The first issuer of these tests is at `localhost`, where browsers have passkeys. */
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';

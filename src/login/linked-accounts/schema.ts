@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { returnPath } from './schema.ts';
+import { returnPath } from '../schema.ts';
 
 const linkedAccount = z
   .object({
@@ -44,17 +44,17 @@ export const linkedAccountList = z.object({ items: z.array(linkedAccount), linka
 
 export type LinkedAccountList = z.output<typeof linkedAccountList>;
 
-export const linkRequest = z
+export const linkAccountRequest = z
   .strictObject({
     issuer: z.string().max(256).describe('Id of the issuer of the further account.'),
     return_to: returnPath.exactOptional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
   })
   .meta({ id: 'AccountLinkRequest', examples: [{ issuer: 'corp', return_to: '/users/8c87b489ce35cf2e2f39f80e282cb2e8/links' }] });
 
-export type LinkRequest = z.output<typeof linkRequest>;
+export type LinkAccountRequest = z.output<typeof linkAccountRequest>;
 
-/** Id of a link, in the format of `linkID`. */
-export const linkIDText = z
+/** Id of a linked account. */
+export const linkedAccountID = z
   .string()
   .regex(/^[0-9a-f]{32}$/)
   .describe('As `ListLinkedAccounts` tells it.');

@@ -1,27 +1,27 @@
 /** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { mapLimit } from '../api/map-limit.ts';
-import { conflict, notFound } from '../api/status.ts';
-import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
-import type { Caller } from '../http/operation.ts';
-import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
-import type { SessionContext } from '../sessions/context.ts';
-import { revokeAtIssuer } from '../sessions/issuer-revocation.ts';
-import type { SessionRow } from '../sessions/record.ts';
-import type { Notices } from '../users/logins/notices.ts';
-import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../users/record/account.ts';
-import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
-import { userResource } from '../users/record/resource.ts';
-import { isNamedByLogin, subjectNamesOf } from '../users/record/subject-name.ts';
-import { UserStatusWriter } from '../users/status.ts';
-import type { LinkedAccount, LinkedAccountList } from './linked-schema.ts';
+import { mapLimit } from '../../api/map-limit.ts';
+import { conflict, notFound } from '../../api/status.ts';
+import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
+import type { Caller } from '../../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
+import { seenWithinMs } from '../../kubernetes/until.ts';
+import type { SessionContext } from '../../sessions/context.ts';
+import { revokeAtIssuer } from '../../sessions/issuer-revocation.ts';
+import type { SessionRow } from '../../sessions/record.ts';
+import type { Notices } from '../../users/logins/notices.ts';
+import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../../users/record/account.ts';
+import { ownAccount, requireAccounts } from '../../users/record/lookup.ts';
+import { userResource } from '../../users/record/resource.ts';
+import { isNamedByLogin, subjectNamesOf } from '../../users/record/subject-name.ts';
+import { UserStatusWriter } from '../../users/status.ts';
+import type { LinkedAccount, LinkedAccountList } from './schema.ts';
 
 const deletionsAtOnce = 10;
 
-/** Returns the id of a link for URLs, in which the issuer and the subject must not appear. */
-const linkID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
+/** Returns the id of a linked account for URLs, in which the issuer and the subject must not appear. */
+const linkedAccountID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
 
 /**
  * Lists the caller's accounts, first the one that names the user, and the issuers of which an account can be linked; both are empty
@@ -50,9 +50,9 @@ function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAcco
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.issuer;
   const first = naming ?? (embedded === undefined ? undefined : { issuer: embedded, sub: account.uid });
   return [
-    ...(first ? [{ id: linkID(first), ...named(first.issuer), subjectName, isFirst: true }] : []),
+    ...(first ? [{ id: linkedAccountID(first), ...named(first.issuer), subjectName, isFirst: true }] : []),
     ...linked.map((one) => ({
-      id: linkID(one),
+      id: linkedAccountID(one),
       ...named(one.issuer),
       subjectName: one.subjectName,
       linkedTime: one.linkedTime,
@@ -79,18 +79,20 @@ export async function unlink(
   const account = ownAccount(accounts, caller);
   requireRecentLogin('linkedAccounts', caller, config.login.stepUp, now());
   const { linked = [] } = account ?? {};
-  const link = linked.find((one) => linkID(one) === id);
-  if (account !== undefined && link === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))
+  const linkedSubject = linked.find((one) => linkedAccountID(one) === id);
+  if (account !== undefined && linkedSubject === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))
     throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
-  if (account === undefined || link === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
-  const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== link) }).includes(link.subjectName);
+  if (account === undefined || linkedSubject === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
+  const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== linkedSubject) }).includes(
+    linkedSubject.subjectName,
+  );
   // Sessions, refresh tokens and bearer tokens of that name are revoked before the record, which identifies them, loses the account.
-  if (link.subjectName !== '' && !isNamedOtherwise)
-    await endAccess({ subject: { subjectName: link.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
-  const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, link));
+  if (linkedSubject.subjectName !== '' && !isNamedOtherwise)
+    await endAccess({ subject: { subjectName: linkedSubject.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
+  const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, linkedSubject));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
-  await endSessions(context, ctx, { account, link, caller }, signal);
+  await endSessions(context, ctx, { account, linkedSubject, caller }, signal);
   return account;
 }
 
@@ -98,12 +100,12 @@ export async function unlink(
 async function endSessions(
   context: SessionContext,
   ctx: Context,
-  { account, link, caller }: { account: Account; link: LinkedSubject; caller: Caller },
+  { account, linkedSubject, caller }: { account: Account; linkedSubject: LinkedSubject; caller: Caller },
   signal: AbortSignal,
 ): Promise<void> {
   const { store, cookie } = context;
   const isOf = ({ user, userUID, subjectName }: SessionRow) =>
-    user === account.name && userUID === account.uid && subjectName === link.subjectName && subjectName !== account.subjectName;
+    user === account.name && userUID === account.uid && subjectName === linkedSubject.subjectName && subjectName !== account.subjectName;
   const rows = [...store.values()].filter(isOf);
   await mapLimit(deletionsAtOnce, rows, async (row) => {
     await store.remove(row, signal);

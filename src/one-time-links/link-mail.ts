@@ -11,13 +11,13 @@ import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import { auditReasons, type LinkKind, refusalOf } from './link.ts';
-import type { Links, MadeLink } from './links.ts';
 import { linkMail } from './mail.ts';
 import { MailQueue } from './mail-queue.ts';
 import { hasAddress, isMailSet, sendMail } from './mailer.ts';
+import type { MadeLink, OneTimeLinks } from './one-time-links.ts';
 
 export interface LinkMailNeeds {
-  links: Pick<Links, 'make' | 'rules'>;
+  links: Pick<OneTimeLinks, 'make' | 'rules'>;
   accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
   translations: Pick<Translations, 'first'>;

@@ -1,32 +1,32 @@
-/** Completes a link: the user proves a further account in the session that began the link. User records are not merged. */
+/** Links an account: the user proves a further account in the session that began this. User records are not merged. */
 import type { Context } from 'koa';
-import { conflict, type StatusError, serviceUnavailable } from '../api/status.ts';
-import { auditOrigin } from '../http/audit.ts';
-import type { Identity } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
-import { plainGroupsOf } from '../issuer/claims.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
-import { sessionEnded } from '../sessions/account-state.ts';
-import type { Session } from '../sessions/browser-sessions.ts';
-import type { SessionContext } from '../sessions/context.ts';
-import { sessionPayload } from '../sessions/renew-payload.ts';
-import type { Notices } from '../users/logins/notices.ts';
-import { type Account, accountOf, withoutSubject } from '../users/record/account.ts';
-import { recordedGroups } from '../users/record/bounds.ts';
-import { requireAccounts } from '../users/record/lookup.ts';
-import { recordName } from '../users/record/name.ts';
-import { phaseOf } from '../users/record/phase.ts';
-import { UserRecords } from '../users/record/records.ts';
-import { userResource } from '../users/record/resource.ts';
-import { readUser } from '../users/record/schema.ts';
-import type { Callback, Proof } from './callback.ts';
-import { accountTaken, phaseRefused } from './callback-errors.ts';
-import type { FlowLink } from './flow.ts';
-import { requireLinkable, sessionOfLink } from './linking.ts';
-import { requireNewLogin } from './step-up.ts';
-import type { Person } from './user-info.ts';
+import { conflict, type StatusError, serviceUnavailable } from '../../api/status.ts';
+import { auditOrigin } from '../../http/audit.ts';
+import type { Identity } from '../../http/operation.ts';
+import { stateOf } from '../../http/request-state.ts';
+import { plainGroupsOf } from '../../issuer/claims.ts';
+import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { timestamp } from '../../kubernetes/timestamp.ts';
+import { seenWithinMs } from '../../kubernetes/until.ts';
+import { sessionEnded } from '../../sessions/account-state.ts';
+import type { Session } from '../../sessions/browser-sessions.ts';
+import type { SessionContext } from '../../sessions/context.ts';
+import { sessionPayload } from '../../sessions/renew-payload.ts';
+import type { Notices } from '../../users/logins/notices.ts';
+import { type Account, accountOf, withoutSubject } from '../../users/record/account.ts';
+import { recordedGroups } from '../../users/record/bounds.ts';
+import { requireAccounts } from '../../users/record/lookup.ts';
+import { recordName } from '../../users/record/name.ts';
+import { phaseOf } from '../../users/record/phase.ts';
+import { UserRecords } from '../../users/record/records.ts';
+import { userResource } from '../../users/record/resource.ts';
+import { readUser } from '../../users/record/schema.ts';
+import type { Callback, Proof } from '../callback.ts';
+import { accountTaken, phaseRefused } from '../callback-errors.ts';
+import type { LinkingUser } from '../flow.ts';
+import { requireNewLogin } from '../step-up.ts';
+import type { Person } from '../user-info.ts';
+import { requireLinkable, sessionOfLinkingUser } from './begin.ts';
 
 /** Limit in the CustomResourceDefinition. */
 const maxSubjects = 16;
@@ -34,23 +34,23 @@ const maxSubjects = 16;
 /** Exceeds the duration of a callback. */
 const holdMs = 60_000;
 
-export interface LinkNeeds {
+export interface LinkAccountNeeds {
   notices: Pick<Notices, 'add'>;
   /** Replaces the session, after all sessions of the user have ended. */
   keepSession(ctx: Context, of: { session: string }, signal: AbortSignal): Promise<Session | undefined>;
 }
 
-interface LinkParts extends LinkNeeds {
+interface LinkAccountParts extends LinkAccountNeeds {
   callback: Callback;
 }
 
-interface ProvedLink {
+interface ProvedAccount {
   proof: Proof;
-  link: FlowLink;
+  link: LinkingUser;
 }
 
 /** @throws StatusError 400, 401, 403, 409, 503 */
-export async function finishLink(context: SessionContext, parts: LinkParts, ctx: Context, proved: ProvedLink): Promise<Person> {
+export async function linkAccount(context: SessionContext, parts: LinkAccountParts, ctx: Context, proved: ProvedAccount): Promise<Person> {
   const { revokedTokens, log, now } = context;
   const { signal } = stateOf(ctx);
   const { flow, tokens, login } = proved.proof;
@@ -58,13 +58,13 @@ export async function finishLink(context: SessionContext, parts: LinkParts, ctx:
   try {
     requireNewLogin(flow, claims);
     const identity = await parts.callback.identityOf(proved.proof, signal);
-    const session = await sessionOfLink(context, ctx, proved.link);
+    const session = await sessionOfLinkingUser(context, ctx, proved.link);
     await parts.callback.useState(flow, signal);
     const until = new Date(now().getTime() + holdMs);
     const release = await revokedTokens.hold(`link ${JSON.stringify([claims.iss, claims.sub])}`, until, signal);
     if (release === undefined) throw linkedElsewhere(proved.link.user);
     try {
-      return await linkHeld(context, parts, ctx, { ...proved, identity, session });
+      return await linkHeldAccount(context, parts, ctx, { ...proved, identity, session });
     } finally {
       await release().catch((error: unknown) => log.warn({ err: error }, 'an account cannot be linked for some minutes'));
     }
@@ -75,11 +75,11 @@ export async function finishLink(context: SessionContext, parts: LinkParts, ctx:
 }
 
 /** Links the account, while a claim keeps other requests from linking it. */
-async function linkHeld(
+async function linkHeldAccount(
   context: SessionContext,
-  { notices, keepSession }: LinkParts,
+  { notices, keepSession }: LinkAccountParts,
   ctx: Context,
-  { proof, link, identity, session }: ProvedLink & { identity: Identity; session: Session },
+  { proof, link, identity, session }: ProvedAccount & { identity: Identity; session: Session },
 ): Promise<Person> {
   const { accounts, audit, endAccess } = context;
   const { signal } = stateOf(ctx);
@@ -130,7 +130,7 @@ async function requireNoRecord(
   { accounts, client }: SessionContext,
   { login }: Proof,
   identity: Identity,
-  { user }: FlowLink,
+  { user }: LinkingUser,
   signal: AbortSignal,
 ): Promise<void> {
   requireAccounts(accounts);

@@ -1,4 +1,4 @@
-/** One-time links: forgotten password, invitation, second factor. */
+/** Links that are valid once: forgotten password, invitation, second factor. */
 import { conflict, StatusError } from '../api/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
@@ -21,7 +21,7 @@ export interface FoundLink {
   readonly account: Account;
 }
 
-export interface LinksNeeds {
+export interface OneTimeLinksNeeds {
   /** Address of the embedded issuer. */
   issuerURL: string;
   notices: Pick<Notices, 'add'>;
@@ -33,12 +33,12 @@ export interface LinksNeeds {
 const noMisses = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
 /** Creates one-time links and redeems them. */
-export class Links {
+export class OneTimeLinks {
   readonly #services: Services;
-  readonly #needs: LinksNeeds;
+  readonly #needs: OneTimeLinksNeeds;
   readonly #seal;
 
-  constructor(services: Services, needs: LinksNeeds) {
+  constructor(services: Services, needs: OneTimeLinksNeeds) {
     this.#services = services;
     this.#needs = needs;
     this.#seal = services.keyRing.sealFor('links');
