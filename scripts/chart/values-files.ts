@@ -1,6 +1,9 @@
 /** Files that are generated from the values of the chart: values.schema.json and the tables of README.md. */
 import { readFileSync } from 'node:fs';
+import { stringify } from 'yaml';
 import { z } from 'zod';
+import { configSchema } from '../../src/config/schema.ts';
+import { writtenDefaults } from '../../src/config/schema-tree.ts';
 import { valuesSchema } from './values.ts';
 import { type ValueComment, valueComments } from './values-comments.ts';
 
@@ -33,6 +36,10 @@ export function valuesSchemaFile(): string {
   }
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
+
+/** Returns files/defaults.yaml: the defaults of all settings, for templates that depend on settings. */
+export const defaultsFile = (): string =>
+  `# Defaults of docs/configuration.md, made by \`npm run chart\` from src/config.\n${stringify(writtenDefaults(configSchema), { lineWidth: 0 })}`;
 
 const sizePattern = '^\\d{1,12}(KiB|MiB|GiB)?$';
 

@@ -51,6 +51,10 @@ export function commandLineOf({ login }: Config, { cli, scopes: own }: Pick<Entr
 
 const plain = { name: undefined, emailDomains: [], acr: {}, redirectURL: undefined };
 
+/** Returns how the service calls the API server for users of an issuer. */
+export const credentialsFor = ({ kubernetes }: Config, { isEmbedded }: Pick<IssuerConfig, 'isEmbedded'>) =>
+  kubernetes.credentials ?? (isEmbedded ? 'impersonate' : 'passthrough');
+
 /** Returns the issuer of logins that name none; undefined if login is not configured. */
 export const issuerOf = (config: Config): string | undefined => issuersOf(config)[0]?.issuer;
 

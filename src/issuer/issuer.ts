@@ -3,7 +3,7 @@
  * map its claims to a user. `Issuers` finds the issuer of a token.
  */
 
-import { type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
+import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
@@ -38,7 +38,7 @@ export function createIssuer(
   all: readonly IssuerConfig[],
 ): Issuer {
   const { config, log, clock } = services;
-  const credentials = config.kubernetes.credentials ?? (issuer.isEmbedded ? 'impersonate' : 'passthrough');
+  const credentials = credentialsFor(config, issuer);
   const isOneOfSeveral = all.length > 1;
   const settings: IssuerSettings = {
     ...issuer,

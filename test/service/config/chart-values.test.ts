@@ -5,7 +5,7 @@ import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { valuesSchema } from '../../../scripts/chart/values.ts';
 import { valueComments } from '../../../scripts/chart/values-comments.ts';
-import { chartDirectory, readmeFile, valuesSchemaFile } from '../../../scripts/chart/values-files.ts';
+import { chartDirectory, defaultsFile, readmeFile, valuesSchemaFile } from '../../../scripts/chart/values-files.ts';
 
 const read = (name: string) => readFileSync(new URL(name, chartDirectory), 'utf8');
 
@@ -32,6 +32,10 @@ function open(node: unknown, path: string): string[] {
 describe('the values of the chart', () => {
   it('are checked by a schema that is current (npm run chart)', () => {
     expect(read('values.schema.json')).to.equal(valuesSchemaFile());
+  });
+
+  it('stand beside the defaults of all settings, which are current (npm run chart)', () => {
+    expect(read('files/defaults.yaml')).to.equal(defaultsFile());
   });
 
   it('stand in a README that is current (npm run chart)', () => {

@@ -61,23 +61,32 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* A setting by its path, or the default: `include "atrium.setting" (list . "server.port" 8080)`. */}}
+{{/* A setting by its path, or its default in files/defaults.yaml: `include "atrium.setting" (list . "server.port")`. A third argument is the
+default of a setting that has none there. */}}
 {{- define "atrium.setting" -}}
-{{- $at := (index . 0).Values.config -}}
-{{- range splitList "." (index . 1) -}}
-{{- $at = ternary (get (default (dict) $at) .) "" (kindIs "map" (default (dict) $at)) -}}
-{{- end -}}
-{{- if kindIs "invalid" $at -}}{{ index . 2 }}{{- else if eq (toString $at) "" -}}{{ index . 2 }}{{- else if kindIs "float64" $at -}}{{ int64 $at }}{{- else -}}{{ $at }}{{- end -}}
+{{- $root := index . 0 -}}
+{{- $path := splitList "." (index . 1) -}}
+{{- $own := include "atrium.valueAt" (list $root.Values.config $path) -}}
+{{- if $own -}}{{ $own }}{{- else if gt (len .) 2 -}}{{ index . 2 }}
+{{- else -}}{{ include "atrium.valueAt" (list ($root.Files.Get "files/defaults.yaml" | fromYaml) $path) }}{{- end -}}
 {{- end -}}
 
-{{- define "atrium.port" -}}{{ include "atrium.setting" (list . "server.port" 8080) }}{{- end -}}
-{{- define "atrium.metricsPort" -}}{{ include "atrium.setting" (list . "server.metricsPort" 9090) }}{{- end -}}
+{{- define "atrium.valueAt" -}}
+{{- $at := index . 0 -}}
+{{- range index . 1 -}}
+{{- $at = ternary (get (default (dict) $at) .) "" (kindIs "map" (default (dict) $at)) -}}
+{{- end -}}
+{{- if kindIs "invalid" $at -}}{{- else if kindIs "float64" $at -}}{{ int64 $at }}{{- else -}}{{ $at }}{{- end -}}
+{{- end -}}
+
+{{- define "atrium.port" -}}{{ include "atrium.setting" (list . "server.port") }}{{- end -}}
+{{- define "atrium.metricsPort" -}}{{ include "atrium.setting" (list . "server.metricsPort") }}{{- end -}}
 {{/* Where the service keeps its objects: `kubernetes.namespace`. */}}
 {{- define "atrium.home" -}}{{ include "atrium.setting" (list . "kubernetes.namespace" .Release.Namespace) }}{{- end -}}
 {{/* The external issuers, as a YAML list: `login.issuer`, or those of `login.issuers`. */}}
 {{- define "atrium.externalIssuers" -}}
 {{- $found := list -}}
-{{- with include "atrium.setting" (list . "login.issuer" "") -}}{{- $found = append $found . -}}{{- end -}}
+{{- with include "atrium.setting" (list . "login.issuer") -}}{{- $found = append $found . -}}{{- end -}}
 {{- range dig "login" "issuers" (list) (default (dict) .Values.config) -}}{{- with .issuer -}}{{- $found = append $found . -}}{{- end -}}{{- end -}}
 {{- toYaml $found -}}
 {{- end -}}
@@ -89,7 +98,7 @@ annotations:
 {{- $external := include "atrium.externalIssuers" . | fromYamlArray -}}
 {{- if $entries -}}{{ gt (len $entries) (len $external) }}{{- else -}}{{ empty $external }}{{- end -}}
 {{- end -}}
-{{- define "atrium.publicURL" -}}{{ include "atrium.setting" (list . "server.publicURL" "") }}{{- end -}}
+{{- define "atrium.publicURL" -}}{{ include "atrium.setting" (list . "server.publicURL") }}{{- end -}}
 {{- define "atrium.publicHost" -}}
 {{- with include "atrium.publicURL" . -}}{{ regexReplaceAll ":[0-9]+$" (urlParse .).host "" }}{{- end -}}
 {{- end -}}
@@ -105,7 +114,8 @@ annotations:
 {{- end -}}
 
 {{- define "atrium.credentials" -}}
-{{- include "atrium.setting" (list . "kubernetes.credentials" (ternary "impersonate" "passthrough" (eq (include "atrium.usesEmbeddedIssuer" .) "true"))) -}}
+{{- $isEmbedded := and (eq (include "atrium.usesEmbeddedIssuer" .) "true") (ne (include "atrium.setting" (list . "identity.enabled")) "false") -}}
+{{- include "atrium.setting" (list . "kubernetes.credentials" (ternary "impersonate" "passthrough" $isEmbedded)) -}}
 {{- end -}}
 
 {{/* A duration such as 25s in whole seconds, rounded up. */}}
@@ -116,7 +126,7 @@ annotations:
 {{- end -}}
 
 {{- define "atrium.terminationGracePeriodSeconds" -}}
-{{- $needed := add .Values.preStopSeconds (include "atrium.seconds" (include "atrium.setting" (list . "server.shutdownGrace" "25s")) | int) -}}
+{{- $needed := add .Values.preStopSeconds (include "atrium.seconds" (include "atrium.setting" (list . "server.shutdownGrace")) | int) -}}
 {{- $given := .Values.terminationGracePeriodSeconds -}}
 {{- if kindIs "invalid" $given -}}{{ add $needed 5 }}
 {{- else if lt (int64 $given) (int64 $needed) -}}
