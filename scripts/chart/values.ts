@@ -11,6 +11,12 @@ const labels = () => z.record(z.string(), z.string());
 /** Parts of Kubernetes objects: their members are named, and the API server checks the contents. */
 const anything = () => z.unknown().optional();
 const cidr = () => z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/);
+/** GEP-2257. */
+const gatewayDuration = () =>
+  z
+    .string()
+    .regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/)
+    .nullish();
 const numberOrPercent = () => z.union([count(), z.string().regex(/^\d{1,3}%$/)]);
 
 const probe = () =>
@@ -52,6 +58,7 @@ const identity = {
 export const valuesSchema = z.strictObject({
   nameOverride: text(),
   fullnameOverride: text(),
+  namespaceOverride: objectName(),
   commonLabels: labels(),
   commonAnnotations: labels(),
   image: z.strictObject({
@@ -224,18 +231,31 @@ export const valuesSchema = z.strictObject({
       }),
     ),
     hostnames: z.array(text().min(1)),
+    timeouts: z.strictObject({ request: gatewayDuration(), backendRequest: gatewayDuration() }),
+    rules: z.array(
+      z.strictObject({
+        name: text().optional(),
+        matches: anything(),
+        filters: anything(),
+        backendRefs: anything(),
+        timeouts: anything(),
+        retry: anything(),
+        sessionPersistence: anything(),
+      }),
+    ),
   }),
   metrics: z.strictObject({
     service: z.strictObject({ enabled: z.boolean(), annotations: labels() }),
     serviceMonitor: z.strictObject({
       enabled: z.boolean(),
+      namespace: objectName(),
       labels: labels(),
       interval: text(),
       scrapeTimeout: text(),
       relabelings: z.array(relabeling()),
       metricRelabelings: z.array(relabeling()),
     }),
-    prometheusRule: z.strictObject({ enabled: z.boolean(), labels: labels(), alertLabels: labels() }),
+    prometheusRule: z.strictObject({ enabled: z.boolean(), namespace: objectName(), labels: labels(), alertLabels: labels() }),
     dashboard: z.strictObject({ enabled: z.boolean(), namespace: text(), labels: labels(), annotations: labels() }),
   }),
   networkPolicy: z.strictObject({
@@ -248,6 +268,8 @@ export const valuesSchema = z.strictObject({
       apiServerPorts: z.array(port()).min(1),
       apiServerCIDRs: z.array(cidr()),
       issuerPorts: z.array(port()),
+      smtpPorts: z.array(port()),
+      ldapPorts: z.array(port()),
       extra: z.array(z.strictObject({ to: z.array(peer()).optional(), ports: anything() })),
     }),
   }),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
-import { chart, helm, identitiesOf, objectsOf, one, render, renderText, type Values } from './chart.ts';
+import { chart, helm, identitiesOf, namespace, objectsOf, one, render, renderText, type Values } from './chart.ts';
 
 const server = { publicURL: 'https://console.example.com' };
 
@@ -39,6 +39,11 @@ async function deployment(values: Values) {
   const { metadata, spec: pod } = spec.template;
   return { spec, metadata, pod, container: pod.containers[0] };
 }
+
+const networkPolicySchema = z.object({
+  spec: z.object({ egress: z.array(z.object({ ports: z.array(z.object({ port: z.number() })) })) }),
+});
+const routeSchema = z.object({ spec: z.object({ rules: z.array(z.unknown()) }) });
 
 const configOf = (objects: readonly Manifest[]) =>
   parseConfig({ yaml: z.object({ 'config.yaml': z.string() }).parse(one(objects, 'ConfigMap', 'atrium-config').data)['config.yaml'] });
@@ -220,6 +225,86 @@ describe('other objects of the chart', () => {
     expect(await ports({ 'networkPolicy.egress.issuerPorts': [1, 2] })).to.include('{"ports":[{"port":1},{"port":2}]}');
   });
 
+  it('E16 let the pods reach the mail server and the directories of the configuration', async () => {
+    const { egress: before } = networkPolicySchema.parse(one(await render({ 'config.server': server }), 'NetworkPolicy')).spec;
+    const directory = (id: string, url: string) => ({ id, name: id, url, baseDN: 'dc=example,dc=com' });
+    const added = async (values: Values) => {
+      const { egress } = networkPolicySchema.parse(one(await render({ 'config.server': server, ...values }), 'NetworkPolicy')).spec;
+      return egress.slice(before.length).map(({ ports }) => ports.map(({ port }) => port));
+    };
+    const smtp = { host: 'mail.example.com', from: 'console@example.com' };
+    const ldap = [
+      directory('a', 'ldaps://a.example.com'),
+      directory('b', 'ldap://b.example.com'),
+      directory('c', 'ldaps://c.example.com:3269'),
+    ];
+
+    expect(await added({})).to.deep.equal([]);
+    expect(await added({ 'config.smtp': smtp, 'config.users.ldap': ldap })).to.deep.equal([[587], [636, 389, 3269]]);
+    expect(await added({ 'config.smtp': { ...smtp, port: 465 } })).to.deep.equal([[465]]);
+    expect(await added({ 'networkPolicy.egress.smtpPorts': [25], 'networkPolicy.egress.ldapPorts': [1636] })).to.deep.equal([[25], [1636]]);
+  });
+
+  it('E16 are all in the namespace of namespaceOverride, and name no other', async () => {
+    const text = JSON.stringify(
+      await render({
+        namespaceOverride: 'console',
+        'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
+        'config.features': { accessTokens: true, userBindings: true },
+        'config.users.certificates.enabled': true,
+        'config.lists.preset': 'workloads',
+        'admin.email': 'ada@example.com',
+        'ingress.enabled': true,
+        'httpRoute.enabled': true,
+        'httpRoute.parentRefs': [{ name: 'gateway' }],
+        'autoscaling.enabled': true,
+        'metrics.serviceMonitor.enabled': true,
+        'metrics.prometheusRule.enabled': true,
+      }),
+    );
+
+    expect(text).to.include('"namespace":"console"').and.not.include(namespace);
+  });
+
+  it('E16 keep watches and terminals open behind ingress-nginx and a Gateway', async () => {
+    const ways = {
+      'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
+      'ingress.enabled': true,
+      'httpRoute.enabled': true,
+      'httpRoute.parentRefs': [{ name: 'gateway' }],
+    };
+    const routeOf = async (values: Values) => routeSchema.parse(one(await render({ ...ways, ...values }), 'HTTPRoute')).spec.rules;
+    const redirect = { filters: [{ type: 'RequestRedirect', requestRedirect: { scheme: 'https' } }] };
+    const matches = [{ path: { type: 'PathPrefix', value: '/api/kubernetes' } }];
+    const backendRefs = [{ name: 'atrium', port: 80 }];
+
+    expect(one(await render({ ...ways, 'ingress.annotations': { a: 'b' } }), 'Ingress').metadata.annotations).to.deep.equal({
+      a: 'b',
+      'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
+      'nginx.ingress.kubernetes.io/proxy-send-timeout': '3600',
+    });
+    expect(await routeOf({ 'httpRoute.timeouts.request': null }))
+      .to.have.nested.property('[0]')
+      .and.not.have.property('timeouts');
+    expect(await routeOf({ 'httpRoute.timeouts.request': '1h', 'httpRoute.rules': [redirect, { matches }] })).to.deep.equal([
+      redirect,
+      { matches, backendRefs, timeouts: { request: '1h' } },
+    ]);
+    expect(await routeOf({ 'httpRoute.rules': [{ matches, timeouts: { request: '2h' } }] })).to.deep.equal([
+      { matches, backendRefs, timeouts: { request: '2h' } },
+    ]);
+  });
+
+  it('E16 are watched by a Prometheus in another namespace', async () => {
+    const objects = await render({
+      'metrics.serviceMonitor': { enabled: true, namespace: 'monitoring' },
+      'metrics.prometheusRule': { enabled: true, namespace: 'monitoring' },
+    });
+
+    expect(one(objects, 'ServiceMonitor').spec).to.deep.include({ namespaceSelector: { matchNames: [namespace] } });
+    for (const kind of ['ServiceMonitor', 'PrometheusRule']) expect(one(objects, kind).metadata.namespace).to.equal('monitoring');
+  });
+
   it('route only the base path, by Ingress and by HTTPRoute', async () => {
     const objects = await render({
       'config.server.publicURL': 'https://example.com:8443/console/',
@@ -239,7 +324,13 @@ describe('other objects of the chart', () => {
       spec: {
         parentRefs: [{ name: 'gateway', namespace: 'edge', sectionName: 'https' }],
         hostnames: ['example.com'],
-        rules: [{ matches: [{ path: { type: 'PathPrefix', value: '/console' } }], backendRefs: [{ name: 'atrium', port: 80 }] }],
+        rules: [
+          {
+            matches: [{ path: { type: 'PathPrefix', value: '/console' } }],
+            backendRefs: [{ name: 'atrium', port: 80 }],
+            timeouts: { request: '0s' },
+          },
+        ],
       },
     });
   });

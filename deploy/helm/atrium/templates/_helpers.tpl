@@ -12,6 +12,8 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "atrium.namespace" -}}{{ default .Release.Namespace .Values.namespaceOverride }}{{- end -}}
+
 {{- define "atrium.selector" -}}
 app.kubernetes.io/name: {{ include "atrium.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -82,7 +84,7 @@ default of a setting that has none there. */}}
 {{- define "atrium.port" -}}{{ include "atrium.setting" (list . "server.port") }}{{- end -}}
 {{- define "atrium.metricsPort" -}}{{ include "atrium.setting" (list . "server.metricsPort") }}{{- end -}}
 {{/* Where the service keeps its objects: `kubernetes.namespace`. */}}
-{{- define "atrium.home" -}}{{ include "atrium.setting" (list . "kubernetes.namespace" .Release.Namespace) }}{{- end -}}
+{{- define "atrium.home" -}}{{ include "atrium.setting" (list . "kubernetes.namespace" (include "atrium.namespace" .)) }}{{- end -}}
 {{/* The external issuers, as a YAML list: `login.issuer`, or those of `login.issuers`. */}}
 {{- define "atrium.externalIssuers" -}}
 {{- $found := list -}}
@@ -264,13 +266,33 @@ ipFamilies:
 {{- else -}}
 {{- $urls := include "atrium.externalIssuers" . | fromYamlArray -}}
 {{- if eq (include "atrium.usesEmbeddedIssuer" .) "true" -}}{{- $urls = append $urls (include "atrium.publicURL" .) -}}{{- end -}}
+{{- include "atrium.portsOf" $urls -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The ports of addresses, as a YAML list. */}}
+{{- define "atrium.portsOf" -}}
 {{- $ports := list -}}
-{{- range compact $urls -}}
+{{- range compact . -}}
 {{- $url := urlParse . -}}
 {{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
-{{- $ports = append $ports (default (ternary 443 80 (eq $url.scheme "https")) $port | int) -}}
+{{- $ports = append $ports (default (get (dict "http" 80 "https" 443 "ldap" 389 "ldaps" 636) $url.scheme) $port | int) -}}
 {{- end -}}
 {{- uniq $ports | toYaml -}}
+{{- end -}}
+
+{{- define "atrium.smtpPorts" -}}
+{{- if .Values.networkPolicy.egress.smtpPorts -}}{{ toYaml .Values.networkPolicy.egress.smtpPorts }}
+{{- else if include "atrium.setting" (list . "smtp.host") -}}{{ list (include "atrium.setting" (list . "smtp.port") | int) | toYaml }}
+{{- else -}}[]{{- end -}}
+{{- end -}}
+
+{{- define "atrium.ldapPorts" -}}
+{{- if .Values.networkPolicy.egress.ldapPorts -}}{{ toYaml .Values.networkPolicy.egress.ldapPorts }}
+{{- else -}}
+{{- $urls := list -}}
+{{- range dig "users" "ldap" (list) (default (dict) .Values.config) | default list -}}{{- $urls = append $urls .url -}}{{- end -}}
+{{- include "atrium.portsOf" $urls -}}
 {{- end -}}
 {{- end -}}
 
