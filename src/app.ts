@@ -14,6 +14,8 @@ import { openApiDocument } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
 import { type Chain, requestChain } from './http/request-listener.ts';
 import { shadowedPaths } from './http/shadowed-paths.ts';
+import { SpanExporter } from './http/span-exporter.ts';
+import { Tracing } from './http/tracing.ts';
 import { upgradeOffers } from './http/upgrade.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './meta/about.ts';
@@ -33,6 +35,7 @@ export class App {
   readonly #health: Health;
   readonly #features: Features;
   readonly #chain: Chain;
+  readonly #spans: SpanExporter | undefined;
   readonly #public: Listener;
   readonly #internal: Listener;
   /** Operations of the public port. */
@@ -58,6 +61,11 @@ export class App {
     this.#health.add({ name: 'publicURL', critical: false, failure: () => withoutPublicURL(config) });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
+    const { otlpEndpoint: endpoint, caFile, sampleRatio } = config.tracing;
+    const instance = surroundings.environment.HOSTNAME ?? 'unknown';
+    this.#spans = endpoint === undefined ? undefined : new SpanExporter({ endpoint, caFile, service: { version, instance }, log, metrics });
+    const tracing = new Tracing(this.#spans && { sampleRatio, record: this.#spans.record });
+
     const about = { version, serverURL: server.publicURL ?? '/', sessionCookie: services.cookies.host('session') };
     const described = [
       ...this.#health.operations({ showsReasons: false }),
@@ -79,6 +87,7 @@ export class App {
     this.#chain = requestChain({
       ...shared,
       basePath,
+      tracing,
       addresses,
       isSecure: server.publicURL?.startsWith('https:') === true,
       corsOrigins: server.corsOrigins,
@@ -179,6 +188,7 @@ export class App {
     await this.#public.stop(Math.max(0, deadline - performance.now()));
     await this.#internal.stop(0);
     await this.#features.stop();
+    await this.#spans?.stop();
   }
 }
 

@@ -283,6 +283,21 @@ const audit = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Record what happens to an object as Kubernetes Events too.'),
 });
 
+const tracing = z.strictObject({
+  otlpEndpoint: z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment')
+    .optional()
+    .describe('Collector that spans are sent to, as JSON to `<endpoint>/v1/traces` (OTLP/HTTP). Without it no span is recorded.'),
+  caFile: path().optional().describe('PEM bundle that verifies the collector, beside the authorities of the system.'),
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Part of the requests without a `traceparent` that is recorded. Callers who send one decide by its flag.'),
+});
+
 export const configSchema = z.strictObject({
   server: server.prefault({}).describe('The listener.'),
   kubernetes: kubernetes.prefault({}).describe('The API server.'),
@@ -295,6 +310,7 @@ export const configSchema = z.strictObject({
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),
+  tracing: tracing.prefault({}).describe('Traces of requests (OpenTelemetry).'),
 });
 
 export type Config = Readonly<z.output<typeof configSchema>>;

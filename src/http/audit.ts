@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
 import { stateOf } from './request-state.ts';
+import { currentTraceID } from './tracing.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -72,6 +73,7 @@ export class Audit {
       audit,
       time,
       requestId,
+      traceId: currentTraceID(),
       actor,
       source,
       userAgent,

@@ -147,6 +147,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly spans = new Counter({
+    name: 'atrium_trace_spans_total',
+    help: 'Spans of traces, by outcome (exported or dropped).',
+    labelNames: ['outcome'] as const,
+    registers: [this.registry],
+  });
+
   readonly buildInfo = new Gauge({
     name: 'atrium_build_info',
     help: 'Always 1; the labels are the version of the service, the revision of its sources and the version of Node.js.',

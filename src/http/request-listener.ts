@@ -15,12 +15,15 @@ import { requestMetrics } from './middleware/request-metrics.ts';
 import { requestStart } from './middleware/request-start.ts';
 import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
+import { Tracing } from './tracing.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {
   basePath: string;
   addresses: ClientAddresses;
   corsOrigins: readonly string[];
   log: Logger;
+  /** Default: passes the traces of callers on. */
+  tracing?: Tracing;
   /** Gets each request before the operations, as the embedded issuer does for its own paths. */
   before?: Middleware;
 }
@@ -33,7 +36,7 @@ export interface Chain {
 
 /** Returns the Koa app of one port. A request passes the middlewares from top to bottom. */
 export function requestChain(options: ChainOptions): Chain {
-  const { basePath, addresses, corsOrigins, log, metrics, before, requestTimeoutMs } = options;
+  const { basePath, addresses, corsOrigins, log, metrics, before, requestTimeoutMs, tracing = new Tracing() } = options;
   const admission = new Admission(options);
   const app = new Koa();
   app.silent = true;
@@ -41,7 +44,7 @@ export function requestChain(options: ChainOptions): Chain {
   // All errors were answered below; an error that arrives here broke an answer in the middle of its body.
   app.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
 
-  app.use(requestStart({ sourceOf: addresses.sourceOf, requestTimeoutMs }));
+  app.use(requestStart({ sourceOf: addresses.sourceOf, requestTimeoutMs, tracing }));
   app.use(accessLog(log));
   app.use(requestMetrics(metrics));
   app.use(responseHeaders(options));

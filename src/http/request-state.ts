@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { RequestLifetime } from './request-lifetime.ts';
+import type { Trace } from './tracing.ts';
 
 interface RequestStart {
   requestId: string;
@@ -15,6 +16,8 @@ export class RequestState {
   readonly startedAt = performance.now();
   readonly lifetime: RequestLifetime;
   operationId?: string;
+  /** Undefined if the request belongs to no trace. */
+  trace?: Trace;
   /** For the access log; never a credential. */
   userName?: string;
   /** True if the request may outlive the request deadline. */

@@ -12,8 +12,8 @@ export interface TrustingAgentOptions {
 export interface OutgoingRequest {
   method?: string | undefined;
   headers: Record<string, string>;
-  /** Sent as a form. */
-  body?: URLSearchParams | undefined;
+  /** Parameters are sent as a form; a text needs its media type among the headers. */
+  body?: URLSearchParams | string | undefined;
   signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export class TrustingAgent {
       path: `${pathname}${search}`,
       method,
       // Without this header a server may choose a coding (RFC 9110, 12.5.3).
-      headers: { 'accept-encoding': 'identity', ...(body && formHeaders), ...headers },
+      headers: { 'accept-encoding': 'identity', ...(body instanceof URLSearchParams && formHeaders), ...headers },
       body: body ? body.toString() : null,
       signal,
     });

@@ -1,6 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 import type { IssuerConfig } from '../config/issuers.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { traceCall } from '../http/tracing.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import { IssuerFault } from './errors.ts';
 import { membersOf } from './members.ts';
@@ -32,9 +33,8 @@ export class IssuerFetch {
   }
 
   /** @throws Error without an answer, or for one that is too large */
-  async send(url: string, { signal, ...request }: OutgoingRequest): Promise<FetchedAnswer> {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const answer = await this.#observed(this.#agent.request(url, { ...request, signal: bounded }), { signal, bounded });
+  async send(url: string, request: OutgoingRequest): Promise<FetchedAnswer> {
+    const answer = await this.#request(url, request);
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
@@ -45,18 +45,21 @@ export class IssuerFetch {
     return { status: answer.statusCode, headers: headersOf(answer.headers), text: Buffer.concat(chunks).toString() };
   }
 
-  async #observed<T extends { statusCode: number }>(
-    answer: Promise<T>,
-    { signal, bounded }: Record<'signal' | 'bounded', AbortSignal>,
-  ): Promise<T> {
+  async #request(url: string, { signal, method = 'GET', headers, body }: OutgoingRequest) {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
     const end = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
+    const traced = traceCall({ name: `issuer ${this.#id}`, method, server: new URL(url).host });
     try {
-      const { statusCode } = await answer;
-      end({ outcome: statusCode });
-    } catch {
-      end({ outcome: signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable' });
+      const answer = await this.#agent.request(url, { method, headers: { ...headers, ...traced?.headers }, body, signal: bounded });
+      end({ outcome: answer.statusCode });
+      traced?.end(answer.statusCode);
+      return answer;
+    } catch (error) {
+      const outcome = signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable';
+      end({ outcome });
+      traced?.end(outcome);
+      throw error;
     }
-    return answer;
   }
 
   stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Metrics } from '../http/metrics.ts';
+import { type TracedCall, traceCall } from '../http/tracing.ts';
 import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -65,7 +66,7 @@ export class Passage {
    * @throws StatusError 400, 503 if the API server cannot be reached, 504 if no answer begins in time
    */
   answer(call: PassedCall, credential: Credential): Promise<UpstreamResponse> {
-    return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal) => {
+    return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal, traced) => {
       const pool = this.#pools[credential.isTheirs ? 'theirs' : 'ours'][call.isLong ? 'long' : 'short'];
       const { body } = call;
       const options = {
@@ -73,6 +74,7 @@ export class Passage {
         // undici types the common methods only. Node.js has refused methods that HTTP does not know.
         method: call.method as 'GET',
         headers: {
+          ...traced?.headers,
           ...this.#headersOf(call, credential, false),
           ...(body?.length !== undefined && { 'content-length': String(body.length) }),
         },
@@ -96,7 +98,7 @@ export class Passage {
 
   /** Forwards a request for another protocol. */
   upgrade(call: PassedCall, protocol: string, credential: Credential): Promise<UpgradeAnswer & { statusCode: number }> {
-    return this.#timed(call, 'pass upgrade', async (signal) => {
+    return this.#timed(call, 'pass upgrade', async (signal, traced) => {
       const { cert, key, ...tls } = this.#options.connection.tls;
       const answer = await callUpgrade({
         origin: this.#origin,
@@ -104,6 +106,7 @@ export class Passage {
         method: call.method,
         path: this.#pathOf(call),
         headers: {
+          ...traced?.headers,
           ...this.#headersOf(call, credential, true),
           // The API server opens a WebSocket for a watch only with its own origin.
           ...(protocol === 'websocket' && { origin: this.#origin.origin }),
@@ -127,19 +130,27 @@ export class Passage {
     return { ...passedHeaders(headers, isUpgrade), ...impersonation, ...(authorization !== undefined && { authorization }) };
   }
 
-  async #timed<T extends { statusCode: number }>(call: PassedCall, label: string, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #timed<T extends { statusCode: number }>(
+    call: PassedCall,
+    label: string,
+    send: (signal: AbortSignal, traced?: TracedCall) => Promise<T>,
+  ): Promise<T> {
     const isUnbounded = call.isLong && label !== 'pass upgrade';
     const deadline = new Deadline(call.signal, silenceMs);
     if (isUnbounded) deadline.release();
     const end = this.#options.metrics.upstream.startTimer({ call: label });
+    const traced = traceCall({ name: label, method: call.method, server: this.#origin.host });
     try {
-      const answer = await send(deadline.signal);
+      const answer = await send(deadline.signal, traced);
       end({ outcome: answer.statusCode });
+      traced?.end(answer.statusCode);
       deadline.release();
       return answer;
     } catch (error) {
       deadline.end();
-      end({ outcome: deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable' });
+      const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
+      end({ outcome });
+      traced?.end(outcome);
       throw failureOf(error, call.signal, deadline);
     }
   }

@@ -5,6 +5,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { parseExact } from '../api/exact-json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { type TracedCall, traceCall } from '../http/tracing.ts';
 import { abortable } from './abortable.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -101,6 +102,7 @@ export class Transport {
   #failure: string | undefined;
   readonly #log: Logger | undefined;
   readonly #server: string;
+  readonly #host: string;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #isLogged = false;
 
@@ -108,7 +110,8 @@ export class Transport {
     this.serverClock = new ServerClock(wallClock);
     this.#log = log;
     this.#server = connection.server;
-    const { origin, pathname } = new URL(connection.server);
+    const { origin, host, pathname } = new URL(connection.server);
+    this.#host = host;
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
     this.#metrics = metrics;
@@ -179,7 +182,8 @@ export class Transport {
 
   async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
-    const options = this.#requestOptions(call, credential);
+    const traced = traceCall({ name: call.call, method: call.method, server: this.#host });
+    const options = this.#requestOptions(call, credential, traced);
     const end = this.#metrics.upstream.startTimer({ call: call.call });
     const sentAt = performance.now();
     this.#pending += 1;
@@ -189,11 +193,13 @@ export class Transport {
       this.#reached();
       this.serverClock.note(response.headers.date, sentAt);
       end({ outcome: response.statusCode });
+      traced?.end(response.statusCode);
       return response;
     } catch (error) {
       const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
       if (outcome !== 'aborted') this.#failed(deadline.hasPassed ? 'no answer in time' : codeOf(error));
       end({ outcome });
+      traced?.end(outcome);
       throw error;
     } finally {
       this.#pending -= 1;
@@ -215,7 +221,11 @@ export class Transport {
     this.#isLogged = false;
   }
 
-  #requestOptions(call: ApiCall, { authorization, impersonation }: Credential): Omit<Dispatcher.RequestOptions, 'origin'> {
+  #requestOptions(
+    call: ApiCall,
+    { authorization, impersonation }: Credential,
+    traced?: TracedCall,
+  ): Omit<Dispatcher.RequestOptions, 'origin'> {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
@@ -225,6 +235,7 @@ export class Transport {
       headers: {
         accept: call.accept ?? 'application/json',
         'user-agent': 'atrium',
+        ...traced?.headers,
         ...impersonation,
         ...(authorization !== undefined && { authorization }),
         ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),

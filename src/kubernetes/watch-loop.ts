@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
+import { runOutsideTraces } from '../http/tracing.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from './list-watch.ts';
 import { watchRefusal } from './missing-rights.ts';
@@ -109,7 +110,7 @@ export class WatchLoop {
 
   start(): void {
     this.#heardAt = this.#clock();
-    this.#running ??= this.#run(this.#stopping.signal);
+    this.#running ??= runOutsideTraces(() => this.#run(this.#stopping.signal));
   }
 
   /** Stops the loop, which cannot be started again. Resolves when no call is in progress. */

@@ -15,9 +15,10 @@ export function accessLog(log: Logger): Middleware {
     const { path } = ctx;
     const { requestId, source, startedAt, lifetime } = stateOf(ctx);
     lifetime.onClose(() => {
-      const { operationId = 'none', userName, refusal } = stateOf(ctx);
+      const { operationId = 'none', userName, refusal, trace } = stateOf(ctx);
       const entry = {
         requestId,
+        traceId: trace?.id,
         method: ctx.req.method,
         path: path.slice(0, maxPath).replace(secretPath, '$1/***'),
         code: receivedCode(ctx),

@@ -1,19 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
-import { RequestState } from '../request-state.ts';
+import { isProbe } from '../probe.ts';
+import { RequestState, receivedCode } from '../request-state.ts';
+import { runInTrace, type Tracing } from '../tracing.ts';
 
 export interface RequestStartOptions {
   /** Returns the address of the client (`client-address.ts`). */
   sourceOf: (request: IncomingMessage) => string;
   requestTimeoutMs: number;
+  tracing: Tracing;
 }
 
-/** Gives each request its state: an id, the address of its client, its lifetime. */
-export function requestStart({ sourceOf, requestTimeoutMs }: RequestStartOptions): Middleware {
+/** Gives each request its state: an id, the address of its client, its lifetime, its trace. */
+export function requestStart({ sourceOf, requestTimeoutMs, tracing }: RequestStartOptions): Middleware {
   return (ctx, next) => {
-    ctx.state = new RequestState(ctx, { requestId: requestId(ctx.req), source: sourceOf(ctx.req), timeoutMs: requestTimeoutMs });
-    return next();
+    const state = new RequestState(ctx, { requestId: requestId(ctx.req), source: sourceOf(ctx.req), timeoutMs: requestTimeoutMs });
+    ctx.state = state;
+    const trace = isProbe(ctx.path) ? undefined : tracing.traceOf(ctx.req.headers);
+    if (trace === undefined) return next();
+    state.trace = trace;
+    state.lifetime.onClose(() => trace.end(state.operationId ?? 'none', ctx.method, receivedCode(ctx)));
+    return runInTrace(trace, next);
   };
 }
 

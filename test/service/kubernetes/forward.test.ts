@@ -8,6 +8,7 @@ import { deadline } from '../../../src/http/middleware/deadline.ts';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
 import { requestStart } from '../../../src/http/middleware/request-start.ts';
 import { stateOf } from '../../../src/http/request-state.ts';
+import { Tracing } from '../../../src/http/tracing.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
@@ -26,7 +27,7 @@ describe('forwarding a read', () => {
     clients.push(client);
     const app = new Koa();
     app.silent = true;
-    app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000 }));
+    app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000, tracing: new Tracing() }));
     app.use(errorAnswers(silentLog));
     app.use(deadline);
     app.use((ctx) =>

@@ -21,7 +21,7 @@ type Section = Record<string, unknown>;
 export interface ServiceOptions {
   provider: TestProvider;
   /** Settings that differ from the baseline, by section. */
-  config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console', Section>>;
+  config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console' | 'tracing', Section>>;
   /** Addresses of the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
   /** Starts a proxy between this replica and the cluster, beside the relay. */

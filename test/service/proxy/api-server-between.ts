@@ -11,6 +11,8 @@ export class ApiServerBetween {
   readonly received: IncomingMessage[] = [];
   /** Answers the requests below `/apis/between`. */
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('{}');
+  /** Receives the requests that the API server answers. */
+  onForward: (request: IncomingMessage) => void = () => undefined;
   /** Answers the requests with `Upgrade`. */
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_request, socket) => socket.destroy();
   #server: Server | undefined;
@@ -20,7 +22,10 @@ export class ApiServerBetween {
   readonly start = async (cluster: OwnApiServer): Promise<{ url: string; stop(): Promise<void> }> => {
     const { certificate: cert, key } = cluster.serving;
     const server = createServer({ cert, key }, (request, response) => {
-      if (!request.url?.startsWith('/apis/between')) return forward(cluster, request, response);
+      if (!request.url?.startsWith('/apis/between')) {
+        this.onForward(request);
+        return forward(cluster, request, response);
+      }
       this.received.push(request);
       this.handle(request, response);
     });

@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { readTraceParent, type TraceParent, traceHeaders } from './trace-context.ts';
+
+/** Ended span. Names and attributes are from closed sets: no path, query, header or name of a user. */
+export interface Span {
+  readonly kind: 'server' | 'client';
+  readonly name: string;
+  readonly traceID: string;
+  readonly spanID: string;
+  readonly parentID: string | undefined;
+  /** Milliseconds since 1970, with fractions. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly method: string;
+  /** Server of a call. */
+  readonly server?: string;
+  /** Status code, or the outcome of a call without an answer. */
+  readonly outcome: number | string;
+}
+
+interface Call {
+  /** Label of the call in the metrics. */
+  readonly name: string;
+  readonly method: string;
+  readonly server: string;
+}
+
+/** Outgoing call of a traced request. */
+export interface TracedCall {
+  /** Headers that continue the trace. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** @param outcome status code, or a word from a closed set */
+  end(outcome: number | string): void;
+}
+
+const nowMs = () => performance.timeOrigin + performance.now();
+const newSpanID = () => randomBytes(8).toString('hex');
+
+/** Trace to which a request belongs. */
+export class Trace {
+  readonly #context: TraceParent;
+  readonly #parentID: string | undefined;
+  readonly #startedAt = nowMs();
+  /** Undefined if spans are not recorded. */
+  readonly #record: ((span: Span) => void) | undefined;
+
+  constructor(context: TraceParent, parentID?: string, record?: (span: Span) => void) {
+    this.#context = context;
+    this.#parentID = parentID;
+    this.#record = record;
+  }
+
+  get id(): string {
+    return this.#context.traceID;
+  }
+
+  call({ name, method, server }: Call): TracedCall {
+    const record = this.#record;
+    if (record === undefined) return { headers: traceHeaders(this.#context), end: () => undefined };
+    const { traceID, spanID: parentID } = this.#context;
+    const spanID = newSpanID();
+    const startedAt = nowMs();
+    const end = (outcome: number | string) =>
+      record({ kind: 'client', name, traceID, spanID, parentID, startedAt, endedAt: nowMs(), method, server, outcome });
+    return { headers: traceHeaders({ ...this.#context, spanID }), end };
+  }
+
+  /** Records the span of the request. */
+  end(name: string, method: string, outcome: number): void {
+    const { traceID, spanID } = this.#context;
+    const span = { traceID, spanID, parentID: this.#parentID, startedAt: this.#startedAt, endedAt: nowMs() };
+    this.#record?.({ kind: 'server', name, method, outcome, ...span });
+  }
+}
+
+export interface TracingOptions {
+  /** Part of the requests without a trace of their own that is recorded, from 0 to 1. */
+  sampleRatio: number;
+  record: (span: Span) => void;
+}
+
+/**
+ * Traces requests. Without options, a caller's trace is passed on unchanged, and requests without one have none. With options, each request
+ * has a trace; the caller decides about recording where it sends one.
+ */
+export class Tracing {
+  readonly #options: TracingOptions | undefined;
+
+  constructor(options?: TracingOptions) {
+    this.#options = options;
+  }
+
+  traceOf(headers: IncomingHttpHeaders): Trace | undefined {
+    if (this.#options === undefined && headers.traceparent === undefined) return undefined;
+    const parent = readTraceParent(headers);
+    if (this.#options === undefined) return parent && new Trace(parent);
+    const { record, sampleRatio } = this.#options;
+    const { traceID = randomBytes(16).toString('hex'), isSampled = Math.random() < sampleRatio, state = '' } = parent ?? {};
+    const context = { traceID, spanID: newSpanID(), isSampled, state };
+    return new Trace(context, parent?.spanID, isSampled ? record : undefined);
+  }
+}
+
+const current = new AsyncLocalStorage<Trace | undefined>();
+
+/** Runs the work of a request as part of its trace. */
+export const runInTrace = <T>(trace: Trace, work: () => T): T => current.run(trace, work);
+
+/** Runs work that outlives the request in which it begins. */
+export const runOutsideTraces = <T>(work: () => T): T => current.exit(work);
+
+/** Returns the id of the current request's trace, undefined if it has none. */
+export const currentTraceID = (): string | undefined => current.getStore()?.id;
+
+/** Begins a call of the current request. Undefined if the request has no trace. */
+export const traceCall = (call: Call): TracedCall | undefined => current.getStore()?.call(call);
