@@ -182,13 +182,29 @@ export class App {
    */
   async stop({ drain = false } = {}): Promise<void> {
     this.#health.stop();
+    const startedAt = performance.now();
+    const { long: streams, ...others } = this.#chain.inFlight();
+    this.#log.info({ requests: others.receiving + others.short + others.unread, streams }, 'stopping');
+    try {
+      const cut = await this.#drain(drain);
+      const seconds = Math.round(performance.now() - startedAt) / 1000;
+      this.#log[cut === 0 ? 'info' : 'warn']({ clean: cut === 0, cutConnections: cut, seconds }, 'stopped');
+    } catch (error) {
+      this.#log.error({ clean: false, err: error }, 'stopped');
+      throw error;
+    }
+  }
+
+  /** @returns the number of connections that were cut */
+  async #drain(isGradual: boolean): Promise<number> {
     const deadline = performance.now() + this.#config.server.shutdownGrace;
-    if (drain) await new Promise((resolve) => setTimeout(resolve, Math.min(drainMs, this.#config.server.shutdownGrace / 4)));
+    if (isGradual) await new Promise((resolve) => setTimeout(resolve, Math.min(drainMs, this.#config.server.shutdownGrace / 4)));
     this.#chain.endLongRunning();
-    await this.#public.stop(Math.max(0, deadline - performance.now()));
+    const cut = await this.#public.stop(Math.max(0, deadline - performance.now()));
     await this.#internal.stop(0);
     await this.#features.stop();
     await this.#spans?.stop();
+    return cut;
   }
 }
 

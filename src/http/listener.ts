@@ -111,18 +111,25 @@ export class Listener {
     return setInterval(check, certificateCheckMs).unref();
   }
 
-  /** Accepts no new connection, waits for open requests during the grace period, then closes all connections. */
-  async stop(graceMs: number): Promise<void> {
+  /**
+   * Accepts no new connection, waits for open requests during the grace period, then closes all connections.
+   *
+   * @returns the number of connections that were cut at the end of the grace period
+   */
+  async stop(graceMs: number): Promise<number> {
     clearInterval(this.#certificateCheck);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // Connections that become idle later are not closed by `close()` itself.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
+    let cutConnections = 0;
     const cut = setTimeout(() => {
+      cutConnections = this.#sockets.size;
       for (const socket of this.#sockets) socket.destroy();
     }, graceMs);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
+    return cutConnections;
   }
 }
 

@@ -14,6 +14,7 @@ import { requestHead } from './middleware/request-head.ts';
 import { requestMetrics } from './middleware/request-metrics.ts';
 import { requestStart } from './middleware/request-start.ts';
 import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
+import type { Kind } from './request-lifetime.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 import { Tracing } from './tracing.ts';
 
@@ -32,6 +33,8 @@ export interface Chain {
   listener: RequestListener;
   /** Ends watches, followed logs and connections; clients resume them at another replica. */
   endLongRunning(): void;
+  /** Returns the number of requests by kind. */
+  inFlight(): Readonly<Record<Kind, number>>;
 }
 
 /** Returns the Koa app of one port. A request passes the middlewares from top to bottom. */
@@ -58,7 +61,7 @@ export function requestChain(options: ChainOptions): Chain {
   if (corsOrigins.length > 0) app.use(cors(corsOrigins));
   app.use(routeOperations({ ...options, bounds: admission }));
 
-  return { listener: app.callback(), endLongRunning: () => admission.endLongRunning() };
+  return { listener: app.callback(), endLongRunning: () => admission.endLongRunning(), inFlight: () => admission.inFlight };
 }
 
 /**

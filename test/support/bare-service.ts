@@ -15,7 +15,7 @@ export interface BareService {
   logLines: string[];
   /** Number of tokens that were reviewed. */
   readonly judged: number;
-  stop(graceMs?: number): Promise<void>;
+  stop(graceMs?: number): Promise<unknown>;
 }
 
 interface BareServiceOptions extends Partial<Omit<ChainOptions, 'addresses' | 'authenticator' | 'operations'>> {

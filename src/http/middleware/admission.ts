@@ -75,6 +75,11 @@ export class Admission implements RequestBounds {
     if (timeoutMs > this.#options.requestTimeoutMs) stateOf(ctx).lifetime.becomeSlow(timeoutMs);
   };
 
+  /** Number of requests by kind. */
+  get inFlight(): Readonly<Record<Kind, number>> {
+    return this.#inFlight;
+  }
+
   /** Ends the long requests. Clients resume watches at another replica. */
   endLongRunning(): void {
     for (const lifetime of this.#long) lifetime.endAnswer();

@@ -87,7 +87,7 @@ const echo: RequestListener = (incoming, response) => {
 
 async function withTls(
   handle: RequestListener,
-  use: (port: number, authority: string, stop: () => Promise<void>) => Promise<void>,
+  use: (port: number, authority: string, stop: () => Promise<unknown>) => Promise<void>,
 ): Promise<void> {
   const { authority, serving } = await loopbackCertificates();
   const directory = await mkdtemp(join(tmpdir(), 'atrium-listener-'));
@@ -95,7 +95,7 @@ async function withTls(
   await writeFile(tls.certFile, serving.certificate);
   await writeFile(tls.keyFile, serving.key);
   const listener = new Listener(handle, { host: '127.0.0.1', port: 0, requestTimeoutMs: 60_000, tls });
-  let stopped: Promise<void> | undefined;
+  let stopped: Promise<unknown> | undefined;
   const stop = () => {
     stopped ??= listener.stop(0);
     return stopped;
