@@ -75,6 +75,7 @@ export const reviewBody = z
     error: 'must be a SelfSubjectAccessReview or a SelfSubjectAccessReviewList',
   })
   .meta({
+    id: 'CreateSelfSubjectAccessReviewRequest',
     examples: [
       { apiVersion: apiVersions[0], kind: 'SelfSubjectAccessReview', spec: question },
       { apiVersion: apiVersions[0], kind: 'SelfSubjectAccessReviewList', items: [{ spec: question }] },
@@ -101,37 +102,48 @@ export const explainQuery = reviewQuery.extend({
   explain: z.enum(['true', 'false']).meta(shownAsBoolean).optional().describe('`true`: each status says why, in `explanation`.'),
 });
 
-const role = z.object({
-  kind: z.enum(['Role', 'ClusterRole']),
-  name: z.string(),
-  namespace: z.string().describe('Empty: a ClusterRole.'),
-});
+const role = z
+  .object({
+    kind: z.enum(['Role', 'ClusterRole']),
+    name: z.string(),
+    namespace: z.string().describe('Empty: a ClusterRole.'),
+  })
+  .meta({ id: 'ExplainedRole' });
+
+/** Generators of clients in Python name a model by its place, and lose one of two models of one name. Each has an id instead. */
+const binding = z
+  .object({
+    kind: z.enum(['RoleBinding', 'ClusterRoleBinding']),
+    name: z.string(),
+    namespace: z.string().describe('Empty: it holds everywhere.'),
+    userBinding: z.string().exactOptional().describe('The UserBinding that the binding was made for.'),
+  })
+  .meta({ id: 'ExplainedBinding' });
+
+const subject = z
+  .object({ kind: z.enum(['User', 'Group', 'ServiceAccount']), name: z.string(), namespace: z.string().exactOptional() })
+  .meta({ id: 'ExplainedSubject', description: 'For whom the binding was made: the caller, or a group of theirs.' });
 
 const texts = z.array(z.string());
+
+const rule = z
+  .object({
+    verbs: texts,
+    apiGroups: texts.exactOptional(),
+    resources: texts.exactOptional(),
+    resourceNames: texts.exactOptional(),
+    nonResourceURLs: texts.exactOptional(),
+  })
+  .meta({ id: 'ExplainedRule', description: 'The one of the role that allows it.' });
 
 const explanation = z
   .union([
     z.object({
       source: z.literal('rbac'),
-      binding: z.object({
-        kind: z.enum(['RoleBinding', 'ClusterRoleBinding']),
-        name: z.string(),
-        namespace: z.string().describe('Empty: it holds everywhere.'),
-        userBinding: z.string().exactOptional().describe('The UserBinding that the binding was made for.'),
-      }),
+      binding,
       role,
-      subject: z
-        .object({ kind: z.enum(['User', 'Group', 'ServiceAccount']), name: z.string(), namespace: z.string().exactOptional() })
-        .describe('For whom the binding was made: the caller, or a group of theirs.'),
-      rule: z
-        .object({
-          verbs: texts,
-          apiGroups: texts.exactOptional(),
-          resources: texts.exactOptional(),
-          resourceNames: texts.exactOptional(),
-          nonResourceURLs: texts.exactOptional(),
-        })
-        .describe('The one of the role that allows it.'),
+      subject,
+      rule,
     }),
     z.object({
       source: z.literal('rbac'),

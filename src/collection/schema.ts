@@ -14,6 +14,18 @@ const maxSearch = 128;
 const oneOf = (names: readonly string[]): string =>
   new Intl.ListFormat('en', { type: 'disjunction' }).format(names.map((name) => `\`${name}\``));
 
+/** Pattern of `sortBy`, of properties whose names are given as patterns. RE2, which Go uses, has no look-around. */
+export const sortPattern = (names: readonly string[]): string => {
+  const key = `(?:[ad],)?(?:${names.join('|')})`;
+  return `^(?:${key}(?:,${key})*)?$`;
+};
+
+/** Pattern of one `filterBy`, of properties whose names are given as patterns. */
+export const filterPattern = (names: readonly string[]): string => {
+  const pair = `(?:${names.join('|')}),(?:[^,\\\\]|\\\\,?)*`;
+  return `^(?:${pair}(?:,${pair})*)?$`;
+};
+
 const resourceVersion = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,19})?$/, 'must be a resource version that an answer gave')
@@ -29,7 +41,7 @@ export const listQuery = (properties: ListProperties<never>) =>
       .default('')
       .describe(`Kubernetes field selector. Fields: ${[...properties.selectable.keys()].join(', ')}.`),
     filterBy: z
-      .array(z.string())
+      .array(z.string().meta({ pattern: filterPattern(filterNames(properties)) }))
       .default([])
       .describe(
         `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: ${filterNames(properties).join(', ')}.`,
@@ -41,6 +53,7 @@ export const listQuery = (properties: ListProperties<never>) =>
       .describe(`Part of ${oneOf(properties.search)}, in any case; at most ${maxSearch} characters. With \`filterBy\`, both must fit.`),
     sortBy: z
       .string()
+      .meta({ pattern: sortPattern([...properties.sorted.keys()]) })
       .default('')
       .describe(
         `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`${properties.defaultSort}\`. Missing values are last, ties are in the order of names. Properties: ${[...properties.sorted.keys()].join(', ')}.`,

@@ -87,30 +87,32 @@ export const newGroupBody = z
 export type NewGroup = z.output<typeof newGroupBody>;
 
 /** A change of a group. Null deletes a field. */
-export const groupPatchBody = z.strictObject({
-  apiVersion: z.literal(groupApiVersion).optional(),
-  kind: z.literal('Group').optional(),
-  metadata: z
-    .strictObject({
-      ...keptMetadata,
-      name: z.string().optional().describe('That of the path, if given.'),
-      resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
-      uid: z.string().optional(),
-      labels: marks(z.string().nullable()).optional(),
-      annotations: marks(z.string().nullable()).optional(),
-      creationTimestamp: kept('cannot be changed'),
-    })
-    .optional(),
-  spec: z
-    .strictObject({
-      displayName: displayName.nullable().optional(),
-      description: description.nullable().optional(),
-      refConnector: kept('a group stays local, or of its issuer'),
-      users: kept('members are changed by POST and DELETE /auth/v1/groups/{name}/members'),
-    })
-    .optional(),
-  status: kept(byService),
-});
+export const groupPatchBody = z
+  .strictObject({
+    apiVersion: z.literal(groupApiVersion).optional(),
+    kind: z.literal('Group').optional(),
+    metadata: z
+      .strictObject({
+        ...keptMetadata,
+        name: z.string().optional().describe('That of the path, if given.'),
+        resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
+        uid: z.string().optional(),
+        labels: marks(z.string().nullable()).optional(),
+        annotations: marks(z.string().nullable()).optional(),
+        creationTimestamp: kept('cannot be changed'),
+      })
+      .optional(),
+    spec: z
+      .strictObject({
+        displayName: displayName.nullable().optional(),
+        description: description.nullable().optional(),
+        refConnector: kept('a group stays local, or of its issuer'),
+        users: kept('members are changed by POST and DELETE /auth/v1/groups/{name}/members'),
+      })
+      .optional(),
+    status: kept(byService),
+  })
+  .meta({ id: 'GroupPatch' });
 
 export type GroupPatch = z.output<typeof groupPatchBody>;
 

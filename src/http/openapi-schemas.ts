@@ -13,14 +13,35 @@ export function readable({ jsonSchema, zodSchema, io }: Context): void {
   delete jsonSchema.propertyNames;
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   if (jsonSchema.type === 'integer') boundInteger(jsonSchema);
-  // Without a mapping its values would have to be the names of the schemas.
-  if (zodSchema instanceof z.ZodDiscriminatedUnion && !hasMapping(jsonSchema)) delete jsonSchema.discriminator;
+  if (zodSchema instanceof z.ZodDiscriminatedUnion && !hasMapping(jsonSchema)) looseChoice(jsonSchema);
+  if (zodSchema instanceof z.ZodUnion) spreadTypes(jsonSchema);
   if (zodSchema instanceof z.ZodNullable) foldNull(jsonSchema);
   if (zodSchema instanceof z.ZodObject) describeMembers(jsonSchema, zodSchema.shape, io);
 }
 
 const hasMapping = ({ discriminator }: JsonSchema): boolean =>
   typeof discriminator === 'object' && discriminator !== null && 'mapping' in discriminator;
+
+/**
+ * Without a mapping, the values of a discriminator would have to be the names of the schemas. Redocly takes schemas of `oneOf` for
+ * overlapping if the member that distinguishes them is optional.
+ */
+function looseChoice(schema: JsonSchema): void {
+  delete schema.discriminator;
+  if (schema.oneOf === undefined) return;
+  schema.anyOf = schema.oneOf;
+  delete schema.oneOf;
+}
+
+/** zod makes one `type` of several types of `anyOf`, which oapi-codegen knows for one type and null only. */
+function spreadTypes(schema: JsonSchema): void {
+  const { anyOf = [] } = schema;
+  if (anyOf.length < 3 || !anyOf.every((one) => Object.keys(one).join() === 'type')) return;
+  const types = anyOf.flatMap(({ type }) => (typeof type === 'string' && type !== 'null' ? [type] : []));
+  const isNullable = types.length < anyOf.length;
+  schema.oneOf = types.map((type, index) => (index === 0 && isNullable ? { type: [type, 'null'] } : { type }));
+  delete schema.anyOf;
+}
 
 /** The numbers that JavaScript counts exactly are no limit of the interface, but more than 32 bits. */
 function boundInteger(schema: JsonSchema): void {

@@ -1,22 +1,25 @@
 import { z } from 'zod';
 import { liveParameters } from '../collection/live-lists.ts';
-import { listQuery, listSchema } from '../collection/schema.ts';
+import { filterPattern, listQuery, listSchema, sortPattern } from '../collection/schema.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { rowProperties } from './row.ts';
 
+/** Pattern of the name of a column, which the document cannot know. */
+const columnName = '[^,]+';
 const columnsToo = 'and the columns of the resource';
 
 /** Query of a list. Its columns depend on the resource. */
 export const rowsQuery = listQuery(rowProperties([])).extend({
   ...liveParameters,
   filterBy: z
-    .array(z.string())
+    .array(z.string().meta({ pattern: filterPattern([columnName]) }))
     .default([])
     .describe(
       `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: name, namespace, owner, uid, creationTimestamp, ${columnsToo}. The name and columns of texts are searched, others are compared whole.`,
     ),
   sortBy: z
     .string()
+    .meta({ pattern: sortPattern([columnName]) })
     .default('')
     .describe(
       `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`a,namespace,a,name\`. Missing values are last. Properties: name, namespace, uid, creationTimestamp, owner, ${columnsToo}.`,

@@ -1,14 +1,15 @@
-/** Generates clients by openapi-generator. The program and the libraries of its clients are downloaded once and cached. */
+/** Generates clients. The generators and the libraries of their clients are downloaded once and cached. */
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const version = '7.17.0';
+const oapiCodegen = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2';
 const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atrium-clients');
 
@@ -52,9 +53,24 @@ async function generatorJar(): Promise<string> {
   );
 }
 
-/** Returns the path of a Python with the libraries of the generated client. */
-export async function python(): Promise<string> {
-  const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
+/** Writes a Go package `atrium` by oapi-codegen. */
+export async function oapiGenerate(document: string, file: string): Promise<void> {
+  const folder = await kept('oapi-codegen-2.8.2', async (bin) => {
+    await program('go', ['install', oapiCodegen], { env: { GOBIN: bin } });
+  });
+  await program(join(folder, 'oapi-codegen'), ['-generate', 'types,client', '-package', 'atrium', '-o', file, document]);
+}
+
+/** Writes a Python package `atrium_client` by openapi-python-client. @returns the warnings of the generator */
+export async function pythonClient(document: string, directory: string): Promise<string> {
+  const config = fileURLToPath(new URL('openapi-python-client/config.yaml', import.meta.url));
+  const generator = join(dirname(await python('openapi-python-client')), 'openapi-python-client');
+  return program(generator, ['generate', '--path', document, '--output-path', directory, '--config', config]);
+}
+
+/** Returns the path of a Python with the libraries that a folder of this suite names. */
+export async function python(suite: 'python' | 'openapi-python-client'): Promise<string> {
+  const requirements = fileURLToPath(new URL(`${suite}/requirements.txt`, import.meta.url));
   const digest = hash('sha256', await readFile(requirements)).slice(0, 12);
   const folder = await kept(`python-${digest}`, async (unfinished) => {
     await program('python3', ['-m', 'venv', unfinished]);

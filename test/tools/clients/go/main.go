@@ -43,7 +43,7 @@ func main() {
 	question := atrium.NewSelfSubjectAccessReviewRequest()
 	question.SetKind("SelfSubjectAccessReview")
 	question.SetSpec(*spec)
-	body := atrium.SelfSubjectAccessReviewRequestAsCreateSelfSubjectAccessReviewRequest(question)
+	body := atrium.CreateSelfSubjectAccessReviewRequest{SelfSubjectAccessReviewRequest: question}
 	review, _, err := client.AccessAPI.CreateSelfSubjectAccessReview(ctx).CreateSelfSubjectAccessReviewRequest(body).Execute()
 	check(err)
 
