@@ -1,8 +1,9 @@
 /** Runs Lighthouse in a process of its own, at a page of an open browser. */
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { lighthouse } from './install.ts';
+import { ownPackages } from '../../support/own-packages.ts';
 
 /** Scores of categories and audits are between 0 and 1. The score of an audit that does not apply is null. */
 const report = z.object({
@@ -50,7 +51,7 @@ export async function audit(url: string, port: number, form: 'desktop' | 'phone'
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [
-      await lighthouse(),
+      join(await ownPackages(new URL('./', import.meta.url)), 'lighthouse/cli/index.js'),
       url,
       `--port=${port}`,
       ...(form === 'desktop' ? ['--preset=desktop'] : []),
