@@ -62,7 +62,7 @@ function shownOf(account: Account, issuers: readonly IssuerConfig[]): LinkedAcco
 }
 
 /**
- * Unlinks an account from its user. Access by that account is revoked first, so that a retry completes an interrupted request.
+ * Unlinks an account from its user. Access by that account ends first, so that a retry completes an interrupted request.
  *
  * @throws StatusError 401, 403, 404, 409, 503, 504
  */
@@ -86,13 +86,16 @@ export async function unlink(
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== linkedSubject) }).includes(
     linkedSubject.subjectName,
   );
+  const end = () => endSessions(context, ctx, { account, linkedSubject, caller }, signal);
   // Sessions, refresh tokens and bearer tokens of that name are revoked before the record, which identifies them, loses the account.
   if (linkedSubject.subjectName !== '' && !isNamedOtherwise)
     await endAccess({ subject: { subjectName: linkedSubject.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
+  await end();
   const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, linkedSubject));
   await notices.add(account, 'AccountUnlinked');
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
-  await endSessions(context, ctx, { account, linkedSubject, caller }, signal);
+  // The account may have logged in meanwhile.
+  await end();
   return account;
 }
 
