@@ -39,6 +39,9 @@ export type WatchState = 'pending' | 'synced' | 'notInstalled';
 /** Timeout of a wait without a bound, after which it is repeated, because timers are limited to some weeks. */
 const longMs = 60_000;
 
+/** Answers in a row, over about a minute, that a resource is not installed. Then its rows are dropped: a proxy may answer 404 for a while. */
+const absencesUntilDropped = 20;
+
 interface Entry<Row> {
   readonly row: Row;
   readonly resourceVersion: string;
@@ -57,6 +60,8 @@ export class WatchCache<Row> {
   #isSynced = false;
   #resourceVersion = '';
   #revision = 0;
+  /** Number of consecutive answers that the resource is not installed. */
+  #absences = 0;
 
   constructor(parts: WatchCacheParts, options: WatchCacheOptions<Row>) {
     const { name, pageSize = 500 } = options;
@@ -66,7 +71,7 @@ export class WatchCache<Row> {
       name,
       selection: options,
       pageSize,
-      sink: { list: () => this.#list(), event: (event) => this.#event(event), failed: () => this.#look() },
+      sink: { list: () => this.#list(), event: (event) => this.#event(event), failed: () => this.#failed() },
     });
     this.#forget = parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
   }
@@ -92,11 +97,12 @@ export class WatchCache<Row> {
   }
 
   /**
-   * Returns the reason why the rows may be outdated, undefined if they are current. A resource that is not installed has no objects, and
-   * counts as current.
+   * Returns the reason why the rows may be outdated, undefined if they are current. No rows are current for a resource that is not
+   * installed, because it has no objects.
    */
   outdated(): string | undefined {
-    if (this.state === 'notInstalled' || (this.#isSynced && !this.isStale())) return undefined;
+    const isWithoutObjects = this.state === 'notInstalled' && this.size === 0;
+    if (isWithoutObjects || (this.#isSynced && !this.isStale())) return undefined;
     return this.missing() ?? 'nothing was heard for too long';
   }
 
@@ -248,6 +254,7 @@ export class WatchCache<Row> {
     const old = this.#entries;
     this.#entries = entries;
     this.#resourceVersion = resourceVersion;
+    this.#absences = 0;
     for (const [key, entry] of old) if (!entries.has(key)) this.#tell(key, entry, undefined);
     for (const [key, entry] of entries) if (entry !== old.get(key)) this.#tell(key, old.get(key), entry);
     this.#isSynced = true;
@@ -264,6 +271,17 @@ export class WatchCache<Row> {
       if (entry !== undefined) this.#put(key, entry);
       else if (this.#entries.delete(key)) this.#tell(key, old, undefined);
       this.#requireRoom(this.#entries.size);
+    }
+    this.#look();
+  }
+
+  /** Drops the rows of a resource that stays absent. Its objects were deleted with the definition. */
+  #failed(): void {
+    this.#absences = this.#loop.isNotInstalled ? this.#absences + 1 : 0;
+    if (this.#absences >= absencesUntilDropped) {
+      const old = this.#entries;
+      this.#entries = new Map();
+      for (const [key, entry] of old) this.#tell(key, entry, undefined);
     }
     this.#look();
   }

@@ -8,6 +8,7 @@ import { resourcePath } from '../../../../src/kubernetes/resource.ts';
 import { WatchCache } from '../../../../src/kubernetes/watch-cache.ts';
 import { RbacWatch } from '../../../../src/rbac/watch.ts';
 import { type Person, apiServer as startCluster } from '../../../support/api-server.ts';
+import { clientOf } from '../../../support/client-of.ts';
 import { eventually } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { TcpProxy } from '../../../support/tcp-proxy.ts';
@@ -16,10 +17,26 @@ import { failureOf, forever, silentLog } from '../fake-api-server.ts';
 const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps' };
 const rbac = (resource: string) => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
+const definitions = (name?: string) =>
+  resourcePath({ group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' }, { ...(name && { name }) });
 const namespace = `kubernetes-${process.pid}`;
+const things = { group: `t${process.pid}.example.org`, version: 'v1', resource: 'things' };
+const thing = (name: string) => ({ apiVersion: `${things.group}/v1`, kind: 'Thing', metadata: { name } });
+const thingsDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `things.${things.group}` },
+  spec: {
+    group: things.group,
+    scope: 'Cluster',
+    names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
 
 describe('with a cluster', () => {
   const cluster = forSuite(() => startCluster());
+  const admin = clientOf(cluster, 'admin');
   let relay: TcpProxy;
   let client: KubernetesClient;
   const metrics = new Metrics();
@@ -55,6 +72,35 @@ describe('with a cluster', () => {
     await remove(resourcePath(namespaces, { name: namespace }));
     await client.close();
     await relay.cut();
+  });
+
+  it('FLT-13 a watch cache drops the objects of a definition that is deleted while the connection is cut', async () => {
+    await create(definitions(), thingsDefinition);
+    const isServed = () =>
+      create(resourcePath(things), thing('first')).then(
+        () => true,
+        () => false,
+      );
+    await eventually(isServed, Boolean);
+    const times = { minWatchSeconds: 20, maxWatchSeconds: 25, silenceMs: 28_000, minPauseMs: 5, maxPauseMs: 40 };
+    const cache = new WatchCache<string>({ ...parts(), times }, { name: 'things', type: things, keep: ({ metadata: { name } }) => name });
+    cache.start();
+    await cache.whenSynced();
+
+    await relay.cut();
+    await eventually(() => cache.failure(), Boolean);
+    const { name } = thingsDefinition.metadata;
+    await admin.call('DELETE', definitions(name));
+    await eventually(
+      () => admin.call('GET', definitions(name)),
+      ({ status }) => status === 404,
+    );
+    expect([...cache.values()]).to.deep.equal(['first']);
+    await relay.mend();
+    await eventually(() => cache.size === 0, Boolean);
+
+    expect([cache.state, cache.outdated()]).to.deep.equal(['notInstalled', undefined]);
+    await cache.stop();
   });
 
   it('a watch cache follows it, and loses nothing while the connection is cut', async () => {
