@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
+import { createAccessRequests, watchAccess } from './access-requests/access-requests.ts';
 import { createBindings, watchUserBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf, issuersOf, namingIssuerOf } from './config/issuers.ts';
@@ -139,7 +140,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   const users = createUsers(services, base.watched, {
     naming: base.naming,
     localGroups,
-    userBindings: base.userBindings,
+    userBindings: base.grants,
     ...passwords,
     sessions,
     again: (ctx) => authenticator.revalidate(ctx),
@@ -185,6 +186,7 @@ export function createFeatures(surroundings: Surroundings): Features {
       accessTokens: accessTokens?.cache,
       groups: base.watchedGroups?.collection.cache,
       userBindings: base.userBindings?.collection.cache,
+      accessRequests: base.watchedAccess?.requests.cache,
     }),
     serverProblem: () => serverProblem(services.client),
     unreachableIssuers: async () => issuers?.unreachable() ?? [],
@@ -261,6 +263,8 @@ function createBase(surroundings: Surroundings) {
   const { config } = services;
   const watched = watchUsers(services);
   const watchedGroups = config.features.groups ? watchGroups(services) : undefined;
+  const userBindings = config.features.userBindings ? watchUserBindings(services) : undefined;
+  const watchedAccess = config.features.accessRequests ? watchAccess(services) : undefined;
   return {
     services,
     connection,
@@ -270,7 +274,12 @@ function createBase(surroundings: Surroundings) {
     watched,
     watchedGroups,
     localGroups: watchedGroups?.localGroups ?? noLocalGroups,
-    userBindings: config.features.userBindings ? watchUserBindings(services) : undefined,
+    userBindings,
+    watchedAccess,
+    grants: userBindings && {
+      names: (...subject: Parameters<typeof userBindings.names>) =>
+        userBindings.names(...subject) || watchedAccess?.names(...subject) === true,
+    },
     directory: createDirectory(services, watched.accounts, watched.records),
   };
 }
@@ -364,14 +373,18 @@ function createLogins(base: Base, { brand, translations }: { brand: () => Brand;
 const useOnce = (context: SessionContext | undefined, ...[text, expiresAt, signal]: [string, Date, AbortSignal]): Promise<boolean> =>
   context?.revokedTokens.useState(`passkey ${text}`, expiresAt, signal) ?? Promise.resolve(false);
 
-const rightsOf = ({ services, naming, localGroups, userBindings }: Base) => new SubjectRights(services, naming, localGroups, userBindings);
+const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
-/** Creates groups and UserBindings. */
+/** Creates groups, UserBindings and access requests. */
 function createTeams(base: Base): Feature[] {
-  const { services, accounts, localGroups, watchedGroups, userBindings } = base;
+  const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
+  const groups = watchedGroups?.collection.cache;
   return [
     ...(watchedGroups ? [createGroups(services, watchedGroups, accounts)] : []),
-    ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups: watchedGroups?.collection.cache })] : []),
+    ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups })] : []),
+    ...(userBindings && watchedAccess
+      ? [createAccessRequests(services, watchedAccess, { accounts, localGroups, groups, userBindings: userBindings.collection.cache })]
+      : []),
   ];
 }
 

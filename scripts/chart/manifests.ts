@@ -24,6 +24,7 @@ const impersonationFile = 'impersonation.yaml';
 const administratorKinds = ['Job', 'ClusterRoleBinding'];
 /** Rights for features that are off by default. They are applied by hand when a feature is turned on; each has the setting that does so. */
 const byHand = {
+  'access-requests.yaml': 'features.accessRequests',
   'access-tokens.yaml': 'features.accessTokens',
   'certificates.yaml': 'users.certificates.enabled',
   'user-bindings.yaml': 'features.userBindings',

@@ -28,6 +28,8 @@ export interface UserBindingRow extends ListRow {
   /** Start and end of the role, in milliseconds since 1970; undefined if unbounded. */
   readonly notBefore: number | undefined;
   readonly expiresAt: number | undefined;
+  /** AccessRequest that the binding belongs to. */
+  readonly request: { readonly name: string; readonly uid: string } | undefined;
   /** Unix time. */
   readonly creationSeconds: number | undefined;
 }
@@ -71,6 +73,7 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
     // An invalid time grants no role: such a binding has not started and has expired.
     notBefore: timeOf(spec.notBefore, Number.POSITIVE_INFINITY),
     expiresAt: timeOf(spec.expiresAt, 0),
+    request: spec.request && { name: spec.request.name ?? '', uid: spec.request.uid ?? '' },
     creationSeconds: Number.isNaN(seconds) ? undefined : Math.floor(seconds),
   };
 }

@@ -16,10 +16,16 @@ export function contradictions(config: Config, login: object): Problems {
   return Object.assign(
     smtpContradictions(config.smtp),
     problemsOfFactors(config),
+    problemsOfAccessRequests(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
   );
 }
+
+const problemsOfAccessRequests = ({ features }: Config): Problems =>
+  features.accessRequests && !features.userBindings
+    ? { 'features.accessRequests': 'needs features.userBindings, which give the access' }
+    : {};
 
 /** Returns the problems of required factors. A requirement that no user can meet would lock all affected users out. */
 function problemsOfFactors(config: Config): Problems {

@@ -247,7 +247,7 @@ const consoleSection = z.strictObject({
     .prefault({}),
 });
 
-const feature = (what: string) => z.boolean().default(true).describe(what);
+const feature = (what: string, isOn = true) => z.boolean().default(isOn).describe(what);
 
 const features = z.strictObject({
   openapi: feature('`GET /openapi/v3`.'),
@@ -262,6 +262,7 @@ const features = z.strictObject({
   links: feature('One-time links of local users: invitation, forgotten password. Off, none counts that was made before.'),
   groups: feature('Groups of users that are kept here, and their operations.'),
   userBindings: feature('UserBindings, their operations and the controller that makes them RBAC.'),
+  accessRequests: feature('Access for a while: AccessPolicies, AccessRequests and their operations. Needs `features.userBindings`.', false),
   sessions: feature('`/auth/v1/sessions`: seeing and ending sessions.'),
   watch: feature('Live lists of users as server-sent events.'),
   namespaces: feature('`GET /auth/v1/namespaces`.'),
@@ -277,6 +278,12 @@ const features = z.strictObject({
 const log = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level that is logged.'),
   format: z.enum(['json', 'pretty']).default('json').describe('JSON lines, or text for a terminal.'),
+});
+
+const accessRequests = z.strictObject({
+  pendingSeconds: z.number().int().min(300).max(1_209_600).default(86_400).describe('Seconds after which an undecided request lapses.'),
+  keepDays: z.number().int().min(1).max(3650).default(30).describe('Days that a request is kept after its end.'),
+  maxOpen: z.number().int().min(1).max(100).default(10).describe('Open requests of a user.'),
 });
 
 const audit = z.strictObject({
@@ -308,6 +315,7 @@ export const configSchema = z.strictObject({
   smtp: smtpSection.prefault({}).describe('The mail server.'),
   lists: listsSection.prefault({}).describe('Lists of any resource.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
+  accessRequests: accessRequests.prefault({}).describe('Access for a while (`features.accessRequests`).'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),
   tracing: tracing.prefault({}).describe('Traces of requests (OpenTelemetry).'),

@@ -1,5 +1,5 @@
 /** Members of an audit line that only some events have. */
-export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members';
+export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access';
 
 interface DeclaredEvent {
   /** Occasion on which the event is written, for docs/operations.md. */
@@ -62,6 +62,13 @@ export const auditEvents = {
   GroupMembersChanged: { when: 'Members are added to a group or removed from it.', fields: [...byCaller, 'members'] },
   UserBindingCreated: { when: 'A caller creates a UserBinding.', fields: byCaller },
   UserBindingDeleted: { when: 'A caller deletes a UserBinding.', fields: byCaller },
+  AccessRequested: { when: 'A user asks for a role for a while.', fields: [...byCaller, 'access'] },
+  AccessDecided: { when: 'An approver decides on a request (`Approved`, `Denied`).', fields: [...byUser, 'code', 'access'] },
+  AccessGranted: { when: 'The service creates the UserBinding of an approved request.', fields: ['target', 'access'] },
+  AccessEnded: {
+    when: 'A request or its access ends. `actor` is missing if the service ends it; `reason` is that of the status.',
+    fields: [...byUser, 'code', 'access'],
+  },
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],

@@ -16,7 +16,7 @@ export interface AuditOrigin {
 interface AuditFields {
   /** User name in Kubernetes. */
   actor: { name: string; uid: string };
-  /** User record, group or binding that the event is about. */
+  /** User record, group, binding or access request that the event is about. */
   target: { name: string; uid: string };
   /** HTTP status of the answer. */
   code: number;
@@ -28,6 +28,8 @@ interface AuditFields {
   session: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Members that were added or removed: their number, and the first names. */
   members: MemberChange;
+  /** Access that an AccessRequest is about. */
+  access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
 }
 
 export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName; outcome: 'success' | 'failure' };
@@ -65,7 +67,8 @@ export class Audit {
   /** Never throws: an event that is lost fails nothing. */
   record<Name extends AuditName>(event: DeclaredEvent<Name>): void {
     const { write, onEvent, events, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members }: AuditEvent = event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access }: AuditEvent =
+      event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
@@ -84,6 +87,7 @@ export class Audit {
       issuer,
       session,
       members,
+      access,
     };
     onEvent?.(event);
     try {

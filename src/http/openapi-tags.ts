@@ -8,6 +8,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'one-time links': 'Links with which users set a password: for one that was forgotten, or the first one.',
   groups: 'Groups of users: of the issuer, or kept here.',
   userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',
+  'access requests': 'Roles for a while: policies that let users ask, requests, and decisions.',
   access: 'Access reviews: what the API server lets the caller do.',
   lists: 'Objects of the resources that the administrator names: filtered, sorted, counted, live.',
   search: 'Finding users, groups and objects by name, label and image.',

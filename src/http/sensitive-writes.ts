@@ -7,7 +7,7 @@ import type { Bearer, Caller } from './operation.ts';
 import { requireStepUp, type StepUpPolicy } from './step-up.ts';
 
 /** A value of `login.stepUp.operations`. */
-type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens';
+type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens' | 'accessDecisions';
 
 interface StepUpSettings extends StepUpPolicy {
   readonly operations: readonly StepUpOperation[];
@@ -38,6 +38,7 @@ const rules = {
     recentLogin: ['bindings'],
     resources: [
       'auth.platform.io/userbindings',
+      'auth.platform.io/accesspolicies',
       'rbac.authorization.k8s.io/roles',
       'rbac.authorization.k8s.io/rolebindings',
       'rbac.authorization.k8s.io/clusterroles',
@@ -45,6 +46,9 @@ const rules = {
     ],
   },
   members: { action: 'change members of groups', recentLogin: ['bindings'], resources: ['auth.platform.io/groups'] },
+  // A policy may require a recent login, too.
+  accessRequests: { action: 'ask for access, or end it', recentLogin: [] },
+  accessDecisions: { action: 'decide on access', recentLogin: ['accessDecisions'] },
   certificates: {
     action: 'get certificates',
     recentLogin: ['certificates'],

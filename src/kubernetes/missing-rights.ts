@@ -13,6 +13,8 @@ function grantOf({ verb, group, resource }: Right): string {
   const file = (name: string, value: string) => `apply ${manifests}/${name}, or set ${value} in the chart`;
   if (verb.startsWith('impersonate')) return file('impersonation.yaml', 'rbac.impersonation');
   if (resource === 'accesstokens') return file('access-tokens.yaml', 'config.features.accessTokens');
+  if (resource === 'accesspolicies' || resource === 'accessrequests' || group === 'admissionregistration.k8s.io')
+    return file('access-requests.yaml', 'config.features.accessRequests');
   if (resource === 'certificatesigningrequests') return file('certificates.yaml', 'config.users.certificates.enabled');
   const isRead = verb === 'list' || verb === 'watch';
   const isBinding = group === 'rbac.authorization.k8s.io' && !isRead;

@@ -9,6 +9,7 @@ const version = 'v1';
 
 /** Kept members of a role: its display name, and its rules if rules are kept. */
 export interface RoleRow {
+  readonly uid: string;
   readonly displayName?: string;
   readonly rules?: readonly PolicyRule[];
 }
@@ -55,9 +56,9 @@ export class RbacWatch {
         type,
         isMetadataOnly: !keepsRules,
         // A new row for each version, because a change of the rules must be noticed.
-        keep: ({ metadata: { annotations }, rules }) => {
+        keep: ({ metadata: { uid, annotations }, rules }) => {
           const displayName = annotations?.[displayNameAnnotation];
-          return { ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
+          return { uid, ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
         },
       });
       cache.onChange(onChange);
@@ -116,10 +117,20 @@ export class RbacWatch {
     return this.#roles.ClusterRole.get(name) !== undefined;
   }
 
-  /** Calls the listener for each ClusterRole that is created or deleted. @returns a function that removes the listener */
+  /** Returns the UID of a ClusterRole, undefined if it does not exist. */
+  clusterRoleUID(name: string): string | undefined {
+    return this.#roles.ClusterRole.get(name)?.uid;
+  }
+
+  /** Waits until roles and bindings are listed. @throws the reason of the signal if it aborts before */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
+  }
+
+  /** Calls the listener for each ClusterRole that is created, deleted, or replaced by another of its name. @returns a function that removes the listener */
   onClusterRole(listener: (name: string) => void): () => void {
     return this.#roles.ClusterRole.onChange(({ key, old, new: current }) => {
-      if ((old === undefined) !== (current === undefined)) listener(key);
+      if (old?.uid !== current?.uid) listener(key);
     });
   }
 

@@ -9,9 +9,9 @@ import { recordName } from './record/name.ts';
 import { userResource } from './record/resource.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming, subjectNamesOf } from './record/subject-name.ts';
 
-/** UserBindings, which name records and Groups. A controller soon turns them into bindings of the cluster. */
+/** UserBindings, which a controller turns into bindings of the cluster, and policies of access requests. */
 export interface NamingBindings {
-  /** Reports whether a UserBinding names the subject. @throws StatusError 503 while they are unknown */
+  /** Reports whether a UserBinding or an AccessPolicy names the subject. @throws StatusError 503 while they are unknown */
   names(kind: 'User' | 'Group', name: string): boolean;
 }
 

@@ -170,6 +170,7 @@ export async function installation(): Promise<Manifest[]> {
   const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
   const files = [
     'rbac.yaml',
+    'access-requests.yaml',
     'certificates.yaml',
     'user-bindings.yaml',
     'access-tokens.yaml',

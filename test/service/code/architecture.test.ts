@@ -11,6 +11,7 @@ const allowed: ImportTable = {
   'features.ts': {
     values: [
       ...[
+        'access-requests',
         'search',
         'lists',
         'access',
@@ -56,6 +57,10 @@ const allowed: ImportTable = {
   directory: { values: ['users', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   certificates: { values: ['users', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
   roles: { values: ['users', 'rbac', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },
+  'access-requests': {
+    values: ['bindings', 'users', 'collection', 'kubernetes', 'http', 'api', 'config'],
+    types: ['services.ts'],
+  },
   bindings: { values: ['groups', 'users', 'collection', 'rbac', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts', 'keys'] },
   groups: { values: ['users', 'collection', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys'] },
   users: { values: ['collection', 'rbac', 'keys', 'kubernetes', 'http', 'api', 'config'], types: ['services.ts'] },

@@ -83,6 +83,8 @@ describe('deploy/manifests', () => {
       users: ['usr', 'platform-auth'],
       groups: ['grp', 'platform-auth'],
       userbindings: ['ub', 'platform-auth'],
+      accesspolicies: ['ap', 'platform-auth'],
+      accessrequests: ['areq', 'platform-auth'],
       accesstokens: ['at', 'platform-auth'],
       consoleplugins: ['cp', 'platform-auth'],
       sessions: [undefined, 'platform-auth'],
@@ -130,6 +132,7 @@ describe('deploy/manifests', () => {
     for (const file of [
       'rbac.yaml',
       'certificates.yaml',
+      'access-requests.yaml',
       'access-tokens.yaml',
       'user-bindings.yaml',
       'workload-lists.yaml',

@@ -97,14 +97,14 @@ describe('deploy/manifests', () => {
   });
 
   it('apply no features that are off by default, like config.yaml and the example', () => {
-    for (const file of ['access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
+    for (const file of ['access-requests.yaml', 'access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
       expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
       expect(files.get('kustomization.yaml')).not.to.include(file);
     }
     for (const yaml of [files.get('config.yaml') ?? '', readFileSync(`${directory}/../example-overlay/config.yaml`, 'utf8')]) {
       const { features, users } = parseConfig({ yaml });
 
-      expect(features).to.include({ accessTokens: false, userBindings: false, groups: true });
+      expect(features).to.include({ accessRequests: false, accessTokens: false, userBindings: false, groups: true });
       expect(users.certificates.enabled).to.equal(false);
     }
   });

@@ -10,6 +10,18 @@ const each = (verbs: string, resource: string) => verbs.split(' ').map((verb) =>
 
 /** Rights that the service account loses when a feature is turned off. */
 const lost: Readonly<Record<string, readonly string[]>> = {
+  accessRequests: [
+    ...each('list watch', 'accesspolicies.auth.platform.io'),
+    ...each('get list watch create delete', 'accessrequests.auth.platform.io'),
+    ...['accesspolicies', 'accessrequests'].map((resource) => `patch ${resource}.auth.platform.io/status`),
+    'create userbindings.auth.platform.io',
+    ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) =>
+      ['accesspolicies', 'accessrequests', 'userbindings'].map(
+        (name) => `get ${resource}.admissionregistration.k8s.io ${name}.auth.platform.io`,
+      ),
+    ),
+    ...lease('atrium-access-requests'),
+  ],
   accessTokens: [
     ...each('list watch create delete', 'accesstokens.auth.platform.io'),
     'patch accesstokens.auth.platform.io/status',
@@ -31,6 +43,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
 const all = {
   'config.server.publicURL': 'https://console.example.com',
   'config.login.issuer': 'https://issuer.example.com',
+  'config.features.accessRequests': true,
   'config.features.accessTokens': true,
   'config.features.userBindings': true,
 };
@@ -70,7 +83,7 @@ describe('the rights of the service when a feature is turned off', () => {
   });
 
   it('are the least by default', async () => {
-    const off = ['accessTokens', 'userBindings'];
+    const off = ['accessRequests', 'accessTokens', 'userBindings'];
     const least = await rights(Object.fromEntries(off.map((feature) => [`config.features.${feature}`, false])));
     const server = { publicURL: 'https://console.example.com' };
     const byDefault = grantsOf(await render({ config: { server, login: { issuer: 'https://issuer.example.com' } } }), {

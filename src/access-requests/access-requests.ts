@@ -1,0 +1,92 @@
+import type { UserBindingRow } from '../bindings/row.ts';
+import { type Collection, collection } from '../collection/collection.ts';
+import type { Check } from '../http/health.ts';
+import type { Operation } from '../http/operation.ts';
+import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Services } from '../services.ts';
+import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { AdmissionPolicies } from './admission-policies.ts';
+import { type AccessSources, accessController } from './controller.ts';
+import { People } from './people.ts';
+import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
+import { accessRequestResource, isOpen, type RequestRow, requestProperties, requestRow } from './request.ts';
+import { accessOperations } from './routes.ts';
+
+/** Watches of policies and requests. Create them before the collections are started. */
+interface WatchedAccess {
+  policies: Collection<PolicyRow>;
+  requests: Collection<RequestRow>;
+  /**
+   * Reports whether a policy names the subject, as a requester or an approver, or an open request is of that record.
+   *
+   * @throws StatusError 503 while they are unknown or outdated
+   */
+  names(kind: 'User' | 'Group', name: string): boolean;
+}
+
+export function watchAccess(services: Services): WatchedAccess {
+  const policies = collection(services, {
+    resource: accessPolicyResource,
+    kind: 'AccessPolicy',
+    row: policyRow,
+    properties: policyProperties,
+  });
+  const requests = collection(services, {
+    resource: accessRequestResource,
+    kind: 'AccessRequest',
+    row: requestRow,
+    properties: requestProperties,
+  });
+  return {
+    policies,
+    requests,
+    names(kind, name) {
+      for (const { cache } of [policies, requests]) if (cache.outdated() !== undefined) throw cache.unavailable();
+      // Local groups are asked for by the name of their Group, and policies name them as Kubernetes does.
+      const isIt = (subject: { kind: string; name: string }) => subject.kind === kind && [name, `local:${name}`].includes(subject.name);
+      for (const { subjects, approvers } of policies.cache.values()) if (subjects.some(isIt) || approvers.some(isIt)) return true;
+      for (const row of requests.cache.values()) if (kind === 'User' && isOpen(row) && row.spec?.record === name) return true;
+      return false;
+    },
+  };
+}
+
+interface AccessNeeds extends AccessSources {
+  readonly localGroups: LocalGroupLookup;
+  readonly accounts: AccountLookup;
+  readonly userBindings: WatchCache<UserBindingRow>;
+}
+
+/** The feature: its operations, checks and watches. */
+interface AccessRequests {
+  operations: Operation[];
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createAccessRequests(services: Services, { policies, requests }: WatchedAccess, needs: AccessNeeds): AccessRequests {
+  const context = {
+    services,
+    policies,
+    requests,
+    bindings: needs.userBindings,
+    people: new People(services, needs.accounts, needs.localGroups),
+    admission: new AdmissionPolicies(services),
+  };
+  const controller = accessController(context, needs);
+  return {
+    operations: accessOperations(context),
+    checks: [policies.check, requests.check],
+    start() {
+      policies.start();
+      requests.start();
+      controller.start();
+    },
+    async stop() {
+      await controller.stop();
+      await Promise.all([policies.stop(), requests.stop()]);
+    },
+  };
+}

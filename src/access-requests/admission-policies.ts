@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { reader } from '../api/reader.ts';
+import { installationIncomplete, type StatusError } from '../api/status.ts';
+import { isKubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { Services } from '../services.ts';
+import { accessPolicyResource } from './policy.ts';
+
+/** Age of the last check. A policy that is removed is noticed within this time. */
+const maxAgeMs = 50_000;
+
+const group = 'admissionregistration.k8s.io';
+const typeOf = (resource: string): ResourceType => ({ group, version: 'v1', resource });
+const policies = ['accesspolicies', 'accessrequests', 'userbindings'].map((resource) => `${resource}.auth.platform.io`);
+
+const readPolicy = reader(z.object({ spec: z.object({ failurePolicy: z.string(), validations: z.array(z.unknown()) }) }));
+const readBinding = reader(z.object({ spec: z.object({ policyName: z.string(), validationActions: z.array(z.string()) }) }));
+
+/**
+ * Checks that the admission policies of the chart are in force. Without them a caller who may write AccessPolicies or requests could gain
+ * any role that the service may bind.
+ */
+export class AdmissionPolicies {
+  readonly #services: Services;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #missing: string | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** @throws StatusError 503, cause `AdmissionPolicyMissing`; 503, 504 if the API server does not tell */
+  async require(signal: AbortSignal): Promise<void> {
+    if (this.#services.clock() - this.#checkedAt > maxAgeMs) await this.#check(signal);
+    if (this.#missing !== undefined) throw policyMissing(this.#missing);
+  }
+
+  async #check(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#look(signal).finally(() => {
+      this.#running = undefined;
+    });
+    await this.#running;
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const begun = this.#services.clock();
+    const found = await Promise.all(policies.map(async (name) => ({ name, isInForce: await this.#isInForce(name, signal) })));
+    this.#missing = found.find(({ isInForce }) => !isInForce)?.name;
+    // A missing policy is looked for again by the next request.
+    this.#checkedAt = this.#missing === undefined ? begun : Number.NEGATIVE_INFINITY;
+  }
+
+  async #isInForce(name: string, signal: AbortSignal): Promise<boolean> {
+    const get = (resource: string, kind: string) =>
+      new ServiceResource(this.#services.client, { type: typeOf(resource), kind }).find(name, signal);
+    const [policy, binding] = await Promise.all([
+      get('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
+      get('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
+    ]);
+    if (!isKubernetesObject(policy) || !isKubernetesObject(binding)) return false;
+    const { failurePolicy = 'Fail', validations = [] } = readPolicy(policy).spec ?? {};
+    const { policyName, validationActions = [] } = readBinding(binding).spec ?? {};
+    return failurePolicy === 'Fail' && validations.length > 0 && policyName === name && validationActions.includes('Deny');
+  }
+}
+
+const policyMissing = (name: string): StatusError =>
+  installationIncomplete(
+    accessPolicyResource,
+    'AdmissionPolicyMissing',
+    `the admission policy ${name} or its binding is not in force; apply deploy/manifests/admission-policy.yaml, or set admissionPolicy.install in the chart`,
+  );

@@ -1,0 +1,304 @@
+import type { UserBindingRow } from '../bindings/row.ts';
+import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
+import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
+import { isKubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { Change } from '../kubernetes/watch-cache.ts';
+import type { Outcome } from '../kubernetes/work-queue.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import type { AccessContext } from './context.ts';
+import { accessOf, activate, firstStatus, removeBinding, storedBinding } from './grant.ts';
+import { accessPolicyKind } from './policy.ts';
+import { bindingNameOf, isOpen, type RequestRow } from './request.ts';
+import { fallOf, isBindable } from './standing.ts';
+import { fallen, readRequest, requestsOf, transition } from './status-writer.ts';
+
+const workers = 4;
+/** Time in which the replica that a user asked gives the access. The leader takes over then. */
+const handlerMs = 10_000;
+/** Time after which access that cannot be given lapses. */
+const maxApprovingMs = 60_000;
+const retryMs = 5_000;
+/** Rights of the service's account change without an event. */
+const policyCheckMs = 300_000;
+const dayMs = 86_400_000;
+/** Time after which a change that ends a request is believed. Watches are independent: a request may be seen before its policy. */
+const confirmedAfterMs = 1_500;
+
+/** A source of changes that concern users or groups. */
+interface Followed {
+  onChange(listener: () => void): () => unknown;
+  whenKnown(signal: AbortSignal): Promise<void>;
+}
+
+/** Watched objects besides those of the context. */
+export interface AccessSources {
+  readonly accounts: AccountLookup;
+  /** Undefined where groups are disabled. */
+  readonly groups: Followed | undefined;
+}
+
+/**
+ * Ends requests and their access in time, when the policy, the user, the role or the UserBinding changes, and completes what a replica left
+ * unfinished. Writes the status of policies. Only the leader does so.
+ */
+export const accessController = (context: AccessContext, sources: AccessSources): Controller =>
+  new Controller(context.services, {
+    name: 'atrium-access-requests',
+    workers,
+    begin: () => new AccessTerm(context, sources),
+  });
+
+interface Why {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Requests that seem to have fallen, and since when. */
+class Doubts {
+  readonly #clock: () => number;
+  readonly #since = new Map<string, number>();
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Notes the fall of a request. @returns whether it was noted long enough ago */
+  isConfirmed(name: string): boolean {
+    const since = this.#since.get(name) ?? this.#clock();
+    this.#since.set(name, since);
+    return this.#clock() - since >= confirmedAfterMs;
+  }
+
+  forget(name: string): void {
+    this.#since.delete(name);
+  }
+}
+
+/** State of the term that a reconciliation uses. */
+interface Reconciliation {
+  readonly context: AccessContext;
+  readonly doubts: Doubts;
+}
+
+const policyKey = (name: string) => `policy/${name}`;
+const requestKey = (name: string) => `request/${name}`;
+
+class AccessTerm implements Term, Source {
+  readonly sources = [this];
+  readonly #context: AccessContext;
+  readonly #sources: AccessSources;
+  readonly #doubts: Doubts;
+  #enqueue: (key: string) => void = () => undefined;
+
+  constructor(context: AccessContext, sources: AccessSources) {
+    this.#context = context;
+    this.#sources = sources;
+    this.#doubts = new Doubts(context.services.clock);
+  }
+
+  onChange(enqueue: (key: string) => void): () => void {
+    const { policies, requests, bindings, services } = this.#context;
+    const { accounts, groups } = this.#sources;
+    this.#enqueue = enqueue;
+    const forget = [
+      requests.cache.onChange(({ key }) => enqueue(requestKey(key))),
+      policies.cache.onChange(({ key }) => {
+        enqueue(policyKey(key));
+        this.#enqueueOpen((row) => row.spec?.policy.name === key);
+      }),
+      bindings.onChange((change) => this.#onBinding(change)),
+      accounts.onChange((name) => this.#enqueueOpen((row) => row.spec?.record === name)),
+      groups?.onChange(() => this.#enqueueOpen(() => true)),
+      services.rbac.onClusterRole((name) => {
+        this.#enqueueOpen((row) => row.spec?.roleRef === name);
+        for (const policy of policies.cache.values()) if (policy.roleRefs.includes(name)) enqueue(policyKey(policy.name));
+      }),
+    ];
+    return () => {
+      for (const end of forget) end?.();
+    };
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    const { policies, requests, bindings, services } = this.#context;
+    const { accounts, groups } = this.#sources;
+    await Promise.all([policies.cache, requests.cache, bindings, accounts].map((followed) => followed.whenSynced(signal)));
+    await groups?.whenKnown(signal);
+    // A role that is not listed yet would look deleted.
+    await services.rbac.whenSynced(signal);
+  }
+
+  *keys(): Iterable<string> {
+    for (const { name } of this.#context.policies.cache.values()) yield policyKey(name);
+    for (const { name } of this.#context.requests.cache.values()) yield requestKey(name);
+  }
+
+  reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const [kind, name = ''] = key.split('/');
+    return kind === 'policy'
+      ? reconcilePolicy(this.#context, name, signal)
+      : reconcileRequest({ context: this.#context, doubts: this.#doubts }, name, signal);
+  }
+
+  onFailure(key: string, error: unknown): void {
+    this.#context.services.log.warn({ access: key, err: error }, 'access could not be reconciled');
+  }
+
+  #onBinding({ old, new: current }: Change<UserBindingRow>): void {
+    const name = (current ?? old)?.request?.name;
+    if (name !== undefined) this.#enqueue(requestKey(name));
+  }
+
+  #enqueueOpen(isAffected: (row: RequestRow) => boolean): void {
+    for (const row of this.#context.requests.cache.values()) if (isOpen(row) && isAffected(row)) this.#enqueue(requestKey(row.name));
+  }
+}
+
+/** @throws StatusError 503, 504 */
+async function reconcileRequest(term: Reconciliation, name: string, signal: AbortSignal): Promise<Outcome> {
+  const { context } = term;
+  if (context.requests.cache.get(name) === undefined) return 'done';
+  // Decisions are made about the current object, and written only to that version.
+  const row = await readRequest(context, name, signal);
+  if (row === undefined) return 'done';
+  if (!isOpen(row)) {
+    term.doubts.forget(name);
+    return finish(context, row, signal);
+  }
+  switch (row.phase) {
+    case '':
+      return begin(context, row, signal);
+    case 'Pending':
+      return reconcilePending(term, row, signal);
+    case 'Approving':
+      return reconcileApproving(context, row, signal);
+    default:
+      return reconcileGiven(term, row, signal);
+  }
+}
+
+/** Writes the first status of a request that its replica could not write. */
+async function begin(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { services } = context;
+  const startsAt = row.created + handlerMs;
+  if (services.now().getTime() < startsAt) return { requeueAt: startsAt };
+  return outcomeOf(await transition(context, row, firstStatus(row, services.now()), signal));
+}
+
+const outcomeOf = (written: RequestRow | 'conflict'): Outcome => (written === 'conflict' ? 'again' : 'done');
+
+async function reconcilePending({ context, doubts }: Reconciliation, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { services } = context;
+  const { pendingSeconds } = services.config.accessRequests;
+  const lapsesAt = row.created + pendingSeconds * 1000;
+  const isOver = services.now().getTime() >= lapsesAt;
+  if (isOver) return end(context, row, 'Lapsed', { reason: 'NotDecided', message: 'the request was not decided in time' }, signal);
+  const fall = fallOf(context, row);
+  if (fall === undefined) {
+    doubts.forget(row.name);
+    return { requeueAt: lapsesAt };
+  }
+  return doubts.isConfirmed(row.name) ? end(context, row, 'Lapsed', fall, signal) : { requeueAfterMs: confirmedAfterMs };
+}
+
+async function reconcileApproving(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { services } = context;
+  const now = services.now().getTime();
+  const approvedAt = Math.max(row.created, ...row.decisions.map(({ time }) => Date.parse(time)));
+  if (now < approvedAt + handlerMs) return { requeueAt: approvedAt + handlerMs };
+  if (now >= approvedAt + maxApprovingMs)
+    return end(context, row, 'Lapsed', { reason: 'NotGranted', message: 'the access could not be given in time' }, signal);
+  const written = await activate(context, row, signal).catch((error: unknown) => {
+    services.log.warn({ accessRequest: row.name, err: error }, 'access could not be given yet');
+    return undefined;
+  });
+  return written === undefined ? { requeueAfterMs: retryMs } : outcomeOf(written);
+}
+
+async function reconcileGiven({ context, doubts }: Reconciliation, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { services } = context;
+  const now = services.now().getTime();
+  if (now >= row.until) return end(context, row, 'Ended', { reason: 'Expired', message: 'the access has reached its end' }, signal);
+  const fall = fallOf(context, row);
+  const isDoubtful = fall !== undefined && !doubts.isConfirmed(row.name);
+  const over = (isDoubtful ? undefined : fall) ?? (await bindingFall(context, row, signal));
+  if (over !== undefined) return end(context, row, 'Ended', over, signal);
+  if (isDoubtful) return { requeueAfterMs: confirmedAfterMs };
+  doubts.forget(row.name);
+  if (row.phase === 'Scheduled' && now >= row.begin) return outcomeOf(await transition(context, row, { phase: 'Active' }, signal));
+  return { requeueAt: row.phase === 'Scheduled' ? row.begin : row.until };
+}
+
+/** Returns how the UserBinding was deleted or shortened by hand. @throws StatusError 503, 504 */
+async function bindingFall({ bindings, services }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Why | undefined> {
+  // The watch may not have seen a new UserBinding yet.
+  const binding = bindings.get(bindingNameOf(row)) ?? (await storedBinding(services, row, signal));
+  if (binding === undefined || binding.isDeleted) return { reason: 'BindingDeleted', message: 'the UserBinding was deleted' };
+  if (binding.expiresAt !== undefined && binding.expiresAt < row.until)
+    return { reason: 'BindingShortened', message: 'the UserBinding was shortened' };
+  return undefined;
+}
+
+async function end(context: AccessContext, row: RequestRow, phase: 'Lapsed' | 'Ended', why: Why, signal: AbortSignal): Promise<Outcome> {
+  const { services } = context;
+  const written = await transition(context, row, fallen(phase, why, services.now()), signal);
+  if (written === 'conflict') return 'again';
+  if (row.spec !== undefined)
+    services.audit.record({
+      audit: 'AccessEnded',
+      target: { name: row.name, uid: row.uid },
+      outcome: 'success',
+      reason: why.reason,
+      access: accessOf(row, row.spec),
+    });
+  return finish(context, written, signal);
+}
+
+/** Removes the access of a request that is over, and after some time the request. */
+async function finish(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { bindings, services } = context;
+  if (bindings.get(bindingNameOf(row)) !== undefined) await removeBinding(context, row, signal);
+  const endedAt = Number.isNaN(row.ended) ? row.created : row.ended;
+  const goesAt = endedAt + services.config.accessRequests.keepDays * dayMs;
+  if (services.now().getTime() < goesAt) return { requeueAt: goesAt };
+  const preconditions = { uid: row.uid, resourceVersion: row.resourceVersion };
+  await requestsOf(context).remove(row.name, { preconditions, signal });
+  return 'done';
+}
+
+/** Writes the conditions of a policy. */
+async function reconcilePolicy(context: AccessContext, name: string, signal: AbortSignal): Promise<Outcome> {
+  const { policies, services } = context;
+  const row = policies.cache.get(name);
+  const object: unknown = row && JSON.parse(row.text);
+  if (row === undefined || !isKubernetesObject(object)) return 'done';
+  const missing = row.roleRefs.filter((role) => !services.rbac.hasClusterRole(role));
+  const unbindable: string[] = [];
+  for (const role of row.roleRefs) if (!(await isBindable(services, role, signal))) unbindable.push(role);
+  const observedGeneration = row.generation;
+  const condition = (type: string, trouble: readonly string[], reason: string, text: string) => ({
+    type,
+    status: trouble.length === 0 ? ('True' as const) : ('False' as const),
+    reason: trouble.length === 0 ? 'AsExpected' : reason,
+    message: trouble.length === 0 ? '' : `${text}: ${trouble.join(', ')}`,
+    observedGeneration,
+  });
+  const found = condition('RolesFound', missing, 'RoleNotFound', 'these ClusterRoles do not exist');
+  const bindable = condition(
+    'RolesBindable',
+    unbindable,
+    'NotAllowedToBind',
+    'the service may not bind these ClusterRoles, see rbac.userBindings of the chart',
+  );
+  const trouble = [found, bindable].find(({ status }) => status === 'False');
+  const ready = trouble === undefined ? { ...found, type: 'Ready' } : { ...trouble, type: 'Ready' };
+  const conditions = setConditions(object.status, [ready, found, bindable], services.now());
+  const status = changedStatus(object.status, { observedGeneration, conditions });
+  if (status !== undefined) {
+    const change = { metadata: { resourceVersion: row.resourceVersion }, status };
+    const written = await new ServiceResource(services.client, accessPolicyKind).patchStatus(name, change, { signal });
+    if (written === 'conflict') return 'again';
+  }
+  return { requeueAfterMs: policyCheckMs };
+}

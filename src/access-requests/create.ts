@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { type FieldError, forbidden, invalidValue, notSupported, required } from '../api/field-error.ts';
+import { alreadyExists, invalid, StatusError, tooManyRequests } from '../api/status.ts';
+import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken } from '../http/sensitive-writes.ts';
+import { requireStepUp } from '../http/step-up.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { refusalBehind } from '../kubernetes/upstream-error.ts';
+import type { Account } from '../users/record/account.ts';
+import type { AccessContext } from './context.ts';
+import { firstStatus, given } from './grant.ts';
+import { accessApiVersion, type PolicyRow, type PolicySubject } from './policy.ts';
+import { accessRequestResource, isOpen, maxAheadMs, type NewRequest, type RequestRow, type RequestSpec, requestRow } from './request.ts';
+import { coversByName, isBindable, unselected } from './standing.ts';
+import { requestsOf, seen, transition } from './status-writer.ts';
+
+const kind = { group: accessRequestResource.group, kind: 'AccessRequest', name: '' };
+/** Seconds after which a user with too many open requests may ask again. */
+const retryAfterSeconds = 60;
+
+/** Creates requests, and counts those that are being created. */
+export class RequestCreator {
+  readonly #context: AccessContext;
+  /** Specs that are being created, by UID of the record. */
+  readonly #making = new Map<string, Set<RequestSpec>>();
+
+  constructor(context: AccessContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates a request of the caller. A request that needs no approval gives its access at once.
+   *
+   * @throws StatusError 401, 403, 409, 422, 429, 503, 504
+   */
+  async create(asked: NewRequest, { isDryRun }: { isDryRun: boolean }, caller: Caller, signal: AbortSignal): Promise<RequestRow> {
+    const context = this.#context;
+    const { services, people, requests, policies, admission } = context;
+    requireNoAccessToken('accessRequests', caller);
+    const account = people.requireNormal(caller);
+    await admission.require(signal);
+    await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
+    services.rbac.requireSynced();
+    const policy = policies.cache.get(asked.policy);
+    const subject = policy && people.subjectOf(policy, account);
+    if (policy === undefined || subject === undefined)
+      throw invalid(kind, [invalidValue('policy', asked.policy, 'no policy of that name lets you ask for access')]);
+    const errors = await this.#errorsOf(asked, policy, signal);
+    if (errors.length > 0) throw invalid(kind, errors);
+    if (policy.requireStepUp) requireStepUp(caller, services.config.login.stepUp, services.now());
+    const spec = this.#specOf(asked, { policy, subject, account, caller });
+    return this.#oneOfFew(spec, async () => {
+      const object = await this.#store(spec, isDryRun, signal);
+      const row = requestRow(object);
+      if (isDryRun) return row;
+      await seen(context, object, signal);
+      const begun = await transition(context, row, firstStatus(row, services.now()), signal);
+      return begun === 'conflict' ? row : given(context, begun, signal);
+    });
+  }
+
+  async #errorsOf(asked: NewRequest, policy: PolicyRow, signal: AbortSignal): Promise<FieldError[]> {
+    const { services } = this.#context;
+    const errors = [...memberErrors(asked, policy, services.now()), ...scopeErrors(asked, policy)];
+    if (errors.length > 0) return errors;
+    const { roleRef, namespaces = [] } = asked;
+    const isGiven = services.rbac.hasClusterRole(roleRef) && (await isBindable(services, roleRef, signal));
+    if (!isGiven) errors.push(invalidValue('roleRef', roleRef, 'the role does not exist, or the service may not bind it'));
+    for (const name of await unselected(services, policy, namespaces, signal))
+      errors.push(notCovered(`namespaces[${namespaces.indexOf(name)}]`, name));
+    return errors;
+  }
+
+  #specOf(
+    { policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds }: NewRequest,
+    { policy, subject, account, caller }: { policy: PolicyRow; subject: PolicySubject; account: Account; caller: Caller },
+  ): RequestSpec {
+    const { name, uid, generation, ticketPattern, approvals } = policy;
+    return {
+      requester: caller.identity.name,
+      record: account.name,
+      recordUID: account.uid,
+      policy: { name, uid, generation },
+      subject,
+      roleRef,
+      roleUID: this.#context.services.rbac.clusterRoleUID(roleRef) ?? '',
+      scope,
+      ...(namespaces && { namespaces: [...namespaces].sort() }),
+      ...(reason !== undefined && { reason }),
+      ...(ticket !== undefined && { ticket }),
+      ...(ticketPattern !== undefined && { ticketPattern }),
+      ...(notBefore !== undefined && { notBefore }),
+      durationSeconds,
+      approvals,
+    };
+  }
+
+  /** Stores a request. The API server compares the ticket, because Node.js has no RE2. @throws StatusError 422, 503, 504 */
+  async #store(spec: RequestSpec, isDryRun: boolean, signal: AbortSignal): Promise<KubernetesObject> {
+    const name = `areq-${randomBytes(8).toString('hex')}`;
+    const object = { apiVersion: accessApiVersion, kind: 'AccessRequest', metadata: { name }, spec };
+    try {
+      const stored = await requestsOf(this.#context).create(object, { isStrict: true, isDryRun, signal });
+      if (stored !== 'conflict') return stored;
+      throw alreadyExists({ ...accessRequestResource }, name);
+    } catch (error) {
+      const { code, message = '' } = refusalBehind(error)?.status ?? {};
+      if (code === 422 && message.includes('the ticket does not match'))
+        throw invalid(kind, [invalidValue('ticket', spec.ticket, `must match ${spec.ticketPattern}`)]);
+      throw error;
+    }
+  }
+
+  /** Refuses the same request twice, and too many. Replicas count separately, so concurrent requests may exceed the number by a few. */
+  async #oneOfFew<T>(spec: RequestSpec, make: () => Promise<T>): Promise<T> {
+    const { requests, services } = this.#context;
+    const making = this.#making.get(spec.recordUID) ?? new Set();
+    const open = [...requests.cache.values()].flatMap((row) => (isOpen(row) && row.spec?.recordUID === spec.recordUID ? [row.spec] : []));
+    // The watch may show a request while its creation is still pending.
+    const known = new Map([...open, ...making].map((one) => [sameKey(one), one]));
+    if (known.has(sameKey(spec))) throw openAlready();
+    if (known.size >= services.config.accessRequests.maxOpen)
+      throw tooManyRequests(`you have ${known.size} open requests: end one that is no longer needed`, retryAfterSeconds);
+    this.#making.set(spec.recordUID, making.add(spec));
+    try {
+      return await make();
+    } finally {
+      making.delete(spec);
+      if (making.size === 0) this.#making.delete(spec.recordUID);
+    }
+  }
+}
+
+const sameKey = ({ policy, roleRef, scope, namespaces = [] }: RequestSpec): string =>
+  JSON.stringify([policy.uid, roleRef, scope, namespaces]);
+
+const openAlready = (): StatusError =>
+  new StatusError(409, 'AlreadyExists', 'you have an open request for the same role and place', {
+    details: {
+      group: accessRequestResource.group,
+      kind: accessRequestResource.resource,
+      causes: [{ reason: 'AlreadyOpen', message: 'end it, or wait for it' }],
+    },
+  });
+
+const notCovered = (field: string, name: string): FieldError =>
+  invalidValue(field, name, 'the policy does not cover it, or it does not exist');
+
+function memberErrors({ roleRef, reason, ticket, notBefore, durationSeconds }: NewRequest, policy: PolicyRow, now: Date): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!policy.roleRefs.includes(roleRef)) errors.push(notSupported('roleRef', roleRef, policy.roleRefs));
+  if (durationSeconds > policy.maxSeconds)
+    errors.push(invalidValue('durationSeconds', durationSeconds, `may not be more than ${policy.maxSeconds}`));
+  if (policy.requireReason && reason === undefined) errors.push(required('reason', 'the policy requires a reason'));
+  if (policy.ticketPattern !== undefined && ticket === undefined) errors.push(required('ticket', `must match ${policy.ticketPattern}`));
+  if (notBefore !== undefined && Date.parse(notBefore) > now.getTime() + maxAheadMs)
+    errors.push(invalidValue('notBefore', notBefore, 'must be within two weeks'));
+  return errors;
+}
+
+function scopeErrors({ scope, namespaces }: NewRequest, policy: PolicyRow): FieldError[] {
+  if (scope === 'platform') {
+    if (namespaces !== undefined) return [forbidden('namespaces', 'a request for the platform names no namespace')];
+    return coversByName(policy, { scope }) ? [] : [notSupported('scope', scope, ['namespace'])];
+  }
+  if (namespaces === undefined) return [required('namespaces', 'a request for namespaces names them')];
+  if (new Set(namespaces).size < namespaces.length) return [invalidValue('namespaces', namespaces, 'must name each namespace once')];
+  return namespaces.flatMap((name, index) =>
+    coversByName(policy, { scope, namespaces: [name] }) ? [] : [notCovered(`namespaces[${index}]`, name)],
+  );
+}

@@ -1,0 +1,144 @@
+/** The access of a request: one UserBinding of the service's account, whose name follows from the UID of the request. */
+
+import { timedOut } from '../api/status.ts';
+import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/resource.ts';
+import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import type { Services } from '../services.ts';
+import type { AccessContext } from './context.ts';
+import { accessApiVersion } from './policy.ts';
+import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
+import { fallOf, unselected } from './standing.ts';
+import { fallen, type Transition, transition } from './status-writer.ts';
+
+/** Bounds of the waits of a request for RBAC. */
+const givenWithinMs = 3_000;
+const takenWithinMs = 5_000;
+
+/** Returns begin and end of the access, in whole seconds. */
+export function periodOf({ notBefore, durationSeconds }: RequestSpec, now: Date): Required<Pick<Transition, 'begin' | 'until'>> {
+  const seconds = Math.max(Math.floor(now.getTime() / 1000), notBefore === undefined ? 0 : Date.parse(notBefore) / 1000);
+  return { begin: timestamp(new Date(seconds * 1000)), until: timestamp(new Date((seconds + durationSeconds) * 1000)) };
+}
+
+/** Returns the first status of a request. */
+export const firstStatus = ({ spec }: Pick<RequestRow, 'spec'>, now: Date): Transition =>
+  spec?.approvals === 0 ? { phase: 'Approving', ...periodOf(spec, now) } : { phase: 'Pending' };
+
+/**
+ * Gives the access of a request in phase Approving: checks the request once more, creates its UserBinding, and then writes Active or
+ * Scheduled. Several replicas may do so at once: the name of the UserBinding is the same, and one status wins.
+ *
+ * @returns the request as it is then; 'conflict' if another write came first
+ * @throws StatusError 503, 504
+ */
+export async function activate(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow | 'conflict'> {
+  const { services, policies } = context;
+  const { spec } = row;
+  const fall = fallOf(context, row);
+  if (spec === undefined || fall !== undefined) return lapse(context, row, fall ?? { reason: 'PolicyChanged', message: '' }, signal);
+  const policy = policies.cache.get(spec.policy.name);
+  const missing = policy === undefined ? [] : await unselected(services, policy, spec.namespaces ?? [], signal);
+  if (missing.length > 0)
+    return lapse(context, row, { reason: 'PolicyChanged', message: `the policy no longer covers ${missing.join(', ')}` }, signal);
+  if (!(await createBinding(context, row, spec, signal)))
+    return lapse(context, row, { reason: 'NameTaken', message: 'another UserBinding has the name of the one of this request' }, signal);
+  const phase = row.begin > services.now().getTime() ? 'Scheduled' : 'Active';
+  const written = await transition(context, row, { phase, binding: bindingNameOf(row) }, signal);
+  if (written !== 'conflict') recordGrant(context, written, spec);
+  return written;
+}
+
+const lapse = (context: AccessContext, row: RequestRow, why: { reason: string; message: string }, signal: AbortSignal) =>
+  transition(context, row, fallen('Lapsed', why, context.services.now()), signal);
+
+/** @returns false if another object has the name */
+async function createBinding({ services }: AccessContext, row: RequestRow, spec: RequestSpec, signal: AbortSignal): Promise<boolean> {
+  const bindings = new ServiceResource(services.client, userBindingKind);
+  const { name, uid, begin, until } = row;
+  const created = await bindings.create(
+    {
+      apiVersion: userBindingApiVersion,
+      kind: 'UserBinding',
+      metadata: {
+        name: bindingNameOf(row),
+        finalizers: [bindingFinalizer],
+        ownerReferences: [{ apiVersion: accessApiVersion, kind: 'AccessRequest', name, uid }],
+      },
+      spec: {
+        subjects: [{ kind: 'User', name: spec.record }],
+        roleRef: spec.roleRef,
+        scope: spec.scope,
+        ...(spec.scope === 'namespace' && { constraint: (spec.namespaces ?? []).map((namespace) => ({ namespace })) }),
+        ...(begin > services.now().getTime() && { notBefore: timestamp(new Date(begin)) }),
+        expiresAt: timestamp(new Date(until)),
+        request: { name, uid, recordUID: spec.recordUID },
+      },
+    },
+    // A definition without these fields would drop them, and the role would never expire.
+    { isStrict: true, signal },
+  );
+  if (created !== 'conflict') return true;
+  return (await storedBinding(services, row, signal))?.request?.uid === uid;
+}
+
+/** Reads the UserBinding of a request from the API server. The service may list UserBindings, but not get them by name. */
+export async function storedBinding({ client }: Services, row: RequestRow, signal: AbortSignal): Promise<UserBindingRow | undefined> {
+  const bindings = new ServiceResource(client, userBindingKind);
+  for await (const object of bindings.list({ fieldSelector: `metadata.name=${bindingNameOf(row)}` }, signal)) return userBindingRow(object);
+  return undefined;
+}
+
+function recordGrant({ services }: AccessContext, row: RequestRow, spec: RequestSpec): void {
+  services.audit.record({
+    audit: 'AccessGranted',
+    target: { name: row.name, uid: row.uid },
+    outcome: 'success',
+    access: accessOf(row, spec),
+  });
+}
+
+/** Returns the members of audit events about a request. */
+export const accessOf = ({ until }: Pick<RequestRow, 'until'>, { requester, policy, roleRef, namespaces }: RequestSpec) => ({
+  requester,
+  policy: policy.name,
+  role: roleRef,
+  ...(namespaces && { namespaces }),
+  ...(!Number.isNaN(until) && { until: timestamp(new Date(until)) }),
+});
+
+/** Waits until the RBAC of an active request exists. @returns false if that takes too long */
+async function untilGiven({ bindings }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<boolean> {
+  return bindings.until(() => bindings.get(bindingNameOf(row))?.phase === 'Synced', givenWithinMs, signal);
+}
+
+/** Gives the access of a request that has its approvals, and waits for its RBAC. A failure is left to the leader. */
+export async function given(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow> {
+  if (row.phase !== 'Approving') return row;
+  try {
+    const written = await activate(context, row, signal);
+    if (written === 'conflict') return row;
+    if (written.phase === 'Active') await untilGiven(context, written, signal);
+    return written;
+  } catch (error) {
+    context.services.log.warn({ accessRequest: row.name, err: error }, 'access could not be given yet');
+    return row;
+  }
+}
+
+/** Deletes the UserBinding of a request. Its controller removes the RBAC before the UserBinding. @throws StatusError 503, 504 */
+export async function removeBinding({ services, bindings }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
+  const found = bindings.get(bindingNameOf(row));
+  if (found?.isDeleted === true) return;
+  const resource = new ServiceResource(services.client, userBindingKind);
+  await resource.remove(bindingNameOf(row), { propagationPolicy: 'Background', signal });
+}
+
+/** Removes the access of a request, and waits until its RBAC is gone. @throws StatusError 503, 504 */
+export async function untilTaken(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
+  const { bindings } = context;
+  await removeBinding(context, row, signal);
+  const isGone = await bindings.until(() => bindings.get(bindingNameOf(row)) === undefined, takenWithinMs, signal);
+  if (!isGone) throw timedOut('kubernetes');
+}

@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import { notFound } from '../api/status.ts';
+import type { Page } from '../collection/page.ts';
+import type { Scope } from '../collection/query.ts';
+import type { ListParameters } from '../collection/schema.ts';
+import type { Caller } from '../http/operation.ts';
+import type { Account } from '../users/record/account.ts';
+import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import type { AccessContext } from './context.ts';
+import { accessPolicyResource, type PolicyRow, publicText } from './policy.ts';
+import { accessRequestResource, type RequestRow } from './request.ts';
+import { isApproverOf, isOwn } from './visible.ts';
+
+function accountOf({ people }: AccessContext, caller: Caller): Account | undefined {
+  requireAccounts(people.accounts);
+  return ownAccount(people.accounts, caller);
+}
+
+/** Returns the rows of a caller. Their number, pages and continue tokens tell of no others. */
+function scopeOf<Row>(
+  context: AccessContext,
+  account: Account | undefined,
+  what: string,
+  fits: (row: Row, account: Account) => boolean,
+): Scope<Row> {
+  if (account === undefined) return { key: 'none', fits: () => false };
+  // Policies and groups change the rows without a change of the listed objects.
+  const names = [account.uid, ...context.people.keysOf(account), context.policies.cache.revision];
+  const key = `${what} ${hash('sha256', JSON.stringify(names), 'base64url')}`;
+  return { key, holder: hash('sha256', account.uid, 'base64url'), fits: (row) => fits(row, account) };
+}
+
+/** Lists the policies that let the caller ask; all, with their subjects, for callers who may list them. @throws StatusError 400, 410, 503 */
+export async function listPolicies(context: AccessContext, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
+  const { policies, services, people } = context;
+  const account = accountOf(context, caller);
+  if (await services.access.can(caller, { ...accessPolicyResource, verb: 'list' }, signal)) return policies.lister.list(parameters, signal);
+  const scope = scopeOf<PolicyRow>(context, account, 'for', (row, of) => people.subjectOf(row, of) !== undefined);
+  const page = await policies.lister.list(parameters, signal, scope);
+  return page.withTexts(({ text }) => publicText(text));
+}
+
+/**
+ * Returns a policy that lets the caller ask, without its subjects; whole for callers who may get it.
+ *
+ * @throws StatusError 404 whether or not a hidden policy exists, 503
+ */
+export async function getPolicy(
+  context: AccessContext,
+  name: string,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<{ policy: PolicyRow; text: string }> {
+  const { policies, services, people } = context;
+  const account = accountOf(context, caller);
+  await policies.lister.whenUsable(signal);
+  const mayGet = await services.access.can(caller, { ...accessPolicyResource, verb: 'get', name }, signal);
+  const policy = policies.cache.get(name);
+  if (policy !== undefined && mayGet) return { policy, text: policy.text };
+  const isFit = policy !== undefined && account !== undefined && people.subjectOf(policy, account) !== undefined;
+  if (!isFit) throw notFound(accessPolicyResource, name);
+  return { policy, text: publicText(policy.text) };
+}
+
+/**
+ * Lists the caller's own requests and those that the caller may decide on; all for callers who may list them.
+ *
+ * @param isInbox limits the list to requests that wait for the caller's decision
+ * @throws StatusError 400, 410, 503
+ */
+export async function listRequests(
+  context: AccessContext,
+  { isInbox, ...parameters }: ListParameters & { isInbox: boolean },
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { requests, services, policies } = context;
+  const account = accountOf(context, caller);
+  await policies.lister.whenUsable(signal);
+  if (isInbox)
+    return requests.lister.list(
+      parameters,
+      signal,
+      scopeOf<RequestRow>(context, account, 'inbox', (row, of) => isWaitingFor(context, row, of)),
+    );
+  if (await services.access.can(caller, { ...accessRequestResource, verb: 'list' }, signal))
+    return requests.lister.list(parameters, signal);
+  const scope = scopeOf<RequestRow>(context, account, 'of', (row, of) => isOwn(row, of) || isApproverOf(context, row, of));
+  return requests.lister.list(parameters, signal, scope);
+}
+
+function isWaitingFor(context: AccessContext, row: RequestRow, account: Account): boolean {
+  const isUndecided = row.phase === 'Pending' && row.decisions.every(({ record }) => record !== account.name);
+  return isUndecided && !isOwn(row, account) && isApproverOf(context, row, account);
+}

@@ -1,0 +1,189 @@
+/** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
+import { z } from 'zod';
+import { conditions, objectMeta } from '../api/object-schemas.ts';
+import { partsOf } from '../api/reader.ts';
+import type { ListProperties, ListRow } from '../collection/properties.ts';
+import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+
+export const accessPolicyResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesspolicies' };
+export const accessPolicyKind: ResourceKind = { type: accessPolicyResource, kind: 'AccessPolicy' };
+export const accessApiVersion = `${accessPolicyResource.group}/${accessPolicyResource.version}`;
+
+const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
+const expression = z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).optional() });
+const selector = z.object({
+  matchLabels: z.record(z.string(), z.string()).optional(),
+  matchExpressions: z.array(expression).optional(),
+});
+
+const spec = z.object({
+  displayName: z.string().optional().describe('Name for people.'),
+  description: z.string().optional().describe('Purpose of the policy.'),
+  subjects: z.array(subject).optional().describe('Users and groups who may ask. Only for callers who may get the policy.'),
+  roleRefs: z.array(z.string()).describe('ClusterRoles that can be requested.'),
+  scope: z
+    .object({
+      cluster: z.literal(true).optional().describe('The whole platform, and any namespaces.'),
+      namespaces: z
+        .object({
+          names: z.array(z.string()).optional(),
+          selector: selector.optional().describe('Only for callers who may get the policy.'),
+        })
+        .optional(),
+    })
+    .describe('Places for which roles can be requested.'),
+  maxSeconds: z.int().describe('Longest access, in seconds.'),
+  approvals: z.int().describe('Number of approvers who must approve.'),
+  approvers: z.array(subject).optional().describe('Users and groups who decide. Only for callers who may get the policy.'),
+  requireReason: z.boolean().optional(),
+  ticketPattern: z.string().optional().describe('Pattern (RE2) for the whole ticket.'),
+  requireStepUp: z.boolean().optional().describe('Requester and approvers need a recent login.'),
+  breakGlass: z.boolean().optional(),
+});
+
+const status = z.object({ observedGeneration: z.int().optional(), conditions: conditions.optional() });
+
+export const accessPolicySchema = z
+  .object({
+    apiVersion: z.literal(accessApiVersion),
+    kind: z.literal('AccessPolicy'),
+    metadata: objectMeta,
+    spec,
+    status: status.optional(),
+  })
+  .meta({
+    id: 'AccessPolicy',
+    examples: [
+      {
+        apiVersion: accessApiVersion,
+        kind: 'AccessPolicy',
+        metadata: {
+          name: 'shop-debug',
+          uid: '7d3a1f60-52c1-4c5e-9a0e-3b0f6a2f5d11',
+          resourceVersion: '52140',
+          generation: 1,
+          creationTimestamp: '2026-03-01T11:00:00Z',
+        },
+        spec: {
+          displayName: 'Debug the shop',
+          roleRefs: ['edit'],
+          scope: { namespaces: { names: ['shop'] } },
+          maxSeconds: 14400,
+          approvals: 1,
+          requireReason: true,
+        },
+      },
+    ],
+  });
+
+const storedPolicy = z.object({ spec });
+type PolicySpec = z.output<typeof spec>;
+
+/** A user or group as Kubernetes sees it. */
+export interface PolicySubject {
+  readonly kind: 'User' | 'Group';
+  readonly name: string;
+}
+
+/** Label selector of a policy, or its namespaces by name, or everything. */
+type PolicyScope =
+  | { readonly kind: 'cluster' }
+  | { readonly kind: 'names'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'selector'; readonly labelSelector: string };
+
+/** The cached part of an AccessPolicy. */
+export interface PolicyRow extends ListRow {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly subjects: readonly PolicySubject[];
+  readonly approvers: readonly PolicySubject[];
+  readonly roleRefs: readonly string[];
+  readonly scope: PolicyScope | undefined;
+  readonly maxSeconds: number;
+  readonly approvals: number;
+  readonly requireReason: boolean;
+  readonly requireStepUp: boolean;
+  readonly ticketPattern: string | undefined;
+  readonly displayName: string;
+}
+
+/** Returns the row of a policy. A policy that no definition of ours would accept fits no user. */
+export function policyRow(object: KubernetesObject): PolicyRow {
+  const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
+  const { spec: read } = storedPolicy.safeParse(object).data ?? {};
+  const { spec: whole = {}, status: state } = partsOf(object);
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    labels: metadata.labels ?? {},
+    text: JSON.stringify({ apiVersion: accessApiVersion, kind: 'AccessPolicy', metadata, spec: whole, ...(state && { status: state }) }),
+    subjects: read?.subjects ?? [],
+    approvers: (read?.approvers ?? []).filter(({ name }) => !name.startsWith('system:')),
+    roleRefs: read?.roleRefs ?? [],
+    scope: scopeOf(read?.scope),
+    maxSeconds: read?.maxSeconds ?? 0,
+    approvals: read?.approvals ?? Number.POSITIVE_INFINITY,
+    requireReason: read?.requireReason !== false,
+    requireStepUp: read?.requireStepUp === true,
+    ticketPattern: read?.ticketPattern,
+    displayName: (read?.displayName ?? '').toLowerCase(),
+  };
+}
+
+/** Returns the JSON of a policy for callers whom it lets ask, without subjects, approvers and selector. */
+export function publicText(text: string): string {
+  const { metadata = {}, spec: whole = {}, ...parts } = partsOf(JSON.parse(text));
+  const { subjects: _subjects, approvers: _approvers, ...shown } = whole;
+  const { cluster, namespaces } = storedPolicy.safeParse({ spec: whole }).data?.spec.scope ?? {};
+  const covered = namespaces?.names === undefined ? {} : { names: namespaces.names };
+  const scope = cluster === true ? { cluster } : { namespaces: covered };
+  return JSON.stringify({ apiVersion: accessApiVersion, kind: 'AccessPolicy', metadata, spec: { ...shown, scope }, ...parts });
+}
+
+function scopeOf(read: PolicySpec['scope'] | undefined): PolicyScope | undefined {
+  if (read?.cluster === true) return { kind: 'cluster' };
+  const { names, selector: labels } = read?.namespaces ?? {};
+  if (names !== undefined) return { kind: 'names', names: new Set(names) };
+  const labelSelector = labels && selectorText(labels);
+  return labelSelector ? { kind: 'selector', labelSelector } : undefined;
+}
+
+/** Returns a selector as a query parameter, so that the API server compares labels. '' if a part cannot be read. */
+function selectorText({ matchLabels = {}, matchExpressions = [] }: z.output<typeof selector>): string {
+  const parts = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  for (const { key, operator, values = [] } of matchExpressions) {
+    const text = expressionText(key, operator, values);
+    if (text === '') return '';
+    parts.push(text);
+  }
+  return parts.join();
+}
+
+function expressionText(key: string, operator: string, values: readonly string[]): string {
+  if (operator === 'Exists') return key;
+  if (operator === 'DoesNotExist') return `!${key}`;
+  if (operator === 'In' || operator === 'NotIn') return `${key} ${operator.toLowerCase()} (${values.join()})`;
+  return '';
+}
+
+/** Properties that select, filter and sort policies. Subjects and approvers are none of them, as some callers may not see these. */
+export const policyProperties: ListProperties<PolicyRow> = {
+  searched: new Map<string, (row: PolicyRow) => string | readonly string[]>([
+    ['name', (row) => row.name],
+    ['displayName', (row) => row.displayName],
+    ['roleRef', (row) => row.roleRefs.map((role) => role.toLowerCase())],
+  ]),
+  search: ['name', 'displayName', 'roleRef'],
+  compared: new Map(),
+  sorted: new Map<string, (row: PolicyRow) => string | number>([
+    ['name', (row) => row.name],
+    ['approvals', (row) => row.approvals],
+    ['maxSeconds', (row) => row.maxSeconds],
+  ]),
+  selectable: new Map<string, (row: PolicyRow) => string>([['metadata.name', (row) => row.name]]),
+  defaultSort: 'a,name',
+};

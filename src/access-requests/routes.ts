@@ -1,0 +1,246 @@
+/**
+ * Access for a while: users ask for the role of an AccessPolicy, approvers decide, and the role ends by itself. RBAC stays the only
+ * authority: access is a UserBinding that expires. Administrators write policies with kubectl.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { dryRun } from '../api/write-options.ts';
+import { sendJson, sendPage } from '../collection/page.ts';
+import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
+import { auditCaller } from '../http/audit.ts';
+import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
+import type { AccessContext } from './context.ts';
+import { RequestCreator } from './create.ts';
+import { decide } from './decide.ts';
+import { endRequest } from './end.ts';
+import { accessOf } from './grant.ts';
+import { getPolicy, listPolicies, listRequests } from './list.ts';
+import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
+import { accessRequestSchema, decisionBody, newRequestBody, type RequestRow, requestName, requestProperties } from './request.ts';
+import { coveredNamespaces } from './standing.ts';
+import { readRequest } from './status-writer.ts';
+import { requireVisible } from './visible.ts';
+
+const json = 'application/json';
+const tag = 'access requests';
+const expired: AnswerDescription = { description: '`continue` is older than an hour.' };
+const noPolicy: AnswerDescription = { description: 'The policy does not exist, or the caller may not see it.' };
+const noRequest: AnswerDescription = { description: 'The request does not exist, or the caller may not see it.' };
+const stepUp: AnswerDescription = { description: 'Also if the policy requires a recent login: cause `StepUpRequired`.' };
+const theRequest: AnswerDescription = { description: 'The request.', content: { [json]: accessRequestSchema } };
+
+const policyName = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
+  .describe('Name of the AccessPolicy.');
+
+const namesSchema = z
+  .object({
+    apiVersion: z.literal(accessApiVersion),
+    kind: z.literal('AccessPolicyNamespaces'),
+    isAny: z.boolean().describe('True if the policy covers every namespace, and the platform.'),
+    items: z.array(z.string()).describe('Names, sorted; at most 1,000.'),
+  })
+  .meta({
+    id: 'AccessPolicyNamespaces',
+    examples: [{ apiVersion: accessApiVersion, kind: 'AccessPolicyNamespaces', isAny: false, items: ['shop'] }],
+  });
+
+export const accessOperations = (context: AccessContext): Operation[] => [
+  listPoliciesOperation(context),
+  getPolicyOperation(context),
+  policyNamespacesOperation(context),
+  listRequestsOperation(context),
+  createOperation(context),
+  getRequestOperation(context),
+  decisionOperation(context),
+  endOperation(context),
+];
+
+const listPoliciesOperation = (context: AccessContext) =>
+  operation({
+    id: 'ListAccessPolicies',
+    method: 'GET',
+    paths: ['/auth/v1/accesspolicies'],
+    tag,
+    summary: 'Lists the policies that let the caller ask for access',
+    description: 'Callers who may list AccessPolicies see all, with their subjects and approvers.',
+    credential: 'required',
+    before: [compressed],
+    query: listQuery(policyProperties),
+    answers: {
+      200: listAnswer(listSchema(accessPolicySchema, { apiVersion: accessApiVersion, kind: 'AccessPolicyList' })),
+      410: expired,
+    },
+    async handle({ ctx, caller, query, signal }) {
+      sendPage(ctx, await listPolicies(context, query, caller, signal));
+    },
+  });
+
+const getPolicyOperation = (context: AccessContext) =>
+  operation({
+    id: 'GetAccessPolicy',
+    method: 'GET',
+    paths: ['/auth/v1/accesspolicies/:name'],
+    tag,
+    summary: 'Shows a policy that lets the caller ask for access',
+    credential: 'required',
+    params: z.object({ name: policyName }),
+    answers: { 200: { description: 'The policy.', content: { [json]: accessPolicySchema } }, 404: noPolicy },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const { text } = await getPolicy(context, name, caller, signal);
+      sendJson(ctx, text);
+    },
+  });
+
+const policyNamespacesOperation = (context: AccessContext) =>
+  operation({
+    id: 'ListAccessPolicyNamespaces',
+    method: 'GET',
+    paths: ['/auth/v1/accesspolicies/:name/namespaces'],
+    tag,
+    summary: 'Lists the namespaces that a policy covers',
+    credential: 'required',
+    params: z.object({ name: policyName }),
+    answers: { 200: { description: 'Their names.', content: { [json]: namesSchema } }, 404: noPolicy },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const { policy } = await getPolicy(context, name, caller, signal);
+      const names = await coveredNamespaces(context.services, policy, signal);
+      ctx.body = { apiVersion: accessApiVersion, kind: 'AccessPolicyNamespaces', isAny: names === undefined, items: names ?? [] };
+    },
+  });
+
+const listRequestsOperation = (context: AccessContext) =>
+  operation({
+    id: 'ListAccessRequests',
+    method: 'GET',
+    paths: ['/auth/v1/accessrequests'],
+    tag,
+    summary: "Lists the caller's requests, and those that the caller may decide on",
+    description: 'Callers who may list AccessRequests see all.',
+    credential: 'required',
+    before: [compressed],
+    query: listQuery(requestProperties).extend({
+      inbox: z.enum(['true', 'false'], 'must be true or false').optional().describe('`true`: only requests that wait for the caller.'),
+    }),
+    answers: {
+      200: listAnswer(listSchema(accessRequestSchema, { apiVersion: accessApiVersion, kind: 'AccessRequestList' })),
+      410: expired,
+    },
+    async handle({ ctx, caller, query: { inbox, ...parameters }, signal }) {
+      sendPage(ctx, await listRequests(context, { ...parameters, isInbox: inbox === 'true' }, caller, signal));
+    },
+  });
+
+function createOperation(context: AccessContext) {
+  const creator = new RequestCreator(context);
+  return operation({
+    id: 'CreateAccessRequest',
+    method: 'POST',
+    paths: ['/auth/v1/accessrequests'],
+    tag,
+    summary: 'Asks for a role of a policy, for a while',
+    description: 'A policy without approvals gives the role at once: `status.phase` is `Active` once its RBAC exists.',
+    credential: 'required',
+    query: z.object({ dryRun }),
+    body: newRequestBody,
+    answers: {
+      201: { ...theRequest, headers: { Location: 'Where it is.' } },
+      401: stepUp,
+      403: { description: 'The caller has no User record (`NoRecord`), or uses an access token.' },
+      409: { description: 'The caller has an open request for the same role and place.' },
+      422: { description: 'The policy does not let the caller ask for that, with every violation.' },
+      429: { description: 'The caller has as many open requests as a user may have.' },
+    },
+    async handle({ ctx, caller, query, body, signal }) {
+      const isDryRun = query.dryRun !== undefined;
+      const row = await creator.create(body, { isDryRun }, caller, signal);
+      if (!isDryRun) record(context, ctx, caller, row, { audit: 'AccessRequested', code: 201 });
+      ctx.status = 201;
+      if (!isDryRun) ctx.set('Location', `${context.services.basePath}/auth/v1/accessrequests/${row.name}`);
+      sendJson(ctx, row.text);
+    },
+  });
+}
+
+const getRequestOperation = (context: AccessContext) =>
+  operation({
+    id: 'GetAccessRequest',
+    method: 'GET',
+    paths: ['/auth/v1/accessrequests/:name'],
+    tag,
+    summary: 'Shows a request',
+    credential: 'required',
+    params: z.object({ name: requestName }),
+    answers: { 200: theRequest, 404: noRequest },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const account = context.people.normal(caller);
+      const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
+      sendJson(ctx, row.text);
+    },
+  });
+
+const decisionOperation = (context: AccessContext) =>
+  operation({
+    id: 'DecideAccessRequest',
+    method: 'POST',
+    paths: ['/auth/v1/accessrequests/:name/decision'],
+    tag,
+    summary: 'Approves or denies a request',
+    description: 'The last approval gives the access. A repeated decision changes nothing.',
+    credential: 'required',
+    params: z.object({ name: requestName }),
+    body: decisionBody,
+    answers: {
+      200: theRequest,
+      401: stepUp,
+      403: { description: 'The request is of the caller (`OwnRequest`), or the policy names other approvers (`NotApprover`).' },
+      404: noRequest,
+      409: { description: 'It is decided already, or the policy no longer allows it.' },
+    },
+    async handle({ ctx, caller, params: { name }, body, signal }) {
+      const { row, isNew } = await decide(context, { name, body }, caller, signal);
+      const reason = body.approve ? 'Approved' : 'Denied';
+      if (isNew) record(context, ctx, caller, row, { audit: 'AccessDecided', code: 200, reason });
+      sendJson(ctx, row.text);
+    },
+  });
+
+const endOperation = (context: AccessContext) =>
+  operation({
+    id: 'EndAccessRequest',
+    method: 'POST',
+    paths: ['/auth/v1/accessrequests/:name/end'],
+    tag,
+    summary: 'Withdraws a request, or ends its access',
+    description: 'For its user, for approvers, and for callers who may delete its UserBinding. The answer comes once the RBAC is gone.',
+    credential: 'required',
+    params: z.object({ name: requestName }),
+    answers: {
+      200: theRequest,
+      403: { description: 'The caller may see the request, and not end it.' },
+      404: noRequest,
+      409: { description: 'It is a pending request of another user: deny it.' },
+    },
+    async handle({ ctx, caller, params: { name }, signal }) {
+      const { row, isNew } = await endRequest(context, name, caller, signal);
+      if (isNew) record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason: 'EndedByUser' });
+      sendJson(ctx, row.text);
+    },
+  });
+
+type RequestEvent =
+  | { readonly audit: 'AccessRequested'; readonly code: number }
+  | { readonly audit: 'AccessDecided' | 'AccessEnded'; readonly code: number; readonly reason: string };
+
+function record({ services }: AccessContext, ctx: Context, caller: Caller, row: RequestRow, event: RequestEvent): void {
+  services.audit.record({
+    ...event,
+    ...auditCaller(ctx, caller),
+    target: { name: row.name, uid: row.uid },
+    outcome: 'success',
+    ...(row.spec && { access: accessOf(row, row.spec) }),
+  });
+}

@@ -1,0 +1,103 @@
+/** Checks of a request against the policy, the user and the role of now. */
+import { mapLimit } from '../api/map-limit.ts';
+import { partsOf } from '../api/reader.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { Services } from '../services.ts';
+import type { AccessContext } from './context.ts';
+import type { PolicyRow } from './policy.ts';
+import type { RequestRow, RequestSpec } from './request.ts';
+
+const namespaces: ResourceType = { group: '', version: 'v1', resource: 'namespaces' };
+const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
+const atOnce = 4;
+
+/** Reason why a request no longer stands, as one word for programs and as text for people. */
+export interface Fall {
+  readonly reason: 'PolicyChanged' | 'UserGone' | 'UserDisabled' | 'RoleChanged';
+  readonly message: string;
+}
+
+const changed = (message: string): Fall => ({ reason: 'PolicyChanged', message });
+
+/** Returns why the request no longer stands, undefined if it does. Labels of namespaces are not read: access does not depend on them later. */
+export function fallOf({ policies, people, services }: AccessContext, { spec }: Pick<RequestRow, 'spec'>): Fall | undefined {
+  if (spec === undefined) return changed('the request cannot be read');
+  const account = people.accounts.get(spec.record);
+  if (account?.uid !== spec.recordUID) return { reason: 'UserGone', message: 'the User record of the requester was deleted' };
+  if (!people.isNormal(account)) return { reason: 'UserDisabled', message: 'the account of the requester may no longer log in' };
+  const policy = policies.cache.get(spec.policy.name);
+  if (policy?.uid !== spec.policy.uid) return changed('the policy was deleted');
+  if (people.subjectOf(policy, account) === undefined) return changed('the requester is no longer a subject of the policy');
+  const { roleRef } = spec;
+  if (!policy.roleRefs.includes(roleRef)) return changed('the policy no longer names the role');
+  if (!coversByName(policy, spec)) return changed('the policy no longer covers the place');
+  if (policy.maxSeconds < spec.durationSeconds) return changed('the policy no longer allows that duration');
+  if (services.rbac.clusterRoleUID(roleRef) !== spec.roleUID) return { reason: 'RoleChanged', message: 'the ClusterRole was deleted' };
+  return undefined;
+}
+
+type Place = Pick<RequestSpec, 'scope' | 'namespaces'>;
+
+/** Reports whether the policy covers the place, apart from the labels of namespaces. */
+export function coversByName({ scope: covered }: PolicyRow, { scope, namespaces: names = [] }: Place): boolean {
+  if (covered === undefined) return false;
+  if (covered.kind === 'cluster') return true;
+  if (scope === 'platform') return false;
+  return covered.kind === 'selector' || names.every((name) => covered.names.has(name));
+}
+
+/**
+ * Returns the namespaces that the selector of the policy does not select, or that do not exist. The API server compares the labels.
+ *
+ * @returns an empty list for a policy without a selector
+ */
+export async function unselected(
+  { client }: Services,
+  { scope }: PolicyRow,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (scope?.kind !== 'selector') return [];
+  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const found = await mapLimit(atOnce, names, async (name) => {
+    const selection = { fieldSelector: `metadata.name=${name}`, labelSelector: scope.labelSelector, isMetadataOnly: true };
+    for await (const _namespace of resource.list(selection, signal)) return true;
+    return false;
+  });
+  return names.filter((_name, index) => found[index] !== true);
+}
+
+/** Bound of the namespaces that the answer names. */
+const maxNamed = 1000;
+
+/** Returns the names of the namespaces that a policy covers, sorted; undefined if it covers all. */
+export async function coveredNamespaces({ client }: Services, { scope }: PolicyRow, signal: AbortSignal): Promise<string[] | undefined> {
+  if (scope?.kind === 'cluster') return undefined;
+  if (scope?.kind === 'names') return [...scope.names].sort();
+  if (scope === undefined) return [];
+  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const names: string[] = [];
+  for await (const { metadata } of resource.list({ labelSelector: scope.labelSelector, isMetadataOnly: true }, signal)) {
+    names.push(metadata.name);
+    if (names.length >= maxNamed) break;
+  }
+  return names.sort();
+}
+
+/** Reports whether the service's account may bind the ClusterRole. @throws StatusError 503, 504 */
+export async function isBindable({ client }: Services, name: string, signal: AbortSignal): Promise<boolean> {
+  const answer = await client.request({
+    call: 'create selfsubjectaccessreviews',
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { ...clusterRoles, verb: 'bind', name } },
+    },
+    isRepeatable: true,
+    signal,
+  });
+  return partsOf(answer).status?.allowed === true;
+}

@@ -1,0 +1,64 @@
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
+import type { AccessContext } from './context.ts';
+import { accessRequestKind, type Decision, type Phase, type RequestRow, requestRow } from './request.ts';
+import type { Fall } from './standing.ts';
+
+/** Members of a status that a transition writes. */
+export interface Transition {
+  phase?: Phase;
+  reason?: string;
+  message?: string;
+  begin?: string;
+  until?: string;
+  ended?: string;
+  endedBy?: string;
+  binding?: string;
+  decisions?: readonly Decision[];
+}
+
+export const requestsOf = ({ services }: Pick<AccessContext, 'services'>): ServiceResource =>
+  new ServiceResource(services.client, accessRequestKind);
+
+/** Reads a request from the API server. @throws StatusError 503, 504 */
+export async function readRequest(context: AccessContext, name: string, signal: AbortSignal): Promise<RequestRow | undefined> {
+  const object = await requestsOf(context).get(name, signal);
+  return object && requestRow(object);
+}
+
+/**
+ * Writes the status of a request, unless it was changed since it was read. Replicas and requests race here, and one wins.
+ *
+ * @returns the request as it is now; 'conflict' if it was changed or deleted
+ * @throws StatusError 503, 504
+ */
+export async function transition(
+  context: AccessContext,
+  { name, resourceVersion }: Pick<RequestRow, 'name' | 'resourceVersion'>,
+  status: Transition,
+  signal: AbortSignal,
+): Promise<RequestRow | 'conflict'> {
+  const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal });
+  if (written === 'conflict' || written === 'gone') return 'conflict';
+  await seen(context, written, signal);
+  return requestRow(written);
+}
+
+/** Waits until the watch of this replica shows a write. */
+export async function seen({ requests }: AccessContext, { metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
+  await requests.cache.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+}
+
+/** Returns the status members of a final phase that the service reaches. */
+export const fallen = (
+  phase: 'Lapsed' | 'Ended',
+  { reason, message }: Pick<Fall, 'message'> & { reason: string },
+  now: Date,
+): Transition => ({
+  phase,
+  reason,
+  message,
+  ended: timestamp(now),
+});

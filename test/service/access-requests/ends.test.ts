@@ -1,0 +1,215 @@
+/** Changes that end a request or its access, and races of two replicas. */
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import { asService, eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
+import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+import { AccessRequests, aPolicy, mergePatch, policiesPath, type Request, requestsPath, user } from './support.ts';
+
+const users = '/apis/auth.platform.io/v1/users';
+const groups = '/apis/auth.platform.io/v1/groups';
+const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+const admissionPolicies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+const subjects = [user('alice')];
+const approvers = [user('bob'), user('carol')];
+
+describe('access that ends', () => {
+  let ahead = 0;
+  const server = forSuite(() => startServer({ config: { features: { accessRequests: true } }, now: () => new Date(Date.now() + ahead) }));
+  let access: AccessRequests;
+  let serial = 0;
+  before(async () => {
+    access = new AccessRequests(server);
+    await server.kubernetes.apply(aNamespace('shop'));
+    await applyKnown(server, ...['alice', 'bob', 'carol', 'viewer'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
+  });
+
+  /** Creates a policy of its own, and a request of alice. */
+  const pending = async (spec: Record<string, unknown> = {}) => {
+    serial += 1;
+    const policy = `policy-${serial}`;
+    await access.apply(aPolicy(policy, { subjects, approvers, ...spec }));
+    const { roleRefs = ['view'] } = spec as { roleRefs?: string[] };
+    return { policy, request: await access.asked({ as: 'alice' }, { policy, roleRef: roleRefs[0] }) };
+  };
+  const active = async (spec: Record<string, unknown> = {}) => {
+    const { policy, request } = await pending(spec);
+    expect((await access.decide({ as: 'bob' }, request)).body.status).to.include({ phase: 'Active' });
+    return { policy, request };
+  };
+  const untilUnbound = ({ metadata: { uid } }: Request) =>
+    eventually(
+      () => server.kubernetes.call('GET', `${bindingsPath}/ar-${uid}`),
+      ({ status }) => status === 404,
+    );
+  const ends = async (request: Request, phase: string, reason: string) => {
+    expect((await access.untilPhase(request, phase)).status).to.include({ reason });
+    await untilUnbound(request);
+  };
+
+  it('ACP-09 with its policy, pending or active', async () => {
+    const [waiting, given] = [await pending(), await active()];
+    for (const { policy } of [waiting, given]) await server.kubernetes.remove(`${policiesPath}/${policy}`);
+    await ends(waiting.request, 'Lapsed', 'PolicyChanged');
+    await ends(given.request, 'Ended', 'PolicyChanged');
+  });
+
+  it('ACP-09 with a policy that is created again with more, and one that is narrowed', async () => {
+    const [anew, narrowed] = [await active(), await active()];
+    await server.kubernetes.remove(`${policiesPath}/${anew.policy}`);
+    await access.apply(aPolicy(anew.policy, { subjects, approvers, roleRefs: ['view', 'edit'] }));
+    await server.kubernetes.call('PATCH', `${policiesPath}/${narrowed.policy}`, { spec: { roleRefs: ['edit'] } }, mergePatch);
+    await ends(anew.request, 'Ended', 'PolicyChanged');
+    await ends(narrowed.request, 'Ended', 'PolicyChanged');
+  });
+
+  it('ACP-09 with the group by which the user may ask', async () => {
+    await applyKnown(server, aGroup('askers', [nameOf('alice@example.com')]));
+    const { request } = await active({ subjects: [{ kind: 'Group', name: 'local:askers' }] });
+    expect(request.spec).to.deep.include({ subject: { kind: 'Group', name: 'local:askers' } });
+    await server.kubernetes.call('PATCH', `${groups}/askers`, { spec: { users: [] } }, mergePatch);
+    await ends(request, 'Ended', 'PolicyChanged');
+  });
+
+  it('JIT-15 with its role, also if another role gets the name', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'edit' }, rules: [] };
+    await server.kubernetes.apply(role);
+    const { request } = await active({ roleRefs: ['edit'] });
+    await server.kubernetes.remove(`${roles}/edit`);
+    await server.kubernetes.apply(role);
+    await ends(request, 'Ended', 'RoleChanged');
+  });
+
+  it('JIT-18 with its UserBinding, deleted or shortened by hand', async () => {
+    const [deleted, shortened] = [await active(), await active()];
+    const path = ({ metadata: { uid } }: Request) => `${bindingsPath}/ar-${uid}`;
+    await server.kubernetes.remove(path(deleted.request));
+    const { status } = await access.stored(shortened.request);
+    const expiresAt = new Date(Date.parse(status?.until ?? '') - 60_000).toISOString().replace('.000Z', 'Z');
+    await server.kubernetes.call('PATCH', path(shortened.request), { spec: { expiresAt } }, mergePatch);
+    await ends(deleted.request, 'Ended', 'BindingDeleted');
+    await ends(shortened.request, 'Ended', 'BindingShortened');
+  });
+
+  it('JIT-18 with a disabled user, and JIT-08 with one who is deleted and created again', async () => {
+    serial += 1;
+    const policy = `policy-${serial}`;
+    await access.apply(aPolicy(policy, { subjects: [user('viewer')], approvers }));
+    const disable = (is_disabled: boolean) =>
+      server.kubernetes.call('PATCH', `${users}/${nameOf('viewer@example.com')}`, { spec: { is_disabled } }, mergePatch);
+    const ask = async () => {
+      const answer = await eventually(
+        () => access.ask({ as: 'viewer' }, { policy }),
+        ({ status }) => status === 201,
+      );
+      return answer.body;
+    };
+    const first = await ask();
+    await access.decide({ as: 'bob' }, first);
+    await disable(true);
+    await ends(first, 'Ended', 'UserDisabled');
+    await disable(false);
+
+    const given = await ask();
+    await access.decide({ as: 'bob' }, given);
+    await server.kubernetes.remove(`${users}/${nameOf('viewer@example.com')}`);
+    await applyKnown(server, aUser('viewer@example.com', { subjectName: 'viewer' }));
+    await ends(given, 'Ended', 'UserGone');
+  });
+
+  it('at its end, and a request that nobody decides after a day', async () => {
+    const { request } = await active();
+    ahead = 601_000;
+    await server.kubernetes.call('PATCH', `${users}/${nameOf('alice@example.com')}`, { spec: { username: 'Alice' } }, mergePatch);
+    await ends(request, 'Ended', 'Expired');
+    ahead = 0;
+    const waiting = await pending();
+    ahead = 86_401_000;
+    await server.kubernetes.call('PATCH', `${users}/${nameOf('alice@example.com')}`, { spec: { username: 'Alice A.' } }, mergePatch);
+    await ends(waiting.request, 'Lapsed', 'NotDecided');
+    ahead = 0;
+  });
+
+  it('JIT-05 by one outcome, if two replicas approve, deny and end at once', async () => {
+    const other = await server.replica();
+    for (let round = 0; round < 4; round += 1) {
+      const { request } = await pending();
+      await eventually(
+        () => access.call('GET', `/auth/v1/accessrequests/${request.metadata.name}`, { as: 'bob', at: other.url }),
+        ({ status }) => status === 200,
+      );
+      const answers = await Promise.all([
+        access.decide({ as: 'bob' }, request),
+        access.decide({ as: 'carol', at: other.url }, request, false),
+        access.end({ as: 'alice', at: other.url }, request),
+      ]);
+      const { status } = await access.stored(request);
+      const approvals = answers[0].status === 200;
+      const denials = answers[1].status === 200;
+      expect(approvals && denials, JSON.stringify(answers)).to.equal(false);
+      expect(status?.phase).to.be.oneOf(['Denied', 'Withdrawn', 'Ended', 'Lapsed', 'Active']);
+      if (status?.phase === 'Active') await access.end({ as: 'alice' }, request);
+      await untilUnbound(request);
+    }
+    await other.stop();
+  });
+
+  it('JIT-05 in one UserBinding, if approvers of two replicas complete it at once', async () => {
+    const other = await server.replica();
+    const { request } = await pending({ approvals: 2 });
+    await eventually(
+      () => access.call('GET', `/auth/v1/accessrequests/${request.metadata.name}`, { as: 'bob', at: other.url }),
+      ({ status }) => status === 200,
+    );
+    const answers = await Promise.all([access.decide({ as: 'bob' }, request), access.decide({ as: 'carol', at: other.url }, request)]);
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+    const stored = await access.untilPhase(request, 'Active');
+    expect(stored.status?.decisions).to.have.lengthOf(2);
+    const { body } = await server.kubernetes.call('GET', bindingsPath);
+    const made = (body as { items: { spec: { request?: { uid: string } } }[] }).items;
+    expect(made.filter(({ spec }) => spec.request?.uid === request.metadata.uid)).to.have.lengthOf(1);
+    await access.end({ as: 'alice' }, request);
+    await other.stop();
+  });
+
+  it('JIT-05 is completed by the leader, if the replica of the last approval stops in between', async () => {
+    const { request } = await pending();
+    const { name } = request.metadata;
+    const now = new Date();
+    const time = (at: number) => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+    const decisions = [{ by: 'bob', record: nameOf('bob@example.com'), approve: true, isVoid: false, time: time(now.getTime() - 15_000) }];
+    const status = { phase: 'Approving', decisions, begin: time(now.getTime()), until: time(now.getTime() + 500_000) };
+    ahead = 20_000;
+    const written = await server.kubernetes.call('PATCH', `${requestsPath}/${name}/status`, { status }, { ...mergePatch, ...asService });
+    expect(written.status, JSON.stringify(written.body)).to.equal(200);
+    expect((await access.untilPhase(request, 'Active')).status).to.include({ binding: `ar-${request.metadata.uid}` });
+    ahead = 0;
+    await access.end({ as: 'alice' }, request);
+  });
+
+  it('ACP-06 and is neither asked for nor decided without the admission policies', async () => {
+    const { policy, request } = await pending();
+    await server.kubernetes.remove(`${admissionPolicies}/accessrequests.auth.platform.io`);
+    const other = await server.replica();
+    await eventually(
+      () => access.call('GET', `/auth/v1/accessrequests/${request.metadata.name}`, { as: 'bob', at: other.url }),
+      ({ status }) => status === 200,
+    );
+    for (const answer of [
+      await access.ask({ as: 'alice', at: other.url }, { policy }),
+      await access.decide({ as: 'bob', at: other.url }, request),
+    ]) {
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(503);
+      expect(answer.body.details?.causes?.[0]?.reason).to.equal('AdmissionPolicyMissing');
+    }
+    expect((await access.end({ as: 'alice', at: other.url }, request)).status).to.equal(200);
+    await server.kubernetes.install();
+    await eventually(
+      () => access.ask({ as: 'alice', at: other.url }, { policy }),
+      ({ status }) => status === 201,
+    );
+    await other.stop();
+  });
+});
