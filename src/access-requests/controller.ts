@@ -25,9 +25,13 @@ const dayMs = 86_400_000;
 /** Time after which a change that ends a request is believed. Watches are independent: a request may be seen before its policy. */
 const confirmedAfterMs = 1_500;
 
-/** A source of changes that concern users or groups. */
+interface Members {
+  readonly members: readonly string[];
+}
+
+/** The watched Groups. */
 interface Followed {
-  onChange(listener: () => void): () => unknown;
+  onChange(listener: (change: { old?: Members; new?: Members }) => void): () => unknown;
   whenKnown(signal: AbortSignal): Promise<void>;
 }
 
@@ -109,7 +113,7 @@ class AccessTerm implements Term, Source {
       }),
       bindings.onChange((change) => this.#onBinding(change)),
       accounts.onChange((name) => this.#enqueueOpen((row) => row.spec?.record === name)),
-      groups?.onChange(() => this.#enqueueOpen(() => true)),
+      groups?.onChange((change) => this.#onGroup(change)),
       services.rbac.onClusterRole((name) => {
         this.#enqueueOpen((row) => row.spec?.roleRef === name);
         for (const policy of policies.cache.values()) if (policy.roleRefs.includes(name)) enqueue(policyKey(policy.name));
@@ -148,6 +152,13 @@ class AccessTerm implements Term, Source {
   #onBinding({ old, new: current }: Change<UserBindingRow>): void {
     const name = (current ?? old)?.request?.name;
     if (name !== undefined) this.#enqueue(requestKey(name));
+  }
+
+  /** Enqueues requests of users who joined or left. Writes of the status change no member. */
+  #onGroup({ old, new: current }: { old?: Members; new?: Members }): void {
+    const [before, after] = [new Set(old?.members), new Set(current?.members)];
+    const changed = new Set([...before, ...after].filter((name) => before.has(name) !== after.has(name)));
+    if (changed.size > 0) this.#enqueueOpen((row) => changed.has(row.spec?.record ?? ''));
   }
 
   #enqueueOpen(isAffected: (row: RequestRow) => boolean): void {

@@ -42,7 +42,7 @@ export class RequestCreator {
     await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
     services.rbac.requireSynced();
     const policy = policies.cache.get(asked.policy);
-    const subject = policy && people.subjectOf(policy, account);
+    const subject = policy && people.of(account).subjectOf(policy);
     if (policy === undefined || subject === undefined)
       throw invalid(kind, [invalidValue('policy', asked.policy, 'no policy of that name lets you ask for access')]);
     const errors = await this.#errorsOf(asked, policy, signal);

@@ -68,7 +68,7 @@ function approvable({ policies, people }: AccessContext, row: RequestRow, caller
     throw refusedAccess(caller, 'OwnRequest', 'a request is decided by another person');
   const policy = policies.cache.get(row.spec.policy.name);
   if (policy?.uid !== row.spec.policy.uid) throw decided(row, 'its policy was deleted');
-  if (!people.isApprover(policy, account)) throw refusedAccess(caller, 'NotApprover', 'the policy does not name you as an approver');
+  if (!people.of(account).isApprover(policy)) throw refusedAccess(caller, 'NotApprover', 'the policy does not name you as an approver');
   return policy;
 }
 
@@ -83,7 +83,7 @@ function statusWith({ people, services }: AccessContext, row: RequestRow, made: 
     return { phase: 'Denied', reason: 'Denied', decisions: [...row.decisions, made], ended: timestamp(now), endedBy: made.by };
   const decisions = [...row.decisions, made].map((decision) => {
     const account = people.accounts.get(decision.record);
-    const counts = account !== undefined && people.isNormal(account) && people.isApprover(policy, account);
+    const counts = account !== undefined && people.isNormal(account) && people.of(account).isApprover(policy);
     return { ...decision, isVoid: decision.isVoid || !counts };
   });
   const count = decisions.filter(({ isVoid }) => !isVoid).length;

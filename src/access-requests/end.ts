@@ -59,7 +59,7 @@ function finalOf(row: RequestRow, account: Account): { phase: Phase; reason: str
 }
 
 async function requireEnder(context: AccessContext, row: RequestRow, caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
-  if (isOwn(row, account) || isApproverOf(context, row, account)) return;
+  if (isOwn(row, account) || isApproverOf(context, row, context.people.of(account))) return;
   const deletion = { ...userBindingResource, verb: 'delete', name: bindingNameOf(row) };
   if (await context.services.access.can(caller, deletion, signal)) return;
   throw refusedAccess(caller, 'NotApprover', 'access is ended by its user, by an approver, or with the right to delete its UserBinding');

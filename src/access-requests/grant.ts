@@ -5,6 +5,7 @@ import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bin
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import { seenWithinMs } from '../kubernetes/until.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
@@ -137,8 +138,12 @@ export async function removeBinding({ services, bindings }: AccessContext, row: 
 
 /** Removes the access of a request, and waits until its RBAC is gone. @throws StatusError 503, 504 */
 export async function untilTaken(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
-  const { bindings } = context;
+  const { bindings, services } = context;
+  const name = bindingNameOf(row);
+  // Another replica may have created it a moment ago.
+  if (bindings.get(name) === undefined && (await storedBinding(services, row, signal)) !== undefined)
+    await bindings.until(() => bindings.get(name) !== undefined, seenWithinMs, signal);
   await removeBinding(context, row, signal);
-  const isGone = await bindings.until(() => bindings.get(bindingNameOf(row)) === undefined, takenWithinMs, signal);
+  const isGone = await bindings.until(() => bindings.get(name) === undefined, takenWithinMs, signal);
   if (!isGone) throw timedOut('kubernetes');
 }

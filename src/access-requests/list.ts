@@ -7,6 +7,7 @@ import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import type { AccessContext } from './context.ts';
+import type { Person } from './people.ts';
 import { accessPolicyResource, type PolicyRow, publicText } from './policy.ts';
 import { accessRequestResource, type RequestRow } from './request.ts';
 import { isApproverOf, isOwn } from './visible.ts';
@@ -21,21 +22,22 @@ function scopeOf<Row>(
   context: AccessContext,
   account: Account | undefined,
   what: string,
-  fits: (row: Row, account: Account) => boolean,
+  fits: (row: Row, account: Account, person: Person) => boolean,
 ): Scope<Row> {
   if (account === undefined) return { key: 'none', fits: () => false };
   // Policies and groups change the rows without a change of the listed objects.
   const names = [account.uid, ...context.people.keysOf(account), context.policies.cache.revision];
   const key = `${what} ${hash('sha256', JSON.stringify(names), 'base64url')}`;
-  return { key, holder: hash('sha256', account.uid, 'base64url'), fits: (row) => fits(row, account) };
+  const person = context.people.of(account);
+  return { key, holder: hash('sha256', account.uid, 'base64url'), fits: (row) => fits(row, account, person) };
 }
 
 /** Lists the policies that let the caller ask; all, with their subjects, for callers who may list them. @throws StatusError 400, 410, 503 */
 export async function listPolicies(context: AccessContext, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
-  const { policies, services, people } = context;
+  const { policies, services } = context;
   const account = accountOf(context, caller);
   if (await services.access.can(caller, { ...accessPolicyResource, verb: 'list' }, signal)) return policies.lister.list(parameters, signal);
-  const scope = scopeOf<PolicyRow>(context, account, 'for', (row, of) => people.subjectOf(row, of) !== undefined);
+  const scope = scopeOf<PolicyRow>(context, account, 'for', (row, _account, person) => person.subjectOf(row) !== undefined);
   const page = await policies.lister.list(parameters, signal, scope);
   return page.withTexts(({ text }) => publicText(text));
 }
@@ -57,7 +59,7 @@ export async function getPolicy(
   const mayGet = await services.access.can(caller, { ...accessPolicyResource, verb: 'get', name }, signal);
   const policy = policies.cache.get(name);
   if (policy !== undefined && mayGet) return { policy, text: policy.text };
-  const isFit = policy !== undefined && account !== undefined && people.subjectOf(policy, account) !== undefined;
+  const isFit = policy !== undefined && account !== undefined && people.of(account).subjectOf(policy) !== undefined;
   if (!isFit) throw notFound(accessPolicyResource, name);
   return { policy, text: publicText(policy.text) };
 }
@@ -81,15 +83,15 @@ export async function listRequests(
     return requests.lister.list(
       parameters,
       signal,
-      scopeOf<RequestRow>(context, account, 'inbox', (row, of) => isWaitingFor(context, row, of)),
+      scopeOf<RequestRow>(context, account, 'inbox', (row, of, person) => isWaitingFor(context, row, of, person)),
     );
   if (await services.access.can(caller, { ...accessRequestResource, verb: 'list' }, signal))
     return requests.lister.list(parameters, signal);
-  const scope = scopeOf<RequestRow>(context, account, 'of', (row, of) => isOwn(row, of) || isApproverOf(context, row, of));
+  const scope = scopeOf<RequestRow>(context, account, 'of', (row, of, person) => isOwn(row, of) || isApproverOf(context, row, person));
   return requests.lister.list(parameters, signal, scope);
 }
 
-function isWaitingFor(context: AccessContext, row: RequestRow, account: Account): boolean {
+function isWaitingFor(context: AccessContext, row: RequestRow, account: Account, person: Person): boolean {
   const isUndecided = row.phase === 'Pending' && row.decisions.every(({ record }) => record !== account.name);
-  return isUndecided && !isOwn(row, account) && isApproverOf(context, row, account);
+  return isUndecided && !isOwn(row, account) && isApproverOf(context, row, person);
 }

@@ -14,6 +14,13 @@ import { accessRequestResource } from './request.ts';
 const everyUser = 'Group system:authenticated';
 const keyOf = ({ kind, name }: PolicySubject): string => `${kind} ${name}`;
 
+/** An account, compared with policies. */
+export interface Person {
+  /** Returns the first subject of the policy that stands for the account. */
+  subjectOf(policy: Pick<PolicyRow, 'subjects'>): PolicySubject | undefined;
+  isApprover(policy: Pick<PolicyRow, 'approvers'>): boolean;
+}
+
 /** Compares users with the subjects and approvers of policies. */
 export class People {
   readonly #services: Services;
@@ -60,15 +67,13 @@ export class People {
     return [...new Set([...users, ...groups])].sort();
   }
 
-  /** Returns the first subject of the policy that stands for the account. */
-  subjectOf({ subjects }: Pick<PolicyRow, 'subjects'>, account: Account): PolicySubject | undefined {
-    const keys = new Set([...this.keysOf(account), everyUser]);
-    return subjects.find((subject) => keys.has(keyOf(subject)));
-  }
-
-  isApprover({ approvers }: Pick<PolicyRow, 'approvers'>, account: Account): boolean {
+  /** Returns the comparison of an account with policies. Its names are gathered once, as a list compares every row. */
+  of(account: Account): Person {
     const keys = new Set(this.keysOf(account));
-    return approvers.some((approver) => keys.has(keyOf(approver)));
+    return {
+      subjectOf: ({ subjects }) => subjects.find((subject) => keyOf(subject) === everyUser || keys.has(keyOf(subject))),
+      isApprover: ({ approvers }) => approvers.some((approver) => keys.has(keyOf(approver))),
+    };
   }
 }
 

@@ -28,7 +28,7 @@ export function fallOf({ policies, people, services }: AccessContext, { spec }: 
   if (!people.isNormal(account)) return { reason: 'UserDisabled', message: 'the account of the requester may no longer log in' };
   const policy = policies.cache.get(spec.policy.name);
   if (policy?.uid !== spec.policy.uid) return changed('the policy was deleted');
-  if (people.subjectOf(policy, account) === undefined) return changed('the requester is no longer a subject of the policy');
+  if (people.of(account).subjectOf(policy) === undefined) return changed('the requester is no longer a subject of the policy');
   const { roleRef } = spec;
   if (!policy.roleRefs.includes(roleRef)) return changed('the policy no longer names the role');
   if (!coversByName(policy, spec)) return changed('the policy no longer covers the place');

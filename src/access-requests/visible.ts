@@ -2,6 +2,7 @@ import { notFound } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
+import type { Person } from './people.ts';
 import { accessRequestResource, type RequestRow } from './request.ts';
 
 interface Viewer {
@@ -14,10 +15,10 @@ interface Viewer {
 export const isOwn = ({ spec }: Pick<RequestRow, 'spec'>, account: Account | undefined): boolean =>
   account !== undefined && spec?.recordUID === account.uid && spec.record === account.name;
 
-/** Reports whether the policy of now names the account as an approver of the request. */
-export function isApproverOf({ policies, people }: AccessContext, { spec }: Pick<RequestRow, 'spec'>, account: Account): boolean {
+/** Reports whether the policy of now names the person as an approver of the request. */
+export function isApproverOf({ policies }: AccessContext, { spec }: Pick<RequestRow, 'spec'>, person: Person): boolean {
   const policy = spec && policies.cache.get(spec.policy.name);
-  return policy !== undefined && policy.uid === spec?.policy.uid && people.isApprover(policy, account);
+  return policy !== undefined && policy.uid === spec?.policy.uid && person.isApprover(policy);
 }
 
 /** Returns the request if the caller may see it. A hidden request is answered like a missing one. @throws StatusError 404, 503, 504 */
@@ -27,7 +28,8 @@ export async function requireVisible(
   { name, caller, account }: Viewer,
   signal: AbortSignal,
 ): Promise<RequestRow> {
-  const isKnown = row !== undefined && account !== undefined && (isOwn(row, account) || isApproverOf(context, row, account));
+  const isKnown =
+    row !== undefined && account !== undefined && (isOwn(row, account) || isApproverOf(context, row, context.people.of(account)));
   if (row !== undefined && isKnown) return row;
   const mayGet = await context.services.access.can(caller, { ...accessRequestResource, verb: 'get', name }, signal);
   if (row === undefined || !mayGet) throw notFound(accessRequestResource, name);
