@@ -10,6 +10,7 @@ import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { groupsController } from './controller.ts';
 import { groupProperties } from './list-properties.ts';
+import { listMemberships } from './memberships.ts';
 import { groupOperations } from './routes.ts';
 import { type GroupRow, groupRow } from './row.ts';
 
@@ -36,7 +37,7 @@ export function createGroups(services: Services, { collection: groups, localGrou
   const context = { services, groups, accounts };
   const controller = groupsController(context, localGroups);
   return {
-    operations: groupOperations(context),
+    operations: [...groupOperations(context), listMemberships(context, localGroups)],
     checks: [groups.check],
     start() {
       groups.start();

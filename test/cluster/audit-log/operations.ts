@@ -111,6 +111,7 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'DeleteAccessToken', method: 'DELETE', path: '/auth/v1/accesstokens/missing', asks: [mayThey], codes: [404] },
   { id: 'CreateTokenReview', method: 'POST', path: '/auth/v1/tokenreviews', body: { spec: { token: 'x' } }, asks: [mayThey] },
   { id: 'ListGroups', path: '/auth/v1/groups', asks: [mayThey] },
+  { id: 'ListMemberships', path: '/auth/v1/memberships?names=dev', asks: [mayThey] },
   { id: 'GetGroup', path: '/auth/v1/groups/dev', asks: [mayThey] },
   {
     id: 'CreateGroup',

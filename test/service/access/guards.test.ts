@@ -55,6 +55,7 @@ const guarded = [
   { method: 'DELETE', path: `/auth/v1/groups/${jane}?dryRun=All`, stranger: 403 },
   { method: 'POST', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
   { method: 'DELETE', path: `/auth/v1/groups/${jane}/members?dryRun=All`, body: { names: [jane] }, stranger: 403 },
+  { method: 'GET', path: `/auth/v1/memberships?names=${jane}`, stranger: 403 },
   { method: 'GET', path: '/auth/v2/userbindings', stranger: 403 },
   { method: 'GET', path: '/auth/v2/bindableroles', stranger: 403 },
   {

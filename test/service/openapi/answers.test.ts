@@ -49,6 +49,7 @@ const parameters: Record<string, Record<string, string>> = {
 
 const queries: Record<string, string> = {
   ListNamespaces: '?verb=list&resource=pods',
+  ListMemberships: `?names=${jane}`,
   Search: '?q=jane',
   ListUsersRoles: `?name=${jane}`,
 };

@@ -96,7 +96,7 @@ const free = [
   ...['HandleRefresh', 'PostRefresh', 'HandleRefreshV2', 'PostRefreshV2', 'BackchannelLogout', 'ListLoginIssuers', 'ListLinkedAccounts'],
   ...['ListSessions', 'DeleteSession', 'SyncUsers', 'GetUsersSync', 'ListUsersRoles', 'GetPasswordKey', 'GetMe', 'ListUserFactors'],
   ...['ListUsersNative', 'GetUserNative', 'ListUsers', 'ListUsersV1', 'GetUser', 'DeleteUser', 'DeleteUsers'],
-  ...['ListGroups', 'GetGroup', 'PatchGroup', 'DeleteGroup', 'RemoveGroupMembers'],
+  ...['ListGroups', 'ListMemberships', 'GetGroup', 'PatchGroup', 'DeleteGroup', 'RemoveGroupMembers'],
   ...['ListUserBindings', 'ListBindableRoles', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
   ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],

@@ -69,7 +69,7 @@ interface ListPageProps<T extends Row> {
   right?: Right;
   /** Asked together with the rights of `offers`. */
   rights?: readonly Right[];
-  about?: string;
+  about?: ComponentChildren;
   /** Formats the number of rows beside the heading. */
   countOf?: (total: number) => string;
   offers?: OffersProps['of'];

@@ -3,17 +3,28 @@ import { t } from '../text/text';
 
 const localPrefix = 'local:';
 
+export const isLocalGroup = (name: string): boolean => name.startsWith(localPrefix);
+
+/** Returns the name of a group as its own list shows it. */
+export const shortGroupName = (name: string): string => (isLocalGroup(name) ? name.slice(localPrefix.length) : name);
+
+/** Link to a group with its source. @param source of groups that are not local; they show none by default */
+export const GroupLink = ({ name, source }: { name: string; source?: string }) => (
+  <>
+    <a href={href(isLocalGroup(name) ? `/groups/${shortGroupName(name)}` : `/groups?q=${encodeURIComponent(name)}`)}>
+      {shortGroupName(name)}
+    </a>{' '}
+    <span class="muted">{isLocalGroup(name) ? t('source.local') : source}</span>
+  </>
+);
+
 /** Links to groups, each with its source: this console, or the source of the user. */
 export const GroupLinks = ({ names, source }: { names: readonly string[]; source: string }) => (
   <ul class="chips">
-    {names.map((name) => {
-      const local = name.startsWith(localPrefix) ? name.slice(localPrefix.length) : undefined;
-      return (
-        <li key={name} class="chip">
-          <a href={href(local === undefined ? `/groups?q=${encodeURIComponent(name)}` : `/groups/${local}`)}>{local ?? name}</a>{' '}
-          <span class="muted">{local === undefined ? source : t('source.local')}</span>
-        </li>
-      );
-    })}
+    {names.map((name) => (
+      <li key={name} class="chip">
+        <GroupLink name={name} source={source} />
+      </li>
+    ))}
   </ul>
 );

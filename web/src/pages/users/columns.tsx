@@ -3,9 +3,11 @@ import { t } from '../../text/text';
 import { Age } from '../../ui/age';
 import { PhaseOf } from '../../ui/phase';
 import type { Column } from '../../ui/table';
+import { GroupsCell } from './groups-cell';
+import type { LocalGroups } from './local-groups';
 import type { User } from './query';
 
-export const userColumns = (): readonly Column<User>[] => [
+export const userColumns = (localGroups: ReadonlyMap<string, LocalGroups>): readonly Column<User>[] => [
   {
     id: 'name',
     title: t('users.name'),
@@ -26,15 +28,13 @@ export const userColumns = (): readonly Column<User>[] => [
     isMinor: true,
     cell: ({ status }) => (status?.lastLoginTime ? <Age since={status.lastLoginTime} /> : <span class="muted">{t('users.never')}</span>),
   },
-  { id: 'groups', title: t('users.groups'), isMinor: true, cell: ({ status }) => groupsCell(status?.groups) },
+  {
+    id: 'groups',
+    title: t('users.groups'),
+    isMinor: true,
+    isEssential: true,
+    cell: (user) => <GroupsCell user={user} local={localGroups.get(user.metadata.name)} />,
+  },
 ];
-
-const shownGroups = 2;
-
-/** Lists a few groups. The others are counted, and listed in the title. */
-function groupsCell(names: readonly string[] = []) {
-  if (names.length <= shownGroups) return names.join(', ');
-  return <span title={names.join(', ')}>{t('users.groupCount', { count: names.length })}</span>;
-}
 
 export const sourceOf = ({ connector_name: name, connector_id: id }: User['spec']): string => name || id || t('source.local');

@@ -4,9 +4,13 @@ import { follow } from '../../api/live';
 import { refetch } from '../../api/load';
 import { ListPage } from '../../app/list-page';
 import { may } from '../../app/rights';
+import { askWhy } from '../../app/why';
 import { count, t } from '../../text/text';
+import { Button } from '../../ui/button';
 import { phaseName } from '../../ui/phase';
 import { userColumns } from './columns';
+import { groupsRight } from './groups-cell';
+import { useLocalGroups } from './local-groups';
 import { fetchUsers, liveAddress, phases, sortable, type User } from './query';
 import { Selection } from './selection';
 import { Sync } from './sync';
@@ -28,8 +32,18 @@ const filters = () => [
   },
 ];
 
+const MayNotListGroups = () => (
+  <>
+    {t('users.mayNotListGroups')}{' '}
+    <Button kind="quiet" onClick={() => askWhy(groupsRight)}>
+      {t('object.why')}
+    </Button>
+  </>
+);
+
 export function Page() {
   const isSyncing = useSignal(false);
+  const localGroups = useLocalGroups();
   const [mayPatch, mayDelete] = [may(patchRight) === true, may(deleteRight) === true];
   const refresh = () => void refetch('users?');
   return (
@@ -40,7 +54,7 @@ export function Page() {
         none: t('users.none'),
         search: t('users.search'),
         filters: filters(),
-        columns: userColumns(),
+        columns: userColumns(localGroups),
         sortable,
         nameOf: ({ spec }) => spec.username || spec.email,
         fetch: fetchUsers,
@@ -51,7 +65,8 @@ export function Page() {
           : undefined,
       }}
       right={listRight}
-      rights={[watchRight, patchRight, deleteRight]}
+      rights={[watchRight, patchRight, deleteRight, groupsRight]}
+      about={may(groupsRight) === false && <MayNotListGroups />}
       countOf={(total) => t('users.count', { count: total, shown: count(total) })}
       offers={[
         { rights: [syncRight], label: t('sync.title'), icon: RefreshCw, to: () => (isSyncing.value = true) },
