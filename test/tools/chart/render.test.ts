@@ -260,6 +260,7 @@ describe('other objects of the chart', () => {
         'autoscaling.enabled': true,
         'metrics.serviceMonitor.enabled': true,
         'metrics.prometheusRule.enabled': true,
+        'metrics.dashboard.enabled': true,
       }),
     );
 
