@@ -11,7 +11,7 @@ COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
-COPY scripts/build.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
+COPY scripts/build.ts scripts/bundle-plugin.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
 COPY src src
 COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY web web

@@ -9,24 +9,18 @@
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
 import { globSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { type BuildOptions, build, type Plugin, transform } from 'esbuild';
+import { build, type Plugin, transform } from 'esbuild';
 import { z } from 'zod';
+import { bundlePlugin, readable, shared } from './bundle-plugin.ts';
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
 
 const { values } = parseArgs({ options: { outfile: { type: 'string', default: 'dist/atrium.js' } } });
 const { dir: outdir, name } = parse(values.outfile);
-
-const shared = {
-  bundle: true,
-  platform: 'node',
-  mainFields: ['module', 'main'],
-  metafile: true,
-} satisfies BuildOptions;
 
 /** The package requires `reflect-metadata` before it without importing it, and esbuild would choose the order of parts. */
 const withReflectMetadata: Plugin = {
@@ -178,8 +172,6 @@ for (const path of Object.keys(service.metafile.outputs)) {
   if (wide !== undefined) throw new Error(`${path} holds ${wide}, a character beyond ASCII`);
 }
 
-/** Every Node.js since 14 can read it, as a module or not: the name of the file and its folder decide which of them it is. */
-const readable = { format: 'iife', target: 'node14', minify: true, keepNames: true } satisfies BuildOptions;
 await build({
   ...shared,
   ...readable,
@@ -196,17 +188,7 @@ await build({
     },
   ],
 });
-const plugin = await build({
-  ...shared,
-  ...readable,
-  // A module has no `require`, and a new enough Node.js provides one.
-  banner: {
-    js: "var require=typeof require=='function'?require:process.getBuiltinModule&&process.getBuiltinModule('module').createRequire(process.execPath);",
-  },
-  entryPoints: ['packages/kubectl-atrium/src/kubectl-atrium.js'],
-  outfile: join(outdir, 'kubectl-atrium'),
-});
-await chmod(join(outdir, 'kubectl-atrium'), 0o755);
+const plugin = await bundlePlugin(join(outdir, 'kubectl-atrium'));
 
 // Two files of a package that are served, not run. The program looks for them where an installation has all packages.
 const servedPackage = 'node_modules/swagger-ui-dist';

@@ -1,5 +1,6 @@
 /**
- * Builds the console: types from our own OpenAPI document, then the pages by Vite into web/dist, with `.br` and `.gz` beside each file.
+ * Builds the console: types from our own OpenAPI document, then the pages by Vite into web/dist, with `.br` and `.gz` beside each file, and
+ * the downloads for users' machines.
  *
  * Run: npm run web; npm run web:dev (a server that rebuilds what changes, in front of a running demo).
  * With --if-changed it does nothing while web/dist was made from these sources; with --types it writes the types alone.
@@ -15,6 +16,7 @@ import { parseArgs, promisify } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, createServer, type InlineConfig, type Plugin } from 'vite';
 import { z } from 'zod';
+import { bundlePlugin, writeChecksum } from './bundle-plugin.ts';
 import { textPacks } from './text-packs.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -162,7 +164,8 @@ async function stampOfSources(): Promise<string> {
       'web/template/{*,{src,public}/**/*}',
       'src/console/brand.ts',
       'package-lock.json',
-      'scripts/{text-packs,web}.ts',
+      'packages/kubectl-atrium/{package.json,src/*}',
+      'scripts/{bundle-plugin,text-packs,web}.ts',
     ],
     { cwd: root },
   )
@@ -204,6 +207,9 @@ async function makeConsole(stamp: string): Promise<void> {
     });
     await build({ root: template, configFile: join(template, 'vite.config.ts'), logLevel: 'warn' });
     await compress(made);
+    const program = join(made, 'downloads/kubectl-atrium');
+    await bundlePlugin(program);
+    await writeChecksum(program);
     await checkBudget(made);
     await writeFile(join(made, stampName), stamp);
     await chmod(made, 0o755);

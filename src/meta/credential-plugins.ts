@@ -8,10 +8,12 @@ export interface PluginLogin {
   scopes: readonly string[];
   /** PEM in Base64; undefined if the system's authorities verify the issuer. */
   authority?: string | undefined;
+  /** Address of the console, which has the program `kubectl-atrium`. */
+  consoleURL: string;
 }
 
 /** Returns the plugin `kubectl-atrium`. */
-export const atriumPlugin = ({ issuer, clientID, scopes, authority }: PluginLogin): CredentialPlugin => ({
+export const atriumPlugin = ({ issuer, clientID, scopes, authority, consoleURL }: PluginLogin): CredentialPlugin => ({
   command: 'kubectl-atrium',
   args: [
     'token',
@@ -20,7 +22,7 @@ export const atriumPlugin = ({ issuer, clientID, scopes, authority }: PluginLogi
     `--scopes=${scopes.join(' ')}`,
     ...(authority === undefined ? [] : [`--ca-data=${authority}`]),
   ],
-  installHint: 'kubectl-atrium is not in PATH. It is one file that needs Node.js 24.11 or later: ask those who run Atrium for it.',
+  installHint: `kubectl-atrium is not in PATH. It is one file, for Node.js 20.18 or later: ${consoleURL}/kubeconfig says how to install it.`,
 });
 
 /**

@@ -44,9 +44,11 @@ function consoleObstacle({ features, server: { publicURL } }: Config): string | 
   return publicURL.startsWith('https:') ? undefined : 'kubectl sends no credentials to an http address, and server.publicURL is one';
 }
 
+/** Returns `server.publicURL` without a slash at its end. */
+export const consoleURLOf = ({ server: { publicURL = '' } }: Config): string => publicURL.replace(/\/{1,8}$/, '');
+
 async function consoleServer(config: Config): Promise<PublicCluster> {
-  const { publicURL = '' } = config.server;
-  return { server: `${publicURL.replace(/\/{1,8}$/, '')}/api/kubernetes`, certificateAuthority: await consoleAuthority(config) };
+  return { server: `${consoleURLOf(config)}/api/kubernetes`, certificateAuthority: await consoleAuthority(config) };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Connection } from '../kubernetes/connection.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
 import { atriumPlugin, kubelogin, type PluginLogin } from './credential-plugins.ts';
 import type { KubeconfigQuery } from './kubeconfig-schema.ts';
-import { type CredentialUse, issuerAuthority, serverOf } from './kubeconfig-server.ts';
+import { type CredentialUse, consoleURLOf, issuerAuthority, serverOf } from './kubeconfig-server.ts';
 
 /** Dependencies of the kubeconfig files. */
 export interface KubeconfigFacts {
@@ -83,6 +83,7 @@ async function pluginLogin(config: Config, settings: IssuerConfig): Promise<Plug
   return {
     issuer: settings.issuer,
     ...commandLineOf(config, settings),
+    consoleURL: consoleURLOf(config),
     ...(authority !== undefined && { authority: Buffer.from(authority).toString('base64') }),
   };
 }

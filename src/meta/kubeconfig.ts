@@ -15,6 +15,7 @@ const example = kubeconfigText({
       issuer: 'https://console.example.com/identity',
       clientID: 'kubectl',
       scopes: ['openid', 'email', 'groups'],
+      consoleURL: 'https://console.example.com',
     }),
   },
   namespace: 'shop',

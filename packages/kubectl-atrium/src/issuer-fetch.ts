@@ -1,6 +1,6 @@
-import { getCACertificates } from 'node:tls';
 import type { CustomFetch } from 'openid-client';
 import { EnvHttpProxyAgent, fetch } from 'undici';
+import { trustedAuthorities } from './authorities.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 const timeoutMs = 10_000;
@@ -17,9 +17,7 @@ export interface IssuerFetch {
  */
 export function issuerFetch({ environment, signal }: Terminal, certificateAuthority?: string): IssuerFetch {
   const named = (name: string) => environment[name.toLowerCase()] ?? environment[name];
-  const ca = [
-    ...new Set([...getCACertificates('default'), ...getCACertificates('system'), ...(certificateAuthority ? [certificateAuthority] : [])]),
-  ];
+  const ca = [...new Set([...trustedAuthorities(environment), ...(certificateAuthority ? [certificateAuthority] : [])])];
   const dispatcher = new EnvHttpProxyAgent({
     httpProxy: named('HTTP_PROXY') ?? '',
     httpsProxy: named('HTTPS_PROXY') ?? '',

@@ -1,6 +1,7 @@
 /** Issuer as seen by a command-line tool (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
 import * as client from 'openid-client';
 import { clientAuthentication } from './client-authentication.ts';
+import { deferred } from './deferred.ts';
 import { type IssuerFetch, issuerFetch } from './issuer-fetch.ts';
 import { type LogIn, readNamed } from './settings.ts';
 import { CommandError, harmless, type Terminal } from './terminal.ts';
@@ -90,7 +91,7 @@ export class Issuer {
     const begun = await client.initiateDeviceAuthorization(this.#configuration, { scope: this.#logIn.scopes, ...parameters });
     show({ url: harmless(begun.verification_uri), code: harmless(begun.user_code) });
     // openid-client checks the signal between its pauses only.
-    const ended = Promise.withResolvers<never>();
+    const ended = deferred<never>();
     signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
     const polled = client.pollDeviceAuthorizationGrant(this.#configuration, begun, { code_verifier: verifier }, { signal });
     return tokensOf(await Promise.race([polled, ended.promise]));

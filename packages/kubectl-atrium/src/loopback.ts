@@ -2,6 +2,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { deferred } from './deferred.ts';
 import type { CodeFlow } from './issuer.ts';
 import { CommandError } from './terminal.ts';
 import type { Tokens } from './tokens.ts';
@@ -29,7 +30,7 @@ export class Loopback {
   readonly #origin: string;
   readonly #startPath = `/${randomBytes(16).toString('base64url')}`;
   readonly #cookie = randomBytes(16).toString('base64url');
-  readonly #result = Promise.withResolvers<Tokens>();
+  readonly #result = deferred<Tokens>();
   #flow: CodeFlow | undefined;
   #isStarted = false;
   #isCalledBack = false;

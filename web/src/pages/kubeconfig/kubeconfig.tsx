@@ -12,6 +12,7 @@ import { Copy } from '../../ui/copy';
 import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { Notice } from '../../ui/state';
+import { Program } from './program';
 
 /** @param issuer id of one of the user's issuers; '' for that of this login */
 async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> {
@@ -43,6 +44,7 @@ export function Page() {
       <p class="muted measure">{t('kubeconfig.what')}</p>
       <IssuerChoice chosen={issuer} />
       <File issuer={issuer.value} />
+      <Program />
       {name && may(right) === true && <Certificate />}
     </section>
   );
@@ -67,6 +69,10 @@ function IssuerChoice({ chosen }: { chosen: Signal<string> }) {
   );
 }
 
+const commands = `export KUBECONFIG="$PWD/kubeconfig.yaml"
+kubectl atrium login
+kubectl get pods`;
+
 function File({ issuer }: { issuer: string }) {
   const load = useLoad(`kubeconfig/${issuer}`, (signal) => kubeconfig(issuer, signal));
   // Neither the cluster nor the console accepts tokens of that issuer.
@@ -75,13 +81,13 @@ function File({ issuer }: { issuer: string }) {
     <Loaded load={load}>
       {(text) => (
         <>
-          <Copy text={'kubectl --kubeconfig kubeconfig.yaml get pods'} label="kubectl" />
           <Copy text={text} label={t('kubeconfig.title')} />
           <div class="buttons">
             <Button kind="main" icon={Download} onClick={() => download(text, 'kubeconfig.yaml')}>
               {t('kubeconfig.download')}
             </Button>
           </div>
+          <Copy text={commands} label={t('kubeconfig.commands')} />
         </>
       )}
     </Loaded>
