@@ -32,7 +32,11 @@ export function decodeProtobuf(body: Buffer): JsonObject | undefined {
 
 const malformed = () => badRequest('the body does not appear to be a protobuf message of Kubernetes');
 
+/** Every group has options of its own with the same fields. */
+const optionsMessage = 'k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions';
+
 function messageOf(apiVersion: string, kind: string): string | undefined {
+  if (kind === 'DeleteOptions') return optionsMessage;
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const name = schemaNameOf({ group, version, kind })?.replace(/^io\.k8s\./, 'k8s.io.');
   return name !== undefined && Object.hasOwn(kubernetesApi().messages, name) ? name : undefined;

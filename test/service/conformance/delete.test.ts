@@ -1,7 +1,30 @@
 import { expect } from 'chai';
+import { Writer } from 'protobufjs/minimal.js';
 import { eventually } from './eventually.ts';
 import { aConfigMap, aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
+
+interface EncodedOptions {
+  /** Group and version of the typed client. */
+  apiVersion: string;
+  uid?: string;
+  propagationPolicy?: string;
+  dryRun?: string;
+}
+
+/** Encodes DeleteOptions like client-go. Field numbers: generated.proto of k8s.io/apimachinery. */
+function encoded({ apiVersion, uid, propagationPolicy, dryRun }: EncodedOptions): Buffer {
+  const options = new Writer();
+  if (uid !== undefined) options.uint32(0x12).fork().uint32(0x0a).string(uid).ldelim();
+  if (propagationPolicy !== undefined) options.uint32(0x22).string(propagationPolicy);
+  if (dryRun !== undefined) options.uint32(0x2a).string(dryRun);
+  const unknown = new Writer();
+  unknown.uint32(0x0a).fork().uint32(0x0a).string(apiVersion).uint32(0x12).string('DeleteOptions').ldelim();
+  unknown.uint32(0x12).bytes(options.finish());
+  return Buffer.concat([Buffer.from('k8s\0'), unknown.finish()]);
+}
+
+const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
 
 describe('delete', () => {
   const { admin, widgets, configMaps } = suiteWorkspace();
@@ -55,6 +78,26 @@ describe('delete', () => {
 
     expect(answer.status).to.equal(200);
     expect((await admin.get(`${configMaps}/spared`)).status).to.equal(200);
+  });
+
+  it('reads options in protobuf, as typed clients in Go send them', async () => {
+    const { metadata } = await admin.create(configMaps, aConfigMap('encoded'));
+    const path = `${configMaps}/encoded`;
+    const send = (options: EncodedOptions) => admin.send('DELETE', path, { headers, body: encoded(options) });
+    expect((await send({ apiVersion: 'v1', uid: 'other' })).status).to.equal(409);
+    expect((await send({ apiVersion: 'v1', dryRun: 'All' })).status).to.equal(200);
+    expect((await send({ apiVersion: 'v1', propagationPolicy: 'Sideways' })).status).to.equal(422);
+    expect((await admin.get(path)).status).to.equal(200);
+    const done = await send({ apiVersion: 'meta.k8s.io/v1', uid: metadata.uid, propagationPolicy: 'Background' });
+    expect(done.status, done.text).to.equal(200);
+    expect((await admin.get(path)).status).to.equal(404);
+  });
+
+  it('refuses bytes that are no protobuf message', async () => {
+    await admin.create(configMaps, aConfigMap('kept'));
+    const answer = await admin.send('DELETE', `${configMaps}/kept`, { headers, body: Buffer.from('{}') });
+    expect(answer.status).to.equal(400);
+    expect((await admin.get(`${configMaps}/kept`)).status).to.equal(200);
   });
 
   it('looks at no query where there is a body', async () => {
