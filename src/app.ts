@@ -19,6 +19,7 @@ import { Tracing } from './http/tracing.ts';
 import { upgradeOffers } from './http/upgrade.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './meta/about.ts';
+import { cpuProfileOperation } from './meta/cpu-profile.ts';
 import { discoveryOperations } from './meta/discovery.ts';
 import { docsPageOperations } from './meta/docs-page.ts';
 import type { Services } from './services.ts';
@@ -70,6 +71,7 @@ export class App {
     const described = [
       ...this.#health.operations({ showsReasons: false }),
       ...aboutOperations(services, () => this.#features.working()),
+      ...(config.features.cpuProfile ? [cpuProfileOperation(services, instance)] : []),
       ...this.#features.operations,
     ];
     this.operations = config.features.openapi ? [openApiOperation(described, about), ...described] : described;
@@ -225,5 +227,7 @@ const aboutOperations = ({ config: { features }, basePath, metrics, access }: Se
   ...(features.version ? [versionOperation(version, working)] : []),
   ...(features.discovery ? discoveryOperations() : []),
   ...(features.docs && features.openapi ? docsPageOperations(basePath) : []),
-  ...(features.metrics ? [metricsOperation(metrics, (caller, signal) => access.canGetPath(caller, '/metrics', signal))] : []),
+  ...(features.metrics
+    ? [metricsOperation(metrics, (caller, signal) => access.canUsePath(caller, { verb: 'get', path: '/metrics' }, signal))]
+    : []),
 ];

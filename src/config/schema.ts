@@ -273,6 +273,7 @@ const features = z.strictObject({
   backchannelLogout: feature('`POST /api/v2/token/backchannel-logout`.'),
   version: feature('`GET /version`.'),
   metrics: feature('`GET /metrics` on the public port, for those who may get that path.'),
+  cpuProfile: z.boolean().default(false).describe('`POST /debug/v1/cpuprofile`, for those who may post to that path.'),
 });
 
 const log = z.strictObject({

@@ -4,7 +4,7 @@ import { type Audit, auditCaller } from './audit.ts';
 import type { Caller } from './operation.ts';
 
 /** Refusals of the service itself. The API server records its own refusals in its audit log. */
-const decidedHere = /^\/(auth|api\/(proxy|kubernetes))\//;
+const decidedHere = /^\/(auth|debug|api\/(proxy|kubernetes))\//;
 
 /** Records the refusal of a caller. The target has no uid here, so no Event is written on the User. */
 export const auditForbidden =

@@ -73,6 +73,7 @@ export const auditEvents = {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
   },
+  CpuProfileTaken: { when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;
 

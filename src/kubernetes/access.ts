@@ -134,8 +134,8 @@ export class AccessReviews {
   }
 
   /** Reports whether the caller may get a path that is no resource. @throws StatusError like `review` */
-  async canGetPath(caller: Bearer, path: string, signal: AbortSignal): Promise<boolean> {
-    return isAllowed(await this.review(caller, { nonResourceAttributes: { verb: 'get', path } }, signal));
+  async canUsePath(caller: Bearer, nonResourceAttributes: { verb: string; path: string }, signal: AbortSignal): Promise<boolean> {
+    return isAllowed(await this.review(caller, { nonResourceAttributes }, signal));
   }
 
   /** Returns the cached answer of `review`, undefined if the API server has to be asked. */

@@ -68,7 +68,7 @@ describe('what a caller may do', () => {
   });
 
   it('is asked for a path that is no resource too', async () => {
-    expect(await reviews.canGetPath(bearer('jane'), '/metrics', forever())).to.equal(true);
+    expect(await reviews.canUsePath(bearer('jane'), { verb: 'get', path: '/metrics' }, forever())).to.equal(true);
     expect(JSON.parse(server.requests[0]?.body ?? '').spec).to.deep.equal({ nonResourceAttributes: { verb: 'get', path: '/metrics' } });
   });
 

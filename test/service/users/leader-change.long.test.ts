@@ -27,7 +27,14 @@ function settledUser(index: number): User {
   const email = emailOf(index);
   const spec = { email, username: `p${index}`, connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false };
   const metadata = { name: nameOf(email), uid: `uid-${index}`, resourceVersion: '1', generation: 1, creationTimestamp: since };
-  const conditions = isSo.map((type) => ({ type, status: 'True', reason: 'AsExpected', message: '', lastTransitionTime: since }));
+  const conditions = isSo.map((type) => ({
+    type,
+    status: 'True',
+    reason: 'AsExpected',
+    message: '',
+    observedGeneration: 1,
+    lastTransitionTime: since,
+  }));
   return {
     apiVersion: 'auth.platform.io/v1',
     kind: 'User',
