@@ -56,7 +56,8 @@ export async function decide(
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
     const written = await transition(context, row, statusWith(context, row, made, policy), signal);
     if (written !== 'conflict') return { row: await given(context, written, signal), isNew: true };
-    await sleep(pauseMs * Math.random(), undefined, { signal });
+    // The next call reports an aborted request.
+    await sleep(pauseMs * Math.random(), undefined, { signal }).catch(() => undefined);
   }
   throw decided({ name }, 'others decide at the same time', 1);
 }

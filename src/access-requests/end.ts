@@ -45,7 +45,8 @@ export async function endRequest(context: AccessContext, name: string, caller: C
       await untilTaken(context, written, signal);
       return { row: written, isNew: true };
     }
-    await sleep(pauseMs * Math.random(), undefined, { signal });
+    // The next call reports an aborted request.
+    await sleep(pauseMs * Math.random(), undefined, { signal }).catch(() => undefined);
   }
   throw conflict(accessRequestResource, name, 'others change the request at the same time', 1);
 }
