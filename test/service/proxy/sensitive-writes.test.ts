@@ -63,6 +63,7 @@ const byPath: readonly Write[] = [
   ['PATCH', `${rbac}/clusterrolebindings/cluster-admin`, merge, { subjects }],
   ['PATCH', `${console}/groups/oncall`, merge, { spec: { users: [{ name: nameOf(jane) }] } }],
   ['PATCH', `${console}/userbindings/held`, merge, { spec: { roleRef: 'admin' } }],
+  ['PATCH', `${console}/accesspolicies/held`, merge, { spec: { approvals: 1 } }],
   [
     'PATCH',
     `${console}/users/${nameOf(jane)}/status`,
