@@ -17,8 +17,8 @@ export function requestStart({ sourceOf, requestTimeoutMs, tracing }: RequestSta
   return (ctx, next) => {
     const state = new RequestState(ctx, { requestId: requestId(ctx.req), source: sourceOf(ctx.req), timeoutMs: requestTimeoutMs });
     ctx.state = state;
-    const trace = isProbe(ctx.path) ? undefined : tracing.traceOf(ctx.req.headers);
-    if (trace === undefined) return next();
+    const trace = tracing.traceOf(ctx.req.headers);
+    if (trace === undefined || isProbe(ctx.path)) return next();
     state.trace = trace;
     state.lifetime.onClose(() => trace.end(state.operationId ?? 'none', ctx.method, receivedCode(ctx)));
     return runInTrace(trace, next);

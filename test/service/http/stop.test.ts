@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -17,13 +16,14 @@ describe('the log of a stop', () => {
   const open = async (search = '') => {
     const headers = { authorization: `Bearer ${await server.token('alice')}` };
     const call = request(`${server.url}/api/kubernetes/apis/between/v1/things${search}`, { headers });
+    const answered = new Promise<void>((resolve) => call.once('response', (answer) => resolve(void answer.resume())));
     call.on('error', () => undefined);
     call.end();
     await eventually(
       async () => between.received.length,
       (received) => received === 1,
     );
-    return call;
+    return { answered };
   };
   const lines = (message: string) =>
     server.logLines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ msg }) => msg === message);
@@ -33,7 +33,8 @@ describe('the log of a stop', () => {
   it('tells of streams, and of a clean end', async () => {
     await start('60s');
     between.handle = (_incoming, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).flushHeaders();
-    await once(await open('?watch=true'), 'response');
+    const { answered } = await open('?watch=true');
+    await answered;
 
     await server.stopFirst();
 

@@ -23,6 +23,7 @@ import { cookieNames } from '../../../../src/http/cookies.ts';
 import { isHashedName } from '../../../../src/http/hashed-name.ts';
 import { hostCookie } from '../../../../src/http/host-cookie.ts';
 import { networkOf } from '../../../../src/http/network.ts';
+import { readTraceParent } from '../../../../src/http/trace-context.ts';
 import { languageChoice } from '../../../../src/identity/languages.ts';
 import { KeySeal } from '../../../../src/keys/seal.ts';
 import { passedHeaders } from '../../../../src/kubernetes/passed-headers.ts';
@@ -67,6 +68,7 @@ const continueTokens = new ContinueTokens({ seal: asSeal, now });
 const keySet = createLocalJWKSet({
   keys: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }],
 } as never);
+const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const base64 = (text: string) => Buffer.from(text).toString('base64url');
 const recoveryCodes = newRecoveryCodes().kept;
 const cookies = cookieNames('https://console.test');
@@ -263,6 +265,8 @@ export const parsers: readonly Parser[] = [
     parse: (text) => targetOf({ originalUrl: text } as Context, '/api/kubernetes'),
   },
   { name: 'flag in a query', limit: header, parse: (text) => isTrue(text, 'watch') },
+  { name: 'traceparent', limit: header, parse: (text) => readTraceParent({ traceparent: text }) },
+  { name: 'tracestate', limit: header, parse: (text) => readTraceParent({ traceparent, tracestate: text }) },
   {
     name: 'path behind a plugin',
     limit: header,
