@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { request } from 'undici';
 import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
 import type { ApiServer } from './api-server.ts';
 import { Trusting } from './trusting.ts';
 
@@ -28,6 +29,16 @@ export interface Answer {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+const some = z.array(z.string()).default([]);
+const role = z.object({ rules: z.array(z.object({ apiGroups: some, resources: some, resourceNames: some, verbs: some })) });
+const binding = z.object({
+  roleRef: z.object({ kind: z.string(), name: z.string() }),
+  subjects: z.array(z.object({ kind: z.string(), name: z.string(), namespace: z.string().optional() })).default([]),
+});
+const review = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+/** The embedded cluster authorizes by a binding at once. */
+const isReal = process.env.TEST_CLUSTER === 'real';
 export const serviceNamespace = 'atrium-system';
 /** Paths of objects that, by the admission policies, only the service may write. */
 const ofTheService = ['/apis/auth.platform.io/v1/users', `/api/v1/namespaces/${serviceNamespace}/secrets`];
@@ -80,7 +91,10 @@ export class ClusterAdmin {
     return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text, warnings };
   }
 
-  /** Creates objects, or merges them into existing ones. Custom resource definitions are served when it returns. */
+  /**
+   * Creates objects, or merges them into existing ones. When it returns, custom resource definitions are served, and the API server authorizes
+   * by the bindings.
+   */
   async apply(...objects: Manifest[]): Promise<void> {
     for (const object of objects) await this.#applyOne(object);
   }
@@ -137,6 +151,28 @@ export class ClusterAdmin {
     if (created.status === 409) await this.#merge(path, object);
     else if (created.status !== 201) throw new Error(`${path}: ${JSON.stringify(created.body)}`);
     if (object.status !== undefined) await this.#merge(`${path}/status`, { status: object.status });
+    if (isReal && object.kind.endsWith('RoleBinding')) await this.#untilAuthorizing(object);
+  }
+
+  /** Waits until the API server, which reads roles and bindings from its watches, authorizes the first subject of a binding. */
+  async #untilAuthorizing({ metadata: { namespace }, ...object }: Manifest): Promise<void> {
+    const { roleRef, subjects } = binding.parse(object);
+    const [subject] = subjects;
+    const apiVersion = 'rbac.authorization.k8s.io/v1';
+    const metadata = { name: roleRef.name, ...(namespace !== undefined && roleRef.kind === 'Role' && { namespace }) };
+    const { body } = await this.call('GET', pathOf({ apiVersion, kind: roleRef.kind, metadata }, roleRef.name));
+    const rule = role.safeParse(body).data?.rules.find(({ resources }) => resources.length > 0);
+    if (rule === undefined || subject === undefined) return;
+    const [resource, subresource] = rule.resources[0]?.split('/') ?? [];
+    const attributes = { verb: rule.verbs[0], group: rule.apiGroups[0], resource, subresource, name: rule.resourceNames[0], namespace };
+    await eventually(() => this.isAllowed(requesterOf(subject), attributes), Boolean);
+  }
+
+  /** Reports whether the API server authorizes a user, by a SubjectAccessReview. */
+  async isAllowed(requester: Requester, resourceAttributes: object): Promise<boolean> {
+    const asked = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { ...requester, resourceAttributes } };
+    const { body } = await this.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', asked);
+    return review.parse(body).status.allowed;
   }
 
   async #merge(path: string, patch: unknown): Promise<void> {
@@ -146,6 +182,16 @@ export class ClusterAdmin {
     );
     if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
+}
+
+interface Requester {
+  user: string;
+  groups?: string[];
+}
+
+function requesterOf({ kind, name, namespace = '' }: z.output<typeof binding>['subjects'][number]): Requester {
+  if (kind === 'Group') return { user: 'a-member', groups: [name] };
+  return { user: kind === 'ServiceAccount' ? `system:serviceaccount:${namespace}:${name}` : name };
 }
 
 /** Manifests by file below deploy/manifests. A process reads each file once. */
