@@ -73,6 +73,8 @@ export interface Surroundings {
   log: Logger;
   /** Takes the lines of the audit trail. Default: drops them. */
   writeAudit?: (line: string) => unknown;
+  /** Passwords of users. Default: hashed at the cost of production. */
+  passwords?: Passwords;
   /** Network in which tests run the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
   /** Current time. Default: the time of the API server. */
@@ -135,6 +137,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     noticeMail,
   } = createLogins(base, {
     brand: console.brand,
+    passwords: surroundings.passwords ?? new Passwords(),
     translations: new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language)),
   });
   const users = createUsers(services, base.watched, {
@@ -286,12 +289,17 @@ function createBase(surroundings: Surroundings) {
 
 type Base = ReturnType<typeof createBase>;
 
+interface LoginNeeds {
+  brand: () => Brand;
+  translations: Translations;
+  passwords: Passwords;
+}
+
 /** Creates authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
-function createLogins(base: Base, { brand, translations }: { brand: () => Brand; translations: Translations }) {
+function createLogins(base: Base, { brand, translations, passwords }: LoginNeeds) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
-  const passwords = new Passwords();
   const identityURL = identityURLOf(config);
   const factorStore = config.features.factors && identityURL !== undefined ? new FactorStore(services) : undefined;
   const title = () => brand().title ?? config.identity.loginPage.title;

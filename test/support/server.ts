@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/http/log.ts';
 import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
+import type { Passwords } from '../../src/users/passwords/passwords.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';
 import { connectionWith, install } from './installed-cluster.ts';
@@ -51,6 +52,8 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   objects?: readonly Manifest[];
   /** Clock of the service. */
   now?: () => Date;
+  /** Default: hashes that cost little. */
+  passwords?: Passwords;
   /** Addresses of the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
   /** Starts a proxy between the service and the cluster, beside the relay. */
@@ -74,6 +77,7 @@ export async function startServer({
   objects = [],
   issuers = [],
   now,
+  passwords,
   pluginSurroundings,
   between,
   isReused = true,
@@ -108,6 +112,7 @@ export async function startServer({
       connection: connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority }),
       environment,
       ...(now && { now }),
+      ...(passwords && { passwords }),
       ...(pluginSurroundings && { pluginSurroundings }),
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => auditLines.push(line),

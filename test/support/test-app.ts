@@ -2,6 +2,7 @@ import { App } from '../../src/app.ts';
 import type { Surroundings } from '../../src/features.ts';
 import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
 import { statusesOf } from '../../src/http/openapi.ts';
+import { cheapPasswords } from './cheap-passwords.ts';
 
 /**
  * The service in tests. Its stop fails if an operation has answered with a status that the OpenAPI document does not declare for it, or if
@@ -21,6 +22,10 @@ export class TestApp extends App {
       },
     });
     this.#undeclaredFields = undeclared;
+  }
+
+  constructor(surroundings: ConstructorParameters<typeof App>[0]) {
+    super({ passwords: cheapPasswords(), ...surroundings });
   }
 
   override async start(): Promise<{ port: number; metricsPort: number }> {

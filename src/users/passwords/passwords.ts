@@ -3,8 +3,10 @@ import { promisify } from 'node:util';
 import { type Bounds, Semaphore } from '../../http/semaphore.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
 
+type Cost = Pick<Argon2Hash, 'memoryKiB' | 'passes' | 'parallelism'>;
+
 /** Minimum cost of argon2id in the OWASP Password Storage Cheat Sheet. */
-const cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 };
+const defaultCost: Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 };
 const saltBytes = 16;
 const tagBytes = 32;
 const maxCharacters = 128;
@@ -17,10 +19,12 @@ const derive = promisify(argon2);
 /** Hashes and verifies passwords. All methods: @throws StatusError 429 if too many requests are waiting. */
 export class Passwords {
   readonly #turns: Semaphore;
-  readonly #dummy: Argon2Hash = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
+  readonly #dummy: Argon2Hash;
 
-  constructor(turns: Omit<Bounds, 'what'> = defaultTurns) {
+  /** @param cost no setting: a service whose hashes are cheap is for tests */
+  constructor(turns: Omit<Bounds, 'what'> = defaultTurns, cost: Cost = defaultCost) {
     this.#turns = new Semaphore({ ...turns, what: 'passwords are being checked' });
+    this.#dummy = { ...cost, salt: randomBytes(saltBytes), tag: Buffer.alloc(tagBytes) };
   }
 
   /**
@@ -48,13 +52,16 @@ export class Passwords {
       return 'mismatch';
     }
     if (!timingSafeEqual(await this.#tag(password, expected), expected.tag)) return 'mismatch';
-    return isUpToDate(expected) ? 'match' : 'match-rehash';
+    return this.#isUpToDate(expected) ? 'match' : 'match-rehash';
   }
 
   /** Does the work of a verification, for users without a hash. */
   async dummyVerify(password: string): Promise<void> {
     await this.#tag(isPossible(password) ? password : '', this.#dummy);
   }
+
+  #isUpToDate = ({ memoryKiB, passes, salt, tag }: Argon2Hash): boolean =>
+    memoryKiB >= this.#dummy.memoryKiB && passes >= this.#dummy.passes && salt.length >= saltBytes && tag.length >= tagBytes;
 
   #tag(password: string, { memoryKiB, passes, parallelism, salt, tag }: Argon2Hash): Promise<Buffer> {
     // RFC 8265, 4.2: keyboards with and without composed accents type the same password.
@@ -66,6 +73,3 @@ export class Passwords {
 }
 
 const isPossible = (password: string) => password !== '' && password.length <= 2 * maxCharacters && [...password].length <= maxCharacters;
-
-const isUpToDate = ({ memoryKiB, passes, salt, tag }: Argon2Hash) =>
-  memoryKiB >= cost.memoryKiB && passes >= cost.passes && salt.length >= saltBytes && tag.length >= tagBytes;

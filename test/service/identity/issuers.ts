@@ -25,12 +25,12 @@ import { KnownBrowsers } from '../../../src/users/logins/known-browsers.ts';
 import { Notices } from '../../../src/users/logins/notices.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';
 import { PasswordCheck } from '../../../src/users/passwords/check.ts';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { noLocalGroups } from '../../../src/users/record/local-groups.ts';
 import { type AccountLookup, accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { addLocalUser } from '../../support/local-user.ts';
@@ -41,7 +41,7 @@ import { Browser } from './browser.ts';
 
 const recordsPath = `/apis/auth.platform.io/v1/namespaces/${serviceNamespace}/identityrecords`;
 const usersPath = '/apis/auth.platform.io/v1/users';
-const passwords = new Passwords();
+const passwords = cheapPasswords();
 
 const recordList = z.object({
   items: z.array(

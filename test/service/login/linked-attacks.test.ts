@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
@@ -177,7 +177,7 @@ describe('attacks on the linking of accounts', () => {
 
   it('is refused to administrators', async () => {
     const chief = aUser(emailOf('chief'), { is_admin: true });
-    await addLocalUser(two.service.admin, chief, await new Passwords().hash('correct horse battery staple'));
+    await addLocalUser(two.service.admin, chief, await cheapPasswords().hash('correct horse battery staple'));
     const { browser, status, text } = await here('chief');
     expect(status, text).to.equal(200);
     const refused = await send(two, browser, 'POST', '/auth/v1/links', { issuer: 'corp' });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { addLocalUser } from '../../support/local-user.ts';
@@ -27,7 +27,7 @@ export async function startProxy(between: ApiServerBetween): Promise<TestServer>
     config: { server: { port, publicURL: `http://127.0.0.1:${port}` }, kubernetes: { credentials: 'impersonate' } },
   });
   await server.kubernetes.applyFile('impersonation.yaml');
-  await addLocalUser(server.kubernetes, aUser(email), await new Passwords().hash(password));
+  await addLocalUser(server.kubernetes, aUser(email), await cheapPasswords().hash(password));
   return server;
 }
 

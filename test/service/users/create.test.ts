@@ -25,7 +25,7 @@ const secretOf = (email: string) => `/api/v1/namespaces/atrium-system/secrets/us
 const good = 'correct horse battery';
 
 describe('POST /auth/v1/users', () => {
-  const server = forSuite(() => startServer());
+  const server = forSuite(() => startServer({ passwords: new Passwords() }));
 
   before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');

@@ -3,10 +3,10 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { z } from 'zod';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { loseAnswer, type ProxiedRequest, reset } from '../../cluster/faults/fault-proxy.ts';
 import type { Person } from '../../support/api-server.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startFaultyServer } from '../../support/faulty-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -55,7 +55,7 @@ describe('a request whose API server goes away', () => {
   let hash: string;
 
   before(async () => {
-    hash = await new Passwords().hash(old);
+    hash = await cheapPasswords().hash(old);
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
 
@@ -80,7 +80,7 @@ describe('a request whose API server goes away', () => {
     const { body } = await server.kubernetes.call('GET', `/api/v1/namespaces/${serviceNamespace}/secrets/user-password-${nameOf(email)}`);
     const { data, metadata } = secret.parse(body);
     const stored = Buffer.from(data.hash, 'base64').toString();
-    const passwords = new Passwords();
+    const passwords = cheapPasswords();
     const [isOld, isFresh] = await Promise.all([old, fresh].map((password) => passwords.verify(password, stored)));
     return { is: isOld === 'match' ? 'old' : isFresh === 'match' ? 'fresh' : 'neither', owner: metadata.ownerReferences[0]?.uid };
   };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
@@ -21,7 +21,7 @@ describe('wrong passwords for very many names', () => {
   before(async () => {
     replica = await replicas.replica();
     await replicas.kubernetes.apply(aUser(admin));
-    await replicas.setPassword(nameOf(admin), await new Passwords().hash(right));
+    await replicas.setPassword(nameOf(admin), await cheapPasswords().hash(right));
   });
 
   const check = async (email: string, password: string, source: string) => {

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { asService, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
@@ -101,7 +101,7 @@ describe('REC-02 any mark on a record of a user', () => {
     const locked = 'locked@example.com';
     const whole = 'whole@example.com';
     const ahead = 'registered-ahead@example.com';
-    const hash = await new Passwords().hash('a long enough password');
+    const hash = await cheapPasswords().hash('a long enough password');
     for (const email of [locked, whole, ahead]) {
       const { status: _status, ...user } = aUser(email);
       await server.kubernetes.apply(user);

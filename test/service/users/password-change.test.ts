@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ProvedPassword } from '../../../src/users/passwords/change.ts';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { never, type Replica, Replicas } from './replicas.ts';
@@ -18,7 +18,7 @@ describe('a new password', () => {
 
   async function proved(email: string): Promise<ProvedPassword> {
     await replicas.kubernetes.apply(aUser(email));
-    await replicas.setPassword(nameOf(email), await new Passwords().hash(old));
+    await replicas.setPassword(nameOf(email), await cheapPasswords().hash(old));
     const verdict = await first.passwordCheck.check({ email, password: old, source: '10.0.0.1' }, never);
     if (verdict.outcome !== 'ok') throw new Error(verdict.reason);
     return { ...verdict.account, passwordChangedAt: verdict.passwordChangedAt };

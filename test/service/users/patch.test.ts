@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import type { Person } from '../../support/api-server.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding, grant } from '../../support/grants.ts';
@@ -29,7 +29,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
   let hash: string;
 
   before(async () => {
-    hash = await new Passwords().hash(old);
+    hash = await cheapPasswords().hash(old);
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
   });
 

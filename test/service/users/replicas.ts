@@ -19,6 +19,7 @@ import { UserEvents } from '../../../src/users/record/events.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { userResource } from '../../../src/users/record/resource.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
+import { cheapCost } from '../../support/cheap-passwords.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
 import { servicesOf } from '../../support/services.ts';
@@ -37,7 +38,7 @@ const usersPath = '/apis/auth.platform.io/v1/users';
 export const never = new AbortController().signal;
 
 /** Counts the comparisons of passwords with the hashes of users. */
-class CountingPasswords extends Passwords {
+export class CountingPasswords extends Passwords {
   judged = 0;
   /** Skips comparisons with the dummy hash, so that many attempts are as concurrent as possible. */
   skipsDummies = false;
@@ -56,6 +57,13 @@ class CountingPasswords extends Passwords {
   }
 }
 
+interface ReplicaNeeds {
+  apiServer: KubernetesClient;
+  config: Config;
+  now: () => Date;
+  passwords: CountingPasswords;
+}
+
 /** Authentication of accounts as in one replica of the service. */
 export class Replica {
   readonly #apiServer: KubernetesClient;
@@ -63,14 +71,15 @@ export class Replica {
   readonly #events: UserEvents;
   readonly auditLines: Record<string, unknown>[] = [];
   readonly logLines: string[] = [];
-  readonly passwords = new CountingPasswords();
+  readonly passwords: CountingPasswords;
   readonly accounts;
   readonly audit: Audit;
   readonly recorder: LoginRecorder;
   readonly passwordCheck: PasswordCheck;
   readonly passwordChange: PasswordChange;
 
-  constructor({ apiServer, config, now }: { apiServer: KubernetesClient; config: Config; now: () => Date }) {
+  constructor({ apiServer, config, now, passwords }: ReplicaNeeds) {
+    this.passwords = passwords;
     const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
     const client = apiServer.asService;
     this.#apiServer = apiServer;
@@ -81,7 +90,7 @@ export class Replica {
     );
     this.accounts = accountLookup(this.#cache);
     this.audit = new Audit({ write: (line) => this.auditLines.push(JSON.parse(line)), events: this.#events, log, now });
-    const { accounts, passwords, audit } = this;
+    const { accounts, audit } = this;
     const services = servicesOf(apiServer, { log, config, now, audit, namespace: serviceNamespace });
     this.recorder = new LoginRecorder(services, accounts);
     this.passwordCheck = new PasswordCheck(services, accounts, passwords, undefined);
@@ -122,14 +131,14 @@ export class Replicas {
   }
 
   /** @param users settings that differ, as in the YAML file */
-  async replica(users: Record<string, unknown> = {}): Promise<Replica> {
+  async replica(users: Record<string, unknown> = {}, passwords = new CountingPasswords(undefined, cheapCost)): Promise<Replica> {
     const apiServer = new KubernetesClient({
       connection: connectionWith(this.#token, this.#cluster),
       requestTimeoutMs: 10_000,
       metrics: new Metrics(),
     });
     const config = parseConfig({ yaml: JSON.stringify({ users }) });
-    const replica = new Replica({ apiServer, config, now: () => this.time ?? new Date() });
+    const replica = new Replica({ apiServer, config, passwords, now: () => this.time ?? new Date() });
     this.#started.push(replica);
     await replica.start();
     return replica;

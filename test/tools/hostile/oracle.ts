@@ -1,5 +1,5 @@
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { nameOf } from '../../service/users/a-user.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import type { Attack } from './attack.ts';
 import { bearerHeaders, type Credential, openLocal } from './hand.ts';
@@ -11,7 +11,7 @@ import type { Step } from './steps.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
-const hashes = new Passwords();
+const hashes = cheapPasswords();
 const secrets = `/api/v1/namespaces/${serviceNamespace}/secrets`;
 /** Number of the attacker's newest credentials that are checked again at each `look`. */
 const lastOpened = 12;

@@ -1,14 +1,13 @@
-import './cheap-passwords.ts';
 import { type Dispatcher, request } from 'undici';
 import { stringify } from 'yaml';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { createLog } from '../../../src/http/log.ts';
-import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { type ApiServer, apiServer, type OwnApiServer } from '../../support/api-server.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { type Answer, type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { install } from '../../support/installed-cluster.ts';
@@ -99,6 +98,7 @@ export class World {
     const url = `http://127.0.0.1:${port}`;
     let authorization: Promise<string> | undefined;
     const app = new App({
+      passwords: cheapPasswords(),
       config: parseConfig({ yaml: stringify(settings({ variant, url, port, provider })) }),
       connection: {
         server: cluster.url,
@@ -157,7 +157,7 @@ export class World {
     const found = honest.find((one) => one.email === email);
     const record = found ? honestRecord(found) : aUser(email);
     const status = { ...(record.status as object), ...(await this.#identity(email)) };
-    await addLocalUser(this.admin, { ...record, status }, await new Passwords().hash(password));
+    await addLocalUser(this.admin, { ...record, status }, await cheapPasswords().hash(password));
     const { body } = await this.admin.call('GET', `${users}/${nameOf(email)}`);
     const { uid } = (body as { metadata: { uid: string } }).metadata;
     if (untouchable.includes(email) && (this.variant !== 'embedded sub' || !this.#subjects.has(email))) this.#untouchable.set(uid, email);
