@@ -11,7 +11,8 @@ export const unboundedPool = (origin: string, options: Pool.Options): Pool => ne
 function clientOfCalls(origin: URL, options: object): Client {
   const client = new Client(origin, options);
   client.on('disconnect', (url, _targets, error) => {
-    if (!isAbort(error)) return;
+    // A call may have begun on the closing connection. Its client opens another one for it.
+    if (!isAbort(error) || client.stats.size > 0) return;
     // This event removes the connection from the pool. Never use it in a bounded pool, where calls may wait for this connection.
     client.emit('connectionError', url, [client], error);
     client.destroy(error);
