@@ -37,6 +37,20 @@ describe('a binding on the console', () => {
   }
   const change = (spec: unknown) => send('PATCH', '/api/kubernetes/apis/auth.platform.io/v1/userbindings/oncall-view', { spec });
 
+  it('tells a role that cannot be read from one that does not exist', async () => {
+    const role = '**/api/kubernetes/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
+    await page.route(role, (route) => route.fulfill({ status: 500, json: { kind: 'Status', code: 500, message: 'etcd has no leader' } }));
+    await page.goto(`${demo.url}/bindings/oncall-view`);
+    const rules = page.getByRole('region', { name: 'What the role allows' });
+    await rules.getByText('etcd has no leader').waitFor();
+    expect(await rules.getByText('This role does not exist.').count()).to.equal(0);
+    expect(await barriers(page)).to.deep.equal([]);
+    await visitor.complainsOf('status of 500');
+    await page.unroute(role);
+    await rules.getByRole('button', { name: 'Try again' }).click();
+    await rules.getByText('configmaps').first().waitFor();
+  });
+
   it('gets an end, and shows it at once', async () => {
     await page.goto(`${demo.url}/bindings/oncall-view`);
     await press(page, 'Change times');

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { api, base, bodyOf } from '../api/client';
+import { api, bodyOf } from '../api/client';
 import { useLoad } from '../api/load';
 import { askRights, may } from '../app/rights';
 import { t } from '../text/text';
@@ -11,15 +11,6 @@ import { Notice } from './state';
 export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   rules?: { verbs?: string[]; apiGroups?: string[]; resources?: string[]; resourceNames?: string[]; nonResourceURLs?: string[] }[] | null;
-}
-
-/** Reads from the Kubernetes API as the caller. @returns undefined for any failure, such as a refusal or a disabled proxy */
-export async function fromCluster<T>(path: string, signal?: AbortSignal): Promise<T | undefined> {
-  const response = await fetch(new URL(`api/kubernetes${path}`, base), {
-    headers: { Accept: 'application/json' },
-    ...(signal && { signal }),
-  });
-  return response.ok ? ((await response.json()) as T) : undefined;
 }
 
 const listRoles = { verb: 'list', group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };

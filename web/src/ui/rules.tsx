@@ -1,20 +1,30 @@
 import { useLoad } from '../api/load';
+import { getJson } from '../api/objects';
+import { asProblem } from '../api/problem';
 import { may, useRights } from '../app/rights';
 import { t } from '../text/text';
-import { type ClusterRole, fromCluster } from './role-choice';
-import { Skeleton } from './state';
+import type { ClusterRole } from './role-choice';
+import { Failure, Skeleton } from './state';
+
+/** Reads a role as the caller. @returns undefined if the role does not exist */
+async function roleOf(name: string, signal: AbortSignal): Promise<ClusterRole | undefined> {
+  try {
+    return await getJson(`api/kubernetes/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(name)}`, signal);
+  } catch (error) {
+    if (asProblem(error).status === 404) return undefined;
+    throw error;
+  }
+}
 
 /** Shows the rules of a role, one per line. */
 export function RulesOf({ role }: { role: string }) {
   const right = { verb: 'get', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: role };
   useRights(role ? [right] : []);
-  const load = useLoad(role && may(right) ? `clusterrole/${role}` : undefined, (signal) =>
-    fromCluster<ClusterRole>(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(role)}`, signal).then((found) => ({
-      found,
-    })),
-  );
+  const load = useLoad(role && may(right) ? `clusterrole/${role}` : undefined, async (signal) => ({ found: await roleOf(role, signal) }));
   if (!role) return null;
   if (may(right) === false) return <p class="muted">{t('rules.mayNot')}</p>;
+  const { value: problem } = load.error;
+  if (load.data.value === undefined && problem) return <Failure problem={problem} onRetry={load.reload} />;
   if (load.data.value === undefined) return <Skeleton rows={3} />;
   const { found } = load.data.value;
   if (found === undefined) return <p class="muted">{t('rules.missing')}</p>;
