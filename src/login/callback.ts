@@ -92,7 +92,7 @@ export class Callback {
     return { flow, tokens, login: new VerifiedLogin(issuer, tokens.claims) };
   }
 
-  /** Steps 10 to 12, and the update of the User record. @throws StatusError 400, 401, 503 */
+  /** Steps 10 to 12, and the update of the User record. @throws StatusError 400, 401, 409 like `#record`, 503, 504 */
   async logIn(proof: Proof, signal: AbortSignal): Promise<LoggedIn> {
     this.#requireUser(proof.login);
     const identity = await this.identityOf(proof, signal);
@@ -182,7 +182,7 @@ export class Callback {
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
   }
 
-  /** Step 11: returns the identity of the user in Kubernetes. @throws StatusError 401, 503 */
+  /** Step 11: returns the identity of the user in Kubernetes. @throws StatusError 401, 503 also after a timeout of the API server */
   async identityOf({ tokens: { bearer }, login }: Proof, signal: AbortSignal): Promise<Identity> {
     const { identify } = this.#context;
     // The API server never receives these tokens, but trusts the impersonation headers of the service.
@@ -199,13 +199,18 @@ export class Callback {
     }
   }
 
-  /** Step 12: records the use of the state. Only one of concurrent callbacks succeeds, on any replica. @throws StatusError 400, 503 */
+  /** Step 12: records the use of the state. Only one of concurrent callbacks succeeds, on any replica. @throws StatusError 400, 503, 504 */
   async useState(flow: Flow, signal: AbortSignal): Promise<void> {
     this.#used.set(flow.state, true);
     if (!(await this.#context.revokedTokens.useState(flow.state, endOfFlow(flow), signal))) throw invalidSession();
   }
 
-  /** Creates or updates the User record. @throws StatusError 401 if the record shows that the user may not log in, 503 */
+  /**
+   * Creates or updates the User record.
+   *
+   * @throws StatusError 401 if the record shows that the user may not log in, 409 if it is deleted while access under its old name ends,
+   * 503, 504
+   */
   async #record({ login, tokens }: Proof, identity: Identity, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
     const { claims, isEmbedded, name } = login;

@@ -15,7 +15,7 @@ import type { Person } from './user-info.ts';
 /**
  * Completes a login, or links an account: after the callback the browser receives the tokens, or a session that stores them.
  *
- * @throws StatusError 400, 401, 503; 403, 409 for an account that cannot be linked
+ * @throws StatusError 400, 401, 403, 409 if an account cannot be linked or the user is deleted meanwhile, 503, 504
  */
 export async function finishLogin(
   context: SessionContext,

@@ -49,7 +49,7 @@ interface ProvedAccount {
   link: LinkingUser;
 }
 
-/** @throws StatusError 400, 401, 403, 409, 503 */
+/** @throws StatusError 400, 401, 403, 409, 503, 504 */
 export async function linkAccount(context: SessionContext, parts: LinkAccountParts, ctx: Context, proved: ProvedAccount): Promise<Person> {
   const { revokedTokens, log, now } = context;
   const { signal } = stateOf(ctx);
