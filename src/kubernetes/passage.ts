@@ -6,7 +6,7 @@ import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { passedHeaders } from './passed-headers.ts';
-import { type Credential, destroyAll, failureOf, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
+import { type Credential, destroyAll, failureOf, isLostConnection, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
 import { unboundedPool } from './unbounded-pool.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
@@ -88,8 +88,7 @@ export class Passage {
           response.body.on('error', () => undefined);
           return response;
         } catch (error) {
-          // The API server may have closed the idle connection meanwhile.
-          const isRepeatable = (call.method === 'GET' || call.method === 'HEAD') && isLost(error);
+          const isRepeatable = (call.method === 'GET' || call.method === 'HEAD') && isLostConnection(error);
           if (signal.aborted || attempt === maxAttempts || !isRepeatable) throw error;
         }
       }
@@ -155,6 +154,3 @@ export class Passage {
     }
   }
 }
-
-const isLost = (error: unknown) =>
-  error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(error.code));

@@ -309,11 +309,14 @@ async function repeated<T>(
   }
 }
 
-const lostConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const lostConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_INFO']);
+
+/** Reports whether the connection ended during the call: the API server has closed it, or the call began while it closed. */
+export const isLostConnection = (error: unknown): boolean => lostConnection.has(codeOf(error));
 
 /** Returns the milliseconds before a retry, Infinity if a retry cannot help. */
 function pauseBeforeRetry(error: unknown): number {
-  if (!(error instanceof UpstreamError)) return lostConnection.has(codeOf(error)) ? 0 : Number.POSITIVE_INFINITY;
+  if (!(error instanceof UpstreamError)) return isLostConnection(error) ? 0 : Number.POSITIVE_INFINITY;
   return [429, 503].includes(error.status.code) ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
