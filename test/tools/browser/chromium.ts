@@ -87,13 +87,14 @@ export class Visitor {
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }
 
-  /** Waits for an expected complaint, and clears all complaints. */
+  /** Waits for expected complaints, and removes them. */
   async complainsOf(part: string): Promise<void> {
+    const isExpected = (complaint: string) => complaint.includes(part);
     await eventually(
       () => this.complaints,
-      (complaints) => complaints.some((one) => one.includes(part)),
+      (complaints) => complaints.some(isExpected),
     );
-    this.complaints.length = 0;
+    this.complaints.splice(0, Number.POSITIVE_INFINITY, ...this.complaints.filter((one) => !isExpected(one)));
   }
 
   /** Returns and removes the unexpected complaints. */
