@@ -15,6 +15,7 @@ export class TestApp extends App {
   constructor({ writeAudit, ...surroundings }: Surroundings) {
     const undeclared = new Set<string>();
     super({
+      passwords: cheapPasswords(),
       ...surroundings,
       writeAudit(line) {
         for (const field of undeclaredFields(line)) undeclared.add(field);
@@ -22,10 +23,6 @@ export class TestApp extends App {
       },
     });
     this.#undeclaredFields = undeclared;
-  }
-
-  constructor(surroundings: ConstructorParameters<typeof App>[0]) {
-    super({ passwords: cheapPasswords(), ...surroundings });
   }
 
   override async start(): Promise<{ port: number; metricsPort: number }> {
