@@ -124,7 +124,7 @@ const config = {
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts =
-  /web\/src\/(?:(?:api|app|ui|plugins)\/.*|pages\/(?:users\/(?:query|writes)|cluster\/event-groups))\.tsx?$|node_modules\/lucide\//;
+  /web\/src\/(?:(?:api|app)\/.*|ui\/(?!conflict|role-choice|rules).*|plugins\/(?!mounted).*|pages\/(?:users\/(?:query|writes)|cluster\/event-groups))\.tsx?$|node_modules\/lucide\//;
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
 const files = [

@@ -1,12 +1,14 @@
 import { pluginPage, pluginStates } from '../../app/extensions';
 import { NoPage } from '../../app/no-page';
 import type { PageProps } from '../../app/page-props';
-import { Mounted, PluginFailure } from '../../plugins/mounted';
+import { useMounted } from '../../plugins/tab';
 import { t } from '../../text/text';
+import { Loaded } from '../../ui/loaded';
 import { Skeleton } from '../../ui/state';
 
 /** Page of a plugin: the console adds the heading, the plugin the content. */
 export function Page({ params: { plugin = '', path = '' } }: PageProps) {
+  const load = useMounted(true);
   const state = pluginStates.value?.get(plugin);
   const page = pluginPage(plugin, path);
   const isComing = pluginStates.value === undefined || state?.state === 'loading';
@@ -17,13 +19,17 @@ export function Page({ params: { plugin = '', path = '' } }: PageProps) {
       <header class="page-head">
         <h1 tabIndex={-1}>{title}</h1>
       </header>
-      {page ? (
-        <Mounted plugin={plugin} mount={page.mount} path={path} />
-      ) : state?.problem ? (
-        <PluginFailure plugin={plugin} message={state.problem} onRetry={() => location.reload()} />
-      ) : (
-        <Skeleton />
-      )}
+      <Loaded load={load}>
+        {({ Mounted, PluginFailure }) =>
+          page ? (
+            <Mounted plugin={plugin} mount={page.mount} path={path} />
+          ) : state?.problem ? (
+            <PluginFailure plugin={plugin} message={state.problem} onRetry={() => location.reload()} />
+          ) : (
+            <Skeleton />
+          )
+        }
+      </Loaded>
     </section>
   );
 }
