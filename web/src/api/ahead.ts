@@ -1,4 +1,5 @@
 /** Answers that are requested before the page that shows them has loaded. Each serves one request, within seconds. */
+
 /** A watch that begins at the version of such an answer receives each change since. */
 const maxAgeMs = 10_000;
 

@@ -100,6 +100,25 @@ function titleOf(kind: string, resource: string): string {
   return same === 0 ? resource : kind.slice(0, same) + resource.slice(same);
 }
 
+/** A group, version and resource, as discovery and addresses name them. */
+export type KindPlace = Pick<Kind, 'group' | 'version' | 'resource'>;
+
+const core = 'core';
+
+/** Returns a kind as the paths of pages and of the service name it: the core group has a name there. */
+export const pathPlaceOf = ({ group, version, resource }: KindPlace): KindPlace => ({ group: group || core, version, resource });
+
+/** Returns the kind that the parameters of a page name. */
+export const placeInPath = ({ group = '', version = '', resource = '' }: Partial<KindPlace>): KindPlace => ({
+  ...{ group: group === core ? '' : group, version, resource },
+});
+
+/** Finds the kind that the parameters of a page name. */
+export const kindInPath = (kinds: readonly Kind[] | undefined, params: Partial<KindPlace>): Kind | undefined => {
+  const { group, version, resource } = placeInPath(params);
+  return kinds?.find((kind) => kind.group === group && kind.version === version && kind.resource === resource);
+};
+
 export const isListable = ({ verbs }: Kind): boolean => verbs.includes('list');
 
 interface Place {
@@ -115,22 +134,22 @@ const segments = (...parts: readonly (string | undefined)[]) =>
     .join('/');
 
 /** Returns the path of a kind or an object at the Kubernetes API, below the base path. */
-export function apiPath(
-  { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
-  { namespace, name, subresource }: Place = {},
-): string {
+export function apiPath({ group, version, resource }: KindPlace, { namespace, name, subresource }: Place = {}): string {
   const root = group ? segments('apis', group, version) : segments('api', version);
   return `api/kubernetes/${root}/${segments(...(namespace ? ['namespaces', namespace] : []), resource, name, subresource)}`;
 }
 
 /** Returns the page of a kind, or of one of its objects. */
-export function pageOf(
-  { group, version, resource }: Pick<Kind, 'group' | 'version' | 'resource'>,
-  place: Place = {},
-  tab?: string,
-): string {
+export function pageOf(kind: KindPlace, place: Place = {}, tab?: string): string {
+  const { group, version, resource } = pathPlaceOf(kind);
   const { namespace, name } = place;
-  return `/r/${segments(group || 'core', version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
+  return `/r/${segments(group, version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
+}
+
+/** Returns the page that creates an object of a kind. */
+export function newPageOf(kind: KindPlace, namespace: string | undefined): string {
+  const { group, version, resource } = pathPlaceOf(kind);
+  return `/new/${segments(group, version, resource, ...(namespace ? ['ns', namespace] : []))}`;
 }
 
 /** Returns the page of the events of a namespace, or of all namespaces. */

@@ -31,6 +31,18 @@ export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1, applic
 /** Objects of a list that one request gets. */
 export const pageSize = 500;
 
+/** Selectors of the API server; an empty one selects all. */
+export interface Selection {
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+/** Returns the address of a part of a list as a Table. @param from token of the part; by default the first one */
+export function tablePath(path: string, { labelSelector, fieldSelector }: Selection, from = ''): string {
+  const selected = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+  return `${path}?${new URLSearchParams({ ...selected, limit: String(pageSize), ...(from && { continue: from }) })}`;
+}
+
 /** Tells an object from all others of its kind. */
 export const keyOf = ({ uid, namespace = '', name }: Pick<Metadata, 'uid' | 'namespace' | 'name'>): string => uid || `${namespace}/${name}`;
 

@@ -1,9 +1,8 @@
 /** Kinds that `lists.resources` names, as far as this browser remembers them. */
 import { api, bodyOf, storageKey } from './client';
-import type { Kind } from './kinds';
+import { type KindPlace, pathPlaceOf } from './kinds';
 import { asProblem } from './problem';
-
-type KindPlace = Pick<Kind, 'group' | 'version' | 'resource'>;
+import { windowSize } from './windows';
 
 const offeredKey = storageKey('offered-kinds');
 
@@ -35,5 +34,21 @@ export async function learnOffered(): Promise<void> {
 export const wasOffered = (place: KindPlace): boolean | undefined => localStorage.getItem(offeredKey)?.split(' ').includes(idOf(place));
 
 /** The list of a kind at the service, below the base path. */
-export const offeredPath = ({ group, version, resource }: KindPlace, namespace: string | undefined): string =>
-  `api/v2/resources/${group || 'core'}/${version}/${resource}${namespace === undefined ? '' : `/namespaces/${namespace}`}`;
+export function offeredPath(kind: KindPlace, namespace: string | undefined): string {
+  const { group, version, resource } = pathPlaceOf(kind);
+  return `api/v2/resources/${group}/${version}/${resource}${namespace === undefined ? '' : `/namespaces/${namespace}`}`;
+}
+
+interface OfferedQuery {
+  search: string;
+  labelSelector: string;
+}
+
+/** Returns the parameters that select rows of the list of a kind at the service. */
+export const offeredQuery = ({ search, labelSelector }: OfferedQuery): Partial<OfferedQuery> => ({
+  ...(search && { search: search.slice(0, 128) }),
+  ...(labelSelector && { labelSelector }),
+});
+
+/** Returns the parameters that order the rows, and of one window of them. */
+export const windowQuery = (sort: string, page: number) => ({ sortBy: sort, page, limit: windowSize });

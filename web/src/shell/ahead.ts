@@ -1,15 +1,12 @@
 /** Requests the data of a page while its script still loads, as far as the address alone determines it. */
 import { askAhead, base } from '../api/client';
-import { apiPath, fetchKinds, forgetKinds, type Kind } from '../api/kinds';
-import { pageSize, tableAccept } from '../api/objects';
-import { learnOffered, offeredPath, wasOffered } from '../api/offered';
-import { windowSize } from '../api/windows';
+import { apiPath, fetchKinds, forgetKinds, type KindPlace, placeInPath } from '../api/kinds';
+import { tableAccept, tablePath } from '../api/objects';
+import { learnOffered, offeredPath, offeredQuery, wasOffered, windowQuery } from '../api/offered';
 import { listRights, usageRight } from '../app/list-rights';
 import { askRightsAhead, may } from '../app/rights';
 import { pathOf } from '../app/router';
 import { loadPage, routeOf } from './pages';
-
-type KindPlace = Pick<Kind, 'group' | 'version' | 'resource'>;
 
 const isRefused = (place: KindPlace, namespace: string | undefined): boolean => may(listRights(place, namespace).list) === false;
 
@@ -18,15 +15,13 @@ function askList(place: KindPlace, namespace: string | undefined, query: URLSear
   askRightsAhead([...Object.values(listRights(place, namespace)), ...(usage ? [usage] : [])]);
   askAhead('api/v2/resources');
   const labelSelector = query.get('selector') ?? '';
-  const selected = { ...(labelSelector && { labelSelector }) };
   const isOffered = wasOffered(place);
   if (isOffered === undefined || (isRefused(place, namespace) && !(isOffered && namespace === undefined))) return;
-  if (!isOffered) askAhead(`${apiPath(place, { namespace })}?${new URLSearchParams({ ...selected, limit: `${pageSize}` })}`, tableAccept);
+  if (!isOffered) askAhead(tablePath(apiPath(place, { namespace }), { labelSelector }), tableAccept);
   // The columns by which it can be filtered and sorted are not known here.
   else if (!query.has('sort') && !query.has('is')) {
-    const search = (query.get('q') ?? '').slice(0, 128);
-    const window = { ...selected, ...(search && { search }), sortBy: 'a,name', page: '1', limit: `${windowSize}` };
-    askAhead(`${offeredPath(place, namespace)}?${new URLSearchParams(window)}`);
+    const { page, limit, ...window } = { ...offeredQuery({ search: query.get('q') ?? '', labelSelector }), ...windowQuery('a,name', 1) };
+    askAhead(`${offeredPath(place, namespace)}?${new URLSearchParams({ ...window, page: `${page}`, limit: `${limit}` })}`);
   }
 }
 
@@ -44,11 +39,10 @@ export function lookAhead(path: string, query: URLSearchParams): void {
   // New kinds appear on the next page.
   if (last !== undefined) forgetKinds();
   last = page;
-  const { group = '', version = '', resource = '', namespace, name } = params;
+  const { namespace, name } = params;
   if (!path.startsWith('/r/')) return;
   void fetchKinds().catch(() => undefined);
-  const place = { group: group === 'core' ? '' : group, version, resource };
-  if (name === undefined) askList(place, namespace, query);
+  if (name === undefined) askList(placeInPath(params), namespace, query);
 }
 
 function linkOf({ target }: Event): URL | undefined {

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { eventsPage, fetchKinds, type Kind, pageOf } from '../api/kinds';
+import { eventsPage, fetchKinds, type Kind, kindInPath, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { chooseNamespace, namespace, useNamespaces } from '../app/namespace';
 import { match, navigate, path, query } from '../app/router';
@@ -10,9 +10,7 @@ import { isWithin } from './pages';
 export function NamespaceChoice() {
   const place = placeOf(path.value);
   const kinds = useLoad('kinds', fetchKinds).data.value;
-  const kind =
-    place &&
-    kinds?.find((one) => (one.group || 'core') === place.group && one.version === place.version && one.resource === place.resource);
+  const kind = place && kindInPath(kinds, place);
   return kind?.isNamespaced ? <Choice kind={kind} current={place?.namespace ?? ''} /> : null;
 }
 
@@ -21,7 +19,7 @@ const placeOf = (at: string): Record<string, string> | undefined =>
   match('/r/:group/:version/:resource', at) ??
   eventsOf(match('/events/:namespace?', at));
 
-const eventsOf = (place: Record<string, string> | undefined) => place && { group: 'core', version: 'v1', resource: 'events', ...place };
+const eventsOf = (place: Record<string, string> | undefined) => place && { group: '', version: 'v1', resource: 'events', ...place };
 
 function Choice({ kind, current }: { kind: Kind; current: string }) {
   const load = useNamespaces(kind);

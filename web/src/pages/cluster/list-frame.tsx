@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import type { Kind } from '../../api/kinds';
+import { type Kind, newPageOf } from '../../api/kinds';
 import { keyOf } from '../../api/objects';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, type Right } from '../../app/rights';
@@ -70,11 +70,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
         </p>
         <div class="buttons">
           {kind.verbs.includes('create') && may(rights.create) && (
-            <LinkButton
-              to={`/new/${kind.group || 'core'}/${kind.version}/${kind.resource}${namespace ? `/ns/${namespace}` : ''}`}
-              kind="main"
-              icon={Plus}
-            >
+            <LinkButton to={newPageOf(kind, namespace)} kind="main" icon={Plus}>
               {t('cluster.new', { kind: kind.kind })}
             </LinkButton>
           )}

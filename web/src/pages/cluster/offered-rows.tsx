@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { parseJson } from '../../api/json';
-import { type Kind, pageOf } from '../../api/kinds';
+import { type Kind, pageOf, pathPlaceOf } from '../../api/kinds';
 import { follow } from '../../api/live';
 import { useLoad } from '../../api/load';
 import { keyOf } from '../../api/objects';
-import { offeredPath } from '../../api/offered';
+import { offeredPath, offeredQuery, windowQuery } from '../../api/offered';
 import type { paths } from '../../api/schema';
 import { type LiveWindows, useWindows } from '../../api/use-windows';
 import { windowSize } from '../../api/windows';
@@ -50,7 +50,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
   const [search, labelSelector] = [query.value.get('q') ?? '', query.value.get('selector') ?? ''];
   const is = state === undefined ? '' : (query.value.get('is') ?? '');
   const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];
-  const asked = { ...(search && { search: search.slice(0, 128) }), ...(labelSelector && { labelSelector }) };
+  const asked = offeredQuery({ search, labelSelector });
   const at = offeredPath(kind, namespace);
   // Callers who may not list the kind in the cluster see the namespaces in which they may list it, and follow those in the same way.
   const isOfSome = kind.isNamespaced && namespace === undefined && may(rights.list) === false;
@@ -59,7 +59,7 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
   const windows = useWindows<Row>({
     key: `${at}?${JSON.stringify([asked, filterBy, sort])}`,
     fetch: (page, signal) =>
-      ask<Schemas['ResourceRowList']>(kind, namespace, { ...asked, filterBy, sortBy: sortBy(sort), page, limit: windowSize }, signal),
+      ask<Schemas['ResourceRowList']>(kind, namespace, { ...asked, filterBy, ...windowQuery(sortBy(sort), page) }, signal),
     follow: mayFollow
       ? ({ resourceVersion, ...following }) => {
           const parameters = new URLSearchParams({ watch: 'true', resourceVersion, ...asked });
@@ -138,8 +138,8 @@ function usageRows(list: LiveWindows<Row>['list'], total: number, usages: Usages
 
 type Asked = NonNullable<paths['/api/v2/resources/{group}/{version}/{resource}']['get']['parameters']['query']>;
 
-async function ask<T>({ group, version, resource }: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
-  const path = { group: group || 'core', version, resource };
+async function ask<T>(kind: Kind, namespace: string | undefined, asked: Asked, signal: AbortSignal): Promise<T> {
+  const path = pathPlaceOf(kind);
   const params = { query: asked };
   // Rows may hold integers that a double cannot represent.
   const parseAs = 'text';

@@ -8,10 +8,12 @@ import {
   keyOf,
   type Metadata,
   pageSize,
+  type Selection,
   type ServerTable,
   type TableColumn,
   type TableRow,
   tableAccept,
+  tablePath,
 } from '../../api/objects';
 import { asProblem, isAbort, Problem } from '../../api/problem';
 import { type WatchEvent, watchObjects } from '../../api/watch-objects';
@@ -25,12 +27,6 @@ const pauseMs = 50;
 export interface Row {
   metadata: Metadata;
   cells: ReadonlyMap<string, unknown>;
-}
-
-/** Selectors of the API server; an empty one selects all. */
-export interface Selection {
-  labelSelector?: string;
-  fieldSelector?: string;
 }
 
 export class TableList {
@@ -154,8 +150,7 @@ export class TableList {
 
   /** @throws Problem, or DOMException AbortError */
   async #page(from: string, stop: AbortSignal): Promise<ServerTable> {
-    const query = new URLSearchParams({ ...this.#selection, limit: String(pageSize), ...(from && { continue: from }) });
-    const table = asTable(await getJson<ServerTable>(`${this.#path}?${query}`, stop, tableAccept));
+    const table = asTable(await getJson<ServerTable>(tablePath(this.#path, this.#selection, from), stop, tableAccept));
     stop.throwIfAborted();
     if (table === undefined) throw new Problem(0, { message: t('cluster.noList') });
     return table;

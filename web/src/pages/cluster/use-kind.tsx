@@ -1,6 +1,6 @@
 import './cluster.css';
 import type { ComponentChildren } from 'preact';
-import { fetchKinds, type Kind, staleGroups } from '../../api/kinds';
+import { fetchKinds, type Kind, kindInPath, staleGroups } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
 import { LinkButton } from '../../ui/button';
@@ -24,7 +24,7 @@ interface OfKindProps {
 export function OfKind({ group, version, resource, children }: OfKindProps) {
   const load = useKinds();
   const [kinds, problem] = [load.data.value, load.error.value];
-  const kind = kinds?.find((one) => (one.group || 'core') === group && one.version === version && one.resource === resource);
+  const kind = kindInPath(kinds, { group, version, resource });
   if (kinds !== undefined && kind !== undefined) return children(kind, kinds);
   return (
     <section class="page">

@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
-import { type ClusterObject, getJson } from '../../../api/objects';
+import { type ClusterObject, getJson, type Selection } from '../../../api/objects';
 import { useWatch } from '../../../api/watch';
 import { may, type Right, useRights } from '../../../app/rights';
 import { t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
 import { Notice } from '../../../ui/state';
-import type { Selection } from '../table-list';
 import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
 

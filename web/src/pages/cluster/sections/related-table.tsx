@@ -1,13 +1,13 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { type Kind, pageOf } from '../../../api/kinds';
-import { keyOf } from '../../../api/objects';
+import { keyOf, type Selection } from '../../../api/objects';
 import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Failure, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
-import { type Row, type Selection, TableList } from '../table-list';
+import { type Row, TableList } from '../table-list';
 import { GuardedPart } from './guarded-part';
 
 /** A longer list has a page of its own. */
