@@ -1,6 +1,6 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
 import { z } from 'zod';
-import { podState } from '../api/pod-state.ts';
+import { type PodState, podState } from '../api/pod-state.ts';
 import { reader } from '../api/reader.ts';
 import { qualified } from '../api/status.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
@@ -35,14 +35,25 @@ const reference = (name: string, member: string): Column[] => [
   },
 ];
 
+const podStates = new WeakMap<KubernetesObject, PodState>();
+
+/** Returns the state of a pod, computed once for the columns that show it. */
+function stateOf(pod: KubernetesObject): PodState {
+  const known = podStates.get(pod);
+  if (known !== undefined) return known;
+  const state = podState(pod);
+  podStates.set(pod, state);
+  return state;
+}
+
 const podColumns = [
-  ...computed('status', 'string', (pod) => podState(pod).word),
+  ...computed('status', 'string', (pod) => stateOf(pod).word),
   ...at('phase', '.status.phase'),
   ...computed('ready', 'string', (pod) => {
-    const { ready, total } = podState(pod);
+    const { ready, total } = stateOf(pod);
     return `${ready}/${total}`;
   }),
-  ...computed('restarts', 'number', (pod) => podState(pod).restarts),
+  ...computed('restarts', 'number', (pod) => stateOf(pod).restarts),
   ...at('node', '.spec.nodeName'),
   ...at('ip', '.status.podIP'),
   ...at('images', '.spec.containers[*].image'),
