@@ -202,6 +202,24 @@ describe('lists of the console that the service keeps', () => {
     expect(status).to.equal(404);
   });
 
+  it('keep an object that was replaced after it was selected', async () => {
+    const path = '/apis/example.com/v1/namespaces/shop-02/widgets/replaced';
+    await service.admin.apply(aWidget('shop-02', 'replaced', { size: 1, state: 'old' }));
+    await page.goto(`${service.url}/r/example.com/v1/widgets/ns/shop-02?q=replaced`);
+    await page.getByLabel('Select replaced').check();
+    await press(page, 'Delete');
+    await service.admin.call('DELETE', path);
+    await service.admin.apply(aWidget('shop-02', 'replaced', { size: 2, state: 'new' }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete one Widget' }).click();
+    await page.getByText('might have been deleted and then recreated').waitFor();
+
+    const { status, body } = await service.admin.call('GET', path);
+    expect(status).to.equal(200);
+    expect(body).to.nested.include({ 'spec.size': 2 });
+    await visitor.complainsOf('status of 409');
+    await press(page, 'Done');
+  });
+
   it('show all objects that a user may read, of three namespaces in one list', async () => {
     const other = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
     const tab = await other.openTab();
