@@ -2,6 +2,8 @@
 
 import { notFound } from '../../../src/api/status.ts';
 import type { FieldValidation } from './decode.ts';
+import type { Fields } from './field-set.ts';
+import type { FieldManager } from './managed-fields.ts';
 import { objectKey, type StoredObject } from './objects.ts';
 import type { Rbac } from './rbac.ts';
 import { collectionOf, type ResourceRegistry, type ResourceType } from './resources.ts';
@@ -31,6 +33,10 @@ export interface WriteContext {
   user: UserInfo;
   isDryRun: boolean;
   fieldValidation: FieldValidation;
+  /** Undefined for the cluster itself. */
+  manager?: FieldManager | undefined;
+  /** Fields of a server-side apply. */
+  applied?: Fields;
   warn(text: string): void;
 }
 

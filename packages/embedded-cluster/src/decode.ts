@@ -17,7 +17,7 @@ export interface Decoded {
 }
 
 /** Fields that upstream knows, and that are not stored here. */
-const ignoredMetadata = new Set(['managedFields', 'selfLink']);
+const ignoredMetadata = new Set(['selfLink']);
 
 /** Parses the text of a JSON body. @throws StatusError 400 */
 export function parseJson(text: string, kind: string): JsonObject {

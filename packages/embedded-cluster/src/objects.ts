@@ -27,6 +27,7 @@ export const objectMeta = z.object({
   annotations: z.record(z.string(), z.string()).exactOptional(),
   ownerReferences: z.array(ownerReference).exactOptional(),
   finalizers: z.array(z.string()).exactOptional(),
+  managedFields: z.array(z.record(z.string(), z.unknown())).exactOptional(),
 });
 
 export type ObjectMeta = z.infer<typeof objectMeta>;

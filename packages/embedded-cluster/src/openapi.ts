@@ -99,9 +99,9 @@ function pathItem(type: ResourceType) {
     in: 'query',
     schema: { type: 'string', uniqueItems: true },
   }));
-  const patchTypes = ['json-patch', 'merge-patch', ...(type.isCustom ? [] : ['strategic-merge-patch'])].map(
-    (name) => `application/${name}+json`,
-  );
+  const patchTypes = ['json-patch', 'merge-patch', ...(type.isCustom ? [] : ['strategic-merge-patch'])]
+    .map((name) => `application/${name}+json`)
+    .concat('application/apply-patch+yaml');
   const operations: Readonly<Record<string, [verb: string, operation: object]>> = {
     get: ['get', {}],
     put: ['update', { parameters, requestBody: { content } }],

@@ -2,7 +2,7 @@
 
 import { applyPatch, Pointer } from 'rfc6902';
 import { z } from 'zod';
-import { badRequest, entityTooLarge, notImplemented, StatusError } from '../../../src/api/status.ts';
+import { badRequest, entityTooLarge, StatusError } from '../../../src/api/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { bodyFormatUnknown } from './refusals.ts';
 import type { ResourceType } from './resources.ts';
@@ -27,14 +27,18 @@ const mergePatchType = 'application/merge-patch+json';
 const strategicPatchType = 'application/strategic-merge-patch+json';
 const applyPatchType = 'application/apply-patch+yaml';
 
-/** Returns `current` as patched, without changing it. @throws StatusError 400, 413, 415, 422 or 501 */
+const mediaTypeOf = (contentType = '') => contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+
+/** Reports whether the patch is a server-side apply. */
+export const isApply = (contentType: string | undefined): boolean => mediaTypeOf(contentType) === applyPatchType;
+
+/** Returns `current` as patched, without changing it. @throws StatusError 400, 413, 415 or 422 */
 export function patchedObject(
   type: ResourceType,
   current: JsonObject,
   { contentType, text }: { contentType: string; text: string },
 ): JsonObject {
-  const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (mediaType === applyPatchType) throw notImplemented('server-side apply');
+  const mediaType = mediaTypeOf(contentType);
   const accepted = [jsonPatchType, mergePatchType, ...(type.isCustom ? [] : [strategicPatchType]), applyPatchType];
   if (!accepted.includes(mediaType)) throw bodyFormatUnknown(accepted);
   const patch = parsed(text);

@@ -2,14 +2,16 @@
 
 import { notSupported } from '../../../src/api/field-error.ts';
 import { badRequest, invalid, notFound, notImplemented } from '../../../src/api/status.ts';
+import { applyObject } from './apply.ts';
 import { getObject, type Target, type WriteContext } from './backend.ts';
 import { deleteObject, deleteOptions, deletionAnswer } from './delete.ts';
 import { addWarning, bodyBytes, bodyObject, type Exchange, requiredObject, sendJson } from './exchange.ts';
 import { listObjects, reached } from './list.ts';
 import { revisionOf } from './list-options.ts';
+import type { FieldManager } from './managed-fields.ts';
 import { pathSegmentProblems } from './metadata.ts';
 import type { StoredObject } from './objects.ts';
-import { patchedObject } from './patch.ts';
+import { isApply, patchedObject } from './patch.ts';
 import { methodRefused, pathUnknown, verbRefused } from './refusals.ts';
 import { negotiateView, renderList, renderObject } from './representation.ts';
 import { collectionOf, type ResourceType, type Upgrade } from './resources.ts';
@@ -96,7 +98,14 @@ export function writeContext(exchange: Exchange, optionsKind: string): WriteCont
   const errors = dryRun.every((value) => value === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
   if (!fieldValidation) errors.push(notSupported('fieldValidation', wanted, ['', 'Ignore', 'Strict', 'Warn']));
   if (!fieldValidation || errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: optionsKind, name: '' }, errors);
-  return { backend, ...askedBy(exchange), isDryRun: dryRun.length > 0, fieldValidation };
+  return { backend, ...askedBy(exchange), isDryRun: dryRun.length > 0, fieldValidation, manager: managerOf(exchange) };
+}
+
+/** Without a name in the query, the manager is the program of the User-Agent, as upstream. */
+function managerOf({ info, request }: Exchange): FieldManager {
+  const name = info.query.get('fieldManager');
+  if (name) return { name, isNamed: true };
+  return { name: request.headers['user-agent']?.split('/')[0] || 'unknown', isNamed: false };
 }
 
 const askedBy = (exchange: Exchange): Pick<WriteContext, 'user' | 'warn'> => ({
@@ -153,6 +162,11 @@ async function patch(exchange: Exchange, target: Target, subresource: string | u
   negotiateView(request.headers.accept, { isList: false });
   const context = writeContext(exchange, 'PatchOptions');
   const text = (await bodyBytes(exchange)).toString();
+  if (isApply(request.headers['content-type'])) {
+    const isForced = ['', 'true', '1'].includes(exchange.info.query.get('force') ?? 'false');
+    const { object, isCreated } = applyObject(context, target, { text, subresource, isForced });
+    return sendObject(exchange, isCreated ? 201 : 200, type, object);
+  }
   const current = getObject(backend, target);
   const body = patchedObject(type, current, { contentType: request.headers['content-type'] ?? '', text });
   const { object } = updateObject(context, target, body, { subresource, isPatch: true });

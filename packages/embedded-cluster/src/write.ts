@@ -13,6 +13,7 @@ import { type Admission, admitByPolicies } from './admission.ts';
 import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
+import { manageFields } from './managed-fields.ts';
 import { metadataErrors } from './metadata.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, keyOf, type StoredObject, timestamp } from './objects.ts';
 import { unclassified } from './refusals.ts';
@@ -33,6 +34,7 @@ export function createObject(context: WriteContext, { type, namespace }: Omit<Ta
   if (type.isCustom && type.hasStatus) delete stored.status;
   const request = writeRequest(context);
   finish(type, stored, undefined, request);
+  manageFields(stored, undefined, object, managedWrite(context, type));
   admitWrite(context, type, { operation: 'CREATE', object: stored, old: undefined });
   if (findObject(backend, { type, namespace, name: stored.metadata.name })) throw alreadyExists(type, stored.metadata.name);
   refuseEscalation(context, type, stored);
@@ -54,6 +56,11 @@ const writeRequest = ({ backend, user }: WriteContext, subresource?: string): Wr
   subresource,
   now: backend.now(),
   may: (access) => backend.rbac.authorize(user, access).allowed,
+});
+
+const managedWrite = ({ backend, manager, applied }: WriteContext, type: ResourceType, subresource?: string) => ({
+  ...{ type, manager, subresource, applied },
+  now: backend.now(),
 });
 
 /** Removes the version of an object that was not written. */
@@ -94,6 +101,7 @@ export function updateObject(
   const updated = updatedPart(type, subresource)(type, object, old);
   const request = writeRequest(context, subresource);
   attempt(() => finish(type, updated, old, request));
+  manageFields(updated, old, object, managedWrite(context, type, subresource));
   admitWrite(context, type, { operation: 'UPDATE', subresource, object: updated, old });
   refuseEscalation(context, type, updated, old);
   type.admit?.(updated, old, request);

@@ -1,0 +1,55 @@
+/** Server-side apply: the fields of a manager, merged into an object that may have other managers. */
+import { parseDocument } from 'yaml';
+import { required } from '../../../src/api/field-error.ts';
+import { badRequest, invalid } from '../../../src/api/status.ts';
+import { findObject, type Target, type WriteContext } from './backend.ts';
+import { decodeObject } from './decode.ts';
+import { fieldsOf, merged, rootSchema, without } from './field-set.ts';
+import { abandoned, refuseConflicts } from './managed-fields.ts';
+import { isJsonObject, type JsonObject, type StoredObject } from './objects.ts';
+import { createObject, updateObject } from './write.ts';
+
+interface ApplyRequest {
+  /** YAML or JSON. */
+  text: string;
+  subresource: string | undefined;
+  /** Takes over fields of other managers. */
+  isForced: boolean;
+}
+
+/** Returns the object, and whether it was created. @throws StatusError 400, 404, 409 or 422 */
+export function applyObject(
+  context: WriteContext,
+  target: Target,
+  { text, subresource, isForced }: ApplyRequest,
+): { object: StoredObject; isCreated: boolean } {
+  const { backend, manager } = context;
+  const { type, namespace, name } = target;
+  if (!manager?.isNamed)
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions', name: '' }, [required('fieldManager', 'is required for apply patch')]);
+  const body = parsed(text);
+  const metadata = isJsonObject(body.metadata) ? body.metadata : {};
+  if (Array.isArray(metadata.managedFields) && metadata.managedFields.length > 0) throw badRequest('metadata.managedFields must be nil');
+  if (metadata.name !== undefined && metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  const given = { ...body, metadata: { ...metadata, name: metadata.name ?? name } };
+  const fields = fieldsOf(type, decodeObject(type, structuredClone(given)).object, subresource);
+  const applied = { type, manager: manager.name, subresource, fields };
+  const current = findObject(backend, target);
+  const asApplied = { ...context, applied: fields };
+  if (current === undefined && subresource === undefined)
+    return { object: createObject(asApplied, { type, namespace }, given), isCreated: true };
+  if (current !== undefined && !isForced) refuseConflicts(current, applied);
+  const { managedFields: _managed, ...rest } = current?.metadata ?? {};
+  const base = { ...current, metadata: rest };
+  const left = current === undefined ? base : without(rootSchema(type), base, abandoned(current, applied));
+  const result = structuredClone(merged(rootSchema(type), left, given)) as JsonObject;
+  return updateObject(asApplied, target, result, { subresource, isPatch: true });
+}
+
+function parsed(text: string): JsonObject {
+  const document = parseDocument(text);
+  const body: unknown = document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
+  if (!isJsonObject(body)) throw badRequest('error decoding YAML: the body is no object');
+  return body;
+}
