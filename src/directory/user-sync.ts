@@ -171,12 +171,14 @@ export class UserSync {
     this.#noteSuccess(result);
   }
 
-  /** Keeps the time of the last success, also of runs on other replicas. */
+  /** Keeps the time of the last success, also of runs on other replicas. Other connectors in the Lease make no labels. */
   #noteSuccess({ dryRun, state, finishedAt = '', connectors }: SyncResult): void {
     if (dryRun || state !== 'Completed') return;
+    const { config, metrics } = this.#services;
     const seconds = Date.parse(finishedAt) / 1000;
     for (const { connector_id: connector, status } of connectors)
-      if (status === 'Success') this.#services.metrics.directorySuccess.set({ connector }, seconds);
+      if (status === 'Success' && config.users.ldap.some(({ id }) => id === connector))
+        metrics.directorySuccess.set({ connector }, seconds);
   }
 
   /** Checks from time to time whether a run is due, on every replica. The replica that finds a run due takes the lock. */

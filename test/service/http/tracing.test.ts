@@ -94,10 +94,11 @@ describe('traces of requests', () => {
     });
 
     it('are passed on by /api/kubernetes', async () => {
-      const headers = { authorization: 'Bearer unknown', traceparent };
-      await fetch(`${service.url}/api/kubernetes/api`, { headers });
+      const headers = { authorization: `Bearer ${await cluster.kubernetes.serviceToken()}`, traceparent, tracestate: 'vendor=a' };
+      const { status } = await fetch(`${service.url}/api/kubernetes/apis/between/v1/things`, { headers });
 
-      expect(valuesOf(received, 'traceparent')).to.deep.equal([traceparent]);
+      expect(status).to.equal(200);
+      expect(between.last.headers).to.include({ traceparent, tracestate: 'vendor=a' });
     });
 
     it('are ignored if they are not valid', async () => {
