@@ -27,6 +27,7 @@ import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
 import { KeyRing } from './keys/key-ring.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
@@ -75,6 +76,8 @@ export interface Surroundings {
   writeAudit?: (line: string) => unknown;
   /** Passwords of users. Default: hashed at the cost of production. */
   passwords?: Passwords;
+  /** Creates keys of the embedded issuer. Default: new keys. */
+  newSigningKeys?: () => Promise<SigningKeys>;
   /** Network in which tests run the Services of plugins. */
   pluginSurroundings?: PluginSurroundings;
   /** Current time. Default: the time of the API server. */
@@ -241,7 +244,7 @@ function createServices(surroundings: Surroundings) {
     apiServer,
     client,
     access,
-    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log }),
+    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: surroundings.newSigningKeys }),
     rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
   };
   return { services, events };

@@ -14,16 +14,13 @@ const sealEntry = 'seal.jwks';
 const signingEntry = 'identity.jwks';
 const passwordEntry = 'password.jwks';
 
-const makers = {
+const makersOf = (newSigningKeys: typeof createSigningKeys) => ({
   [sealEntry]: async () =>
     JSON.stringify({ keys: [{ kty: 'oct', kid: randomBytes(6).toString('hex'), k: randomBytes(32).toString('base64url') }] }),
-  [signingEntry]: async () => JSON.stringify({ keys: await createSigningKeys() }),
+  [signingEntry]: async () => JSON.stringify({ keys: await newSigningKeys() }),
   [passwordEntry]: async () => JSON.stringify({ keys: await createPasswordKeys() }),
-};
-type Entry = keyof typeof makers;
-
-/** Entries of a new Secret. Password keys are added on first use, because an installation may never need them. */
-const newEntries = async () => ({ [sealEntry]: await makers[sealEntry](), [signingEntry]: await makers[signingEntry]() });
+});
+type Entry = keyof ReturnType<typeof makersOf>;
 
 /** RFC 7517 section 5 and RFC 7518 section 6.4; `k` is 32 bytes. */
 const sealKeySet = z.object({
@@ -43,6 +40,8 @@ interface KeyRingOptions {
   log: Logger;
   /** Monotonic clock, in milliseconds. */
   clock?: () => number;
+  /** Creates keys of the embedded issuer. */
+  newSigningKeys?: typeof createSigningKeys | undefined;
 }
 
 /**
@@ -57,6 +56,7 @@ interface KeyRingOptions {
  */
 export class KeyRing {
   readonly #secret: KeySecret;
+  readonly #makers: ReturnType<typeof makersOf>;
   readonly #options: KeyRingOptions;
   readonly #stopped = new AbortController();
   #keys: readonly SealKey[] = [];
@@ -68,6 +68,7 @@ export class KeyRing {
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
+    this.#makers = makersOf(options.newSigningKeys ?? createSigningKeys);
     this.#secret = new KeySecret(options.client, options.namespace, options.secretName);
   }
 
@@ -193,17 +194,22 @@ export class KeyRing {
   }
 
   async #readOrCreate(): Promise<void> {
-    const found = await this.#secret.getOrCreate(newEntries, this.#stopped.signal);
+    const found = await this.#secret.getOrCreate(() => this.#newEntries(), this.#stopped.signal);
     const content = await this.#completed(found, sealEntry);
     this.#keys = parseSealKeys(content.entries[sealEntry] ?? '');
     this.#content = content;
     this.#failure = undefined;
   }
 
+  /** Returns the entries of a new Secret. Password keys are added on first use, because an installation may never need them. */
+  async #newEntries() {
+    return { [sealEntry]: await this.#makers[sealEntry](), [signingEntry]: await this.#makers[signingEntry]() };
+  }
+
   /** Returns content that has the entry, and adds the entry to a Secret of an older release. */
   async #completed(content: SecretContent, entry: Entry): Promise<SecretContent> {
     if (content.entries[entry] !== undefined) return content;
-    return this.#secret.add({ [entry]: await makers[entry]() }, content, this.#stopped.signal);
+    return this.#secret.add({ [entry]: await this.#makers[entry]() }, content, this.#stopped.signal);
   }
 }
 

@@ -8,6 +8,7 @@ import { AccessReviews } from '../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
+import { keptSigningKeys } from './kept-keys.ts';
 
 /** Returns the services that a feature gets, for a test of a part of one. No service is started. */
 export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: { log: Logger } & Partial<Services>): Services {
@@ -30,7 +31,7 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
     apiServer,
     client,
     access,
-    keyRing: new KeyRing({ client, namespace, secretName: 'atrium-keys', log }),
+    keyRing: new KeyRing({ client, namespace, secretName: 'atrium-keys', log, newSigningKeys: keptSigningKeys }),
     rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear() }),
     ...overrides,
   };

@@ -3,6 +3,7 @@ import type { Surroundings } from '../../src/features.ts';
 import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
 import { statusesOf } from '../../src/http/openapi.ts';
 import { cheapPasswords } from './cheap-passwords.ts';
+import { keptSigningKeys } from './kept-keys.ts';
 
 /**
  * The service in tests. Its stop fails if an operation has answered with a status that the OpenAPI document does not declare for it, or if
@@ -16,6 +17,7 @@ export class TestApp extends App {
     const undeclared = new Set<string>();
     super({
       passwords: cheapPasswords(),
+      newSigningKeys: keptSigningKeys,
       ...surroundings,
       writeAudit(line) {
         for (const field of undeclaredFields(line)) undeclared.add(field);

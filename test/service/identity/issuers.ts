@@ -33,6 +33,7 @@ import { apiServer, type ApiServer as TestCluster } from '../../support/api-serv
 import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { connectionWith, install } from '../../support/installed-cluster.ts';
+import { keptSigningKeys } from '../../support/kept-keys.ts';
 import { addLocalUser } from '../../support/local-user.ts';
 import { servicesOf } from '../../support/services.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -204,7 +205,7 @@ async function startReplica({
   const accounts = accountLookup(cache);
   cache.start();
   await cache.whenSynced();
-  const keyRing = new KeyRing({ client, namespace: serviceNamespace, secretName: 'atrium-keys', log });
+  const keyRing = new KeyRing({ client, namespace: serviceNamespace, secretName: 'atrium-keys', log, newSigningKeys: keptSigningKeys });
   keyRing.start();
 
   let handle: RequestListener = (_request, response) => response.end();

@@ -1,6 +1,6 @@
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createHmac, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
+import { keptRSAKey } from '../../../support/kept-keys.ts';
 
 export type Algorithm = 'RS256' | 'ES256';
 
@@ -13,27 +13,13 @@ export interface SigningKey {
 }
 
 const generate = promisify(generateKeyPair);
-const kept = new URL('../../../../node_modules/.cache/test-keys/', import.meta.url);
 let made = 0;
-
-/** Returns a key that is kept from run to run, because generating one takes a good part of a second. Each index has its own key. */
-async function rsaKey(index: number): Promise<KeyObject> {
-  const file = new URL(`rsa-${index}.pem`, kept);
-  const pem = await readFile(file, 'utf8').catch(() => undefined);
-  if (pem !== undefined) return createPrivateKey(pem);
-  const { privateKey } = await generate('rsa', { modulusLength: 2048 });
-  await mkdir(kept, { recursive: true });
-  const written = new URL(`${file.href}.${process.pid}`);
-  await writeFile(written, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  await rename(written, file);
-  return privateKey;
-}
 
 /** Creates a key with a key id that is unique in the process. */
 export async function createSigningKey(alg: Algorithm): Promise<SigningKey> {
   made += 1;
   const kid = `key-${made}`;
-  const privateKey = alg === 'RS256' ? await rsaKey(made) : (await generate('ec', { namedCurve: 'P-256' })).privateKey;
+  const privateKey = alg === 'RS256' ? await keptRSAKey() : (await generate('ec', { namedCurve: 'P-256' })).privateKey;
   return { alg, kid, privateKey, jwk: { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg, use: 'sig' } };
 }
 
