@@ -133,15 +133,21 @@ export class LoginRecorder {
     const found = await this.#records.read(name, signal);
     if (found === 'notInstalled') return { outcome: 'no-records' };
     const time = now();
-    if (found !== undefined) return this.#refusal(found, login, time) ?? this.#update(found, login, time, signal);
+    if (found !== undefined) {
+      const account = accountOf(found);
+      const refusal = this.#refusal(account, login, time);
+      if (refusal !== undefined) return refusal;
+      const { subject } = login;
+      if (subject !== undefined && isLinkedAccount(account, subject)) return this.#writeLinked(found, login, subject, time, signal);
+      return this.#update(found, login, time, signal);
+    }
     if (!config.users.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
     const written = created && (await this.#writeStatus(created, login, time, signal));
     return written && { ...written, isNew: true };
   }
 
-  #refusal(object: KubernetesObject, { login, connector, subject, subjectName }: Login, time: Date): Recorded | undefined {
-    const account = accountOf(object);
+  #refusal(account: Account, { login, connector, subject, subjectName }: Login, time: Date): Recorded | undefined {
     const isOfLinked = subject !== undefined && isLinkedAccount(account, subject);
     const isKnown = subject !== undefined && hasSubject(account, subject);
     if (isKnown && !isOfLinked && isRenamed(account, { login, subjectName }))
@@ -157,9 +163,6 @@ export class LoginRecorder {
   }
 
   async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
-    const { subject } = login;
-    if (subject !== undefined && isLinkedAccount(accountOf(object), subject))
-      return this.#writeLinked(object, login, subject, time, signal);
     const { spec: old = {} } = readUser(object);
     const changes = specOf(login, old);
     const spec = { ...old, ...changes };
