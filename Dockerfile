@@ -1,7 +1,7 @@
 # Two images are trusted: one builds and is thrown away, the other is the C library and the certificate authorities below the service,
-# without a shell or a package manager. Renovate updates their digests; docs/image.md tells how to check them.
-ARG BUILD_IMAGE=docker.io/library/node:26.10.0-trixie-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
-ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot@sha256:54df941ed0d06a1bd95ef5e0ce391fd8d9f94b64782dc9a60062727849ee3f97
+# without a shell or a package manager. A release names both by digest: --build-arg BUILD_IMAGE=...@sha256:... (docs/image.md).
+ARG BUILD_IMAGE=docker.io/library/node:26.10.0-trixie-slim
+ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /build
