@@ -46,6 +46,23 @@ describe('the pictures of the console', () => {
     await picture(page, 'pod', 'png');
   });
 
+  it('show objects in the dark theme, and on a phone', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await open('/r/apps/v1/deployments/ns/payments/checkout', 'The rollout is stuck');
+    await page.getByRole('table', { name: 'Pods' }).getByText('ImagePullBackOff').waitFor();
+    await picture(page, 'deployment-dark');
+    await page.emulateMedia({ colorScheme: null });
+    await page.setViewportSize({ width: 390, height: 800 });
+    await open('/r/core/v1/pods', 'ImagePullBackOff');
+    await page
+      .getByRole('link', { name: /^cart-/ })
+      .first()
+      .click();
+    await page.getByText('Log of recommendations').waitFor();
+    await picture(page, 'pod-phone');
+    await sized(800);
+  });
+
   it('show a node', async () => {
     await open('/r/core/v1/nodes/node-1', 'Pods of this node');
     await page.getByRole('row', { name: /^memory 8Gi .* %/ }).waitFor();
@@ -63,6 +80,7 @@ describe('the pictures of the console', () => {
 
   it('show users, and a new binding', async () => {
     await open('/users', 'Corporate directory');
+    await page.getByRole('row', { name: /Noa Nobody/ }).getByText('None').waitFor();
     await sized(560);
     await picture(page, 'people', 'png');
     await sized(800);
