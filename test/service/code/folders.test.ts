@@ -15,7 +15,7 @@ const folders = runs.flat().filter((word) => word.startsWith('test/'));
 describe('the folders of the tests', () => {
   it('are those of docs/testing.md', () => {
     const known =
-      /^test\/(service|cluster|tools\/(api|browser|chart|clients|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse))\//;
+      /^test\/(service|cluster|tools\/(api|browser|chart|clients|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse|regular-expressions|site))\//;
 
     expect(tests.filter((path) => !known.test(path))).to.deep.equal([]);
   });
