@@ -80,7 +80,10 @@ describe('the pictures of the console', () => {
 
   it('show users, and a new binding', async () => {
     await open('/users', 'Corporate directory');
-    await page.getByRole('row', { name: /Noa Nobody/ }).getByText('None').waitFor();
+    await page
+      .getByRole('row', { name: /Noa Nobody/ })
+      .getByText('None')
+      .waitFor();
     await sized(560);
     await picture(page, 'people', 'png');
     await sized(800);
