@@ -58,7 +58,8 @@ async function ask(names: readonly string[]): Promise<void> {
   for (let from = 0; from < names.length; from += maxNames) {
     const some = names.slice(from, from + maxNames);
     const found = await read(some);
-    answers.value = new Map([...answers.peek(), ...found]);
+    // Rows that were scrolled away are asked for again.
+    answers.value = new Map([...answers.peek(), ...found].filter(([name]) => shown.has(name)));
   }
 }
 
