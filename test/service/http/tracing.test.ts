@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 import { authorize, Browser, loginInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
@@ -63,9 +64,9 @@ describe('traces of requests', () => {
     const answer = await authorize(loginInfoOf(await browser.login('v2', { token_storage: 'local' })).auth_url);
     received = [];
     provider.forgetRequests();
-    const { status } = await browser.request(`/api/v2/token/callback?${new URLSearchParams(answer)}`, { headers });
+    const { status, headers: answered } = await browser.request(`/api/v2/token/callback?${new URLSearchParams(answer)}`, { headers });
     expect(status).to.equal(200);
-    return answer;
+    return { answer, requestID: answered.get('x-request-id') ?? '' };
   }
 
   const valuesOf = (all: readonly IncomingHttpHeaders[], name: string) => [...new Set(all.flatMap((one) => one[name] ?? []))];
@@ -73,6 +74,12 @@ describe('traces of requests', () => {
     valuesOf(
       provider.requests.map(({ headers }) => headers),
       name,
+    );
+  /** The access log has the line a moment after the answer. */
+  const accessLine = (service: Service, requestID: string) =>
+    eventually(
+      async () => lineOf(service.logLines, `"requestId":"${requestID}"`),
+      (line) => line.msg === 'request',
     );
   const lineOf = (lines: readonly string[], word: string) => JSON.parse(lines.findLast((line) => line.includes(word)) ?? '{}');
 
@@ -84,12 +91,12 @@ describe('traces of requests', () => {
     });
 
     it('are passed on to the API server and the issuer, and named in the log and the audit trail', async () => {
-      await logIn(service, { traceparent, tracestate: 'vendor=a, other@b=c' });
+      const { requestID } = await logIn(service, { traceparent, tracestate: 'vendor=a, other@b=c' });
 
       expect(valuesOf(received, 'traceparent')).to.deep.equal([traceparent]);
       expect(valuesOf(received, 'tracestate')).to.deep.equal(['vendor=a,other@b=c']);
       expect(ofIssuer('traceparent')).to.deep.equal([traceparent]);
-      expect(lineOf(service.logLines, '"HandleCallbackV2"')).to.include({ traceId: traceID });
+      expect(await accessLine(service, requestID)).to.include({ traceId: traceID });
       expect(lineOf(service.auditLines, '"LoginSucceeded"')).to.include({ traceId: traceID });
     });
 
@@ -112,11 +119,11 @@ describe('traces of requests', () => {
         traceID,
       ];
       for (const text of invalid) {
-        await logIn(service, { traceparent: text, tracestate: 'vendor=a' });
+        const { requestID } = await logIn(service, { traceparent: text, tracestate: 'vendor=a' });
 
         expect(valuesOf(received, 'traceparent'), text).to.deep.equal([]);
         expect(valuesOf(received, 'tracestate'), text).to.deep.equal([]);
-        expect(lineOf(service.logLines, '"HandleCallbackV2"'), text).not.to.have.property('traceId');
+        expect(await accessLine(service, requestID), text).not.to.have.property('traceId');
       }
     });
 
@@ -151,7 +158,7 @@ describe('traces of requests', () => {
     });
 
     it('have a span of the request, and below it spans of the calls to the API server and the issuer', async () => {
-      const answer = await logIn(service, { traceparent });
+      const { answer, requestID } = await logIn(service, { traceparent });
       // The stop sends the spans that wait.
       await service.stop();
 
@@ -163,7 +170,7 @@ describe('traces of requests', () => {
       expect(calls.map(({ name }) => name)).to.include.members(['issuer oidc', 'patch users/status']);
       const written = calls.find(({ name }) => name === 'patch users/status');
       expect(valuesOf(received, 'traceparent')).to.include(`00-${traceID}-${written?.spanId}-01`);
-      expect(lineOf(service.logLines, '"HandleCallbackV2"')).to.include({ traceId: traceID });
+      expect(await accessLine(service, requestID)).to.include({ traceId: traceID });
 
       const text = JSON.stringify(bodies);
       for (const secret of [answer.get('code'), answer.get('state'), 'jane', 'Bearer', 'token?', '/api/v'])
@@ -173,8 +180,8 @@ describe('traces of requests', () => {
     });
 
     it('begin here without a valid traceparent, and are not recorded if the caller says so', async () => {
-      await logIn(service, { traceparent: 'nonsense', tracestate: 'vendor=a' });
-      const { traceId } = lineOf(service.logLines, '"HandleCallbackV2"');
+      const { requestID } = await logIn(service, { traceparent: 'nonsense', tracestate: 'vendor=a' });
+      const { traceId } = await accessLine(service, requestID);
       expect(valuesOf(received, 'tracestate')).to.deep.equal([]);
       await logIn(service, { traceparent: `00-${traceID}-${spanID}-00` });
       expect(valuesOf(received, 'traceparent')[0]).to.match(new RegExp(`^00-${traceID}-[0-9a-f]{16}-00$`));
