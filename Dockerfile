@@ -28,7 +28,7 @@ RUN ldd image/usr/local/bin/node > libraries.txt \
  && install -D -m 0644 "$(awk '/libatomic/ { print $3 }' libraries.txt)" image/usr/lib/libatomic.so.1
 
 FROM ${BASE_IMAGE}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title="Atrium" \

@@ -178,7 +178,7 @@ describe('the manifests of the chart at a real API server', () => {
       ['Job', ofJob],
     ] as const) {
       const text = JSON.stringify(objects.find((object) => object.kind === kind));
-      expect(text).to.include(`"name":"${config?.metadata.name}"`).and.to.include('"image":"registry.example.com/atrium:0.1.0"');
+      expect(text).to.include(`"name":"${config?.metadata.name}"`).and.to.include('"image":"registry.example.com/atrium:1.0.0"');
     }
   });
 

@@ -105,7 +105,7 @@ describe('the image', () => {
 
   it('runs the other commands of the command line', async () => {
     const version = await start({ args: ['--version'] }).finished;
-    expect(version).to.deep.equal({ code: 0, output: '0.1.0\n' });
+    expect(version).to.deep.equal({ code: 0, output: '1.0.0\n' });
 
     const options = inCluster({ ATRIUM_SERVER__PUBLICURL: 'https://console.example.com' });
     const checked = await start({ ...options, args: ['config', 'check'] }).finished;

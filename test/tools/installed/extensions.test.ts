@@ -32,7 +32,7 @@ describe('an installation with the features that are off by default', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    cluster.images.set(`${repository}:0.1.0`, cluster.image);
+    cluster.images.set(`${repository}:1.0.0`, cluster.image);
     atrium = await Release.prepare(cluster);
     outputOf(await atrium.kubectl('create', 'secret', 'generic', 'ada', `--from-literal=password=${ada.password}`));
     outputOf(await atrium.install(chart, ...quick, ...features(true), '--set', 'admin.existingSecret=ada'));

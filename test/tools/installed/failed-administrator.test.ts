@@ -12,7 +12,7 @@ describe('E14 a Job that cannot make the first administrator', () => {
   );
 
   before(async () => {
-    cluster.images.set(`${repository}:0.1.0`, cluster.image);
+    cluster.images.set(`${repository}:1.0.0`, cluster.image);
     outputOf(await atrium.install(chart, '--set', 'admin.email='));
     await atrium.settles();
     outputOf(await atrium.kubectl('create', 'secret', 'generic', 'short', '--from-literal=password=x'));

@@ -18,7 +18,7 @@ describe('helm install', () => {
   let given: string;
 
   before(async () => {
-    cluster.images.set(`${repository}:0.1.0`, cluster.image);
+    cluster.images.set(`${repository}:1.0.0`, cluster.image);
     notes = outputOf(await atrium.install(chart));
     const [command = ''] = /kubectl .* get secret .*/.exec(notes) ?? [];
     given = outputOf(await cluster.shell(command)).trim();
@@ -37,7 +37,7 @@ describe('helm install', () => {
     });
 
     it('runs two replicas in a namespace that admits only restricted Pods', async () => {
-      const loose = await atrium.kubectl('run', 'loose', `--image=${repository}:0.1.0`);
+      const loose = await atrium.kubectl('run', 'loose', `--image=${repository}:1.0.0`);
       expect(loose.stderr).to.include('violates PodSecurity "restricted');
 
       const { stdout } = await atrium.kubectl('get', 'deployment', release, '--output', 'jsonpath={.status.readyReplicas}');

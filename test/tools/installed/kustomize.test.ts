@@ -21,7 +21,7 @@ describe('kubectl apply -k', () => {
   let overlay: string;
 
   before(async () => {
-    cluster.images.set('registry.example.com/atrium:0.1.0', cluster.image);
+    cluster.images.set('registry.example.com/atrium:1.0.0', cluster.image);
     directory = await mkdtemp(join(tmpdir(), 'atrium-overlay-'));
     overlay = join(directory, 'my-overlay');
     // Same copy as with `cp -RL` in docs/install.md.

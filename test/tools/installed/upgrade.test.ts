@@ -49,7 +49,7 @@ describe('an installation over its lifetime', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    for (const version of ['0.0.9', '0.1.0']) cluster.images.set(`${repository}:${version}`, cluster.image);
+    for (const version of ['0.0.9', '1.0.0']) cluster.images.set(`${repository}:${version}`, cluster.image);
     directory = await mkdtemp(join(tmpdir(), 'atrium-chart-'));
     atrium = await Release.prepare(cluster);
     outputOf(await atrium.kubectl('create', 'secret', 'generic', 'ada', `--from-literal=password=${ada.password}`));
@@ -74,7 +74,7 @@ describe('an installation over its lifetime', () => {
     const { count, failures } = await asking.stop();
     expect(failures).to.deep.equal([]);
     expect(count).to.be.greaterThan(20);
-    expect(atrium.pods.map(({ log }) => log.includes('"version":"0.1.0"'))).to.deep.equal([true, true]);
+    expect(atrium.pods.map(({ log }) => log.includes('"version":"1.0.0"'))).to.deep.equal([true, true]);
     expect(outputOf(await cluster.kubectl('get', 'users', '--output', 'wide'))).to.match(/GROUPS/);
     expect(await kept()).to.deep.equal(before);
     await isLoggedIn();
