@@ -2,7 +2,6 @@ import type { Texts } from '../texts/texts.ts';
 import { hidden, type NewPasswordProblem, newPasswordFields, problemText } from './form-parts.ts';
 import { type Html, html } from './html.ts';
 import { durationText } from './languages.ts';
-import { logoutScript } from './logout-script.ts';
 import type { Page } from './page.ts';
 import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
 import { passkeyScript } from './passkey-script.ts';
@@ -127,6 +126,9 @@ ${hidden('xsrf', secret)}
 </form>
 <p><a class="button second" href="${stayURL}">${texts.t('identity.stay')}</a></p>`,
 });
+
+/** Submits the form of a logout that needs no confirmation. Users press its button if scripts are turned off. */
+const logoutScript = `document.querySelector('button[name="logout"]').click();\n`;
 
 /** Logs out the user whom the ID token hint names: the page submits itself. */
 export const hintedLogoutPage = (texts: Texts, { action, secret }: ProviderForm, formTargets: readonly string[]): Page => ({
