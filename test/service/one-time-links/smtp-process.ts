@@ -20,6 +20,8 @@ const options = z
 
 const tell = (event: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(event)}\n`);
 
+/** Events of mails by session. They are told once the client has its answer: a server that stops earlier gets the mail again. */
+const answered = new Map<string, Record<string, unknown>>();
 let left = options.putsOff;
 const server = new SMTPServer({
   key: options.key,
@@ -36,6 +38,11 @@ const server = new SMTPServer({
     const isRight = username === options.user && password === options.password;
     callback(isRight ? null : new Error('wrong'), { user: username });
   },
+  onClose({ id }) {
+    const event = answered.get(id);
+    if (event !== undefined) tell(event);
+    answered.delete(id);
+  },
   onData(stream, session, callback) {
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,7 +50,7 @@ const server = new SMTPServer({
       const to = session.envelope.rcptTo.map(({ address }) => address);
       const isPutOff = left > 0;
       left -= 1;
-      tell({
+      answered.set(session.id, {
         event: isPutOff ? 'put off' : 'mail',
         to,
         isSecure: session.secure,
