@@ -93,7 +93,8 @@ export async function startDemo({
   if (cluster.isNew) {
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await cluster.apply(...objects, ...demoExtensions, ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
+    await applyMany(cluster, objects);
+    await cluster.apply(...demoExtensions, ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
     await setPasswords(cluster, people, passwords);
   }
   const rollout = new AbortController();
@@ -164,7 +165,17 @@ async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { u
   const hash = await unknown;
   const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
   const records = others.flatMap(({ email }) => recordOf(cluster, email) ?? []);
-  await cluster.apply(...records.map((user) => passwordSecret(user, hash)));
+  await applyMany(
+    cluster,
+    records.map((user) => passwordSecret(user, hash)),
+  );
+}
+
+const maxArguments = 10_000;
+
+/** Applies objects in parts: the stack of a call holds some 120,000 arguments. */
+async function applyMany(cluster: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
+  for (let begin = 0; begin < objects.length; begin += maxArguments) await cluster.apply(...objects.slice(begin, begin + maxArguments));
 }
 
 function recordOf(cluster: Cluster, email: string): { name: string; uid: string } | undefined {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { greyed, loggedIn, press } from './demo.ts';
+import { clickBeneath, greyed, loggedIn, press } from './demo.ts';
 import { untilAllowed } from './kind-pages.ts';
 
 const stored = z.object({ spec: z.object({ notBefore: z.string().optional(), expiresAt: z.string().optional() }) });
@@ -148,7 +148,7 @@ describe('a binding on the console', () => {
     const tab = await office.openTab();
     await demo.logIn(tab, 'nobody', '/bindings/oncall-view');
     await press(tab, 'More actions');
-    await greyed(tab, 'Change times').click({ force: true });
+    await clickBeneath(greyed(tab, 'Change times'));
     await tab.getByRole('dialog').getByText('patch userbindings.auth.platform.io oncall-view').waitFor();
 
     expect(await tab.getByRole('button', { name: 'Change times' }).count()).to.equal(0);

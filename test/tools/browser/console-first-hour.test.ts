@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { chooseNewPassword, type Demo, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+import { chooseNewPassword, clickBeneath, type Demo, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 /** Minimum of clicks for the story. A page that needs another click fails the test. */
 const mostClicks = { administrator: 6, newcomer: 7 };
@@ -95,7 +95,7 @@ describe('the first hour with the console', () => {
     await demo.logIn(tab, 'nobody', '/extensions');
     const button = tab.getByRole('button', { name: 'Switch off' });
     await tab.locator('button[aria-disabled="true"]', { hasText: 'Switch off' }).waitFor();
-    await button.click({ force: true });
+    await clickBeneath(button);
     await tab.getByRole('dialog').getByText('patch consoleplugins.console.platform.io').waitFor();
     expect(await barriers(tab)).to.deep.equal([]);
     await tab.getByRole('dialog').getByRole('button', { name: 'Close' }).click();

@@ -7,7 +7,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { barriers } from './axe.ts';
 import { startChromium, Visitor } from './chromium.ts';
-import { Demo, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+import { clickBeneath, Demo, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
@@ -149,7 +149,7 @@ describe('the one-time links in the console', () => {
     await demo.logIn(tab, 'viewer');
     await openUser(tab, demo, 'priya@example.com');
     await press(tab, 'More actions');
-    await greyed(tab, 'Make a one-time link').click({ force: true });
+    await clickBeneath(greyed(tab, 'Make a one-time link'));
     await tab.getByRole('dialog').getByText('create users/links.auth.platform.io').waitFor();
 
     expect(await barriers(tab)).to.deep.equal([]);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { chooseNewPassword, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+import { chooseNewPassword, clickBeneath, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 interface Stored {
   spec: Record<string, unknown>;
@@ -336,7 +336,7 @@ describe('users on the console', () => {
     // The previous list has such a menu, too.
     await tab.getByRole('heading', { name: 'Jane Doe' }).waitFor();
     await tab.getByRole('button', { name: 'More actions' }).click();
-    await greyed(tab, 'Delete').click({ force: true });
+    await clickBeneath(greyed(tab, 'Delete'));
     await tab.getByRole('dialog').getByText('delete users.auth.platform.io').waitFor();
 
     expect(await barriers(tab)).to.deep.equal([]);
