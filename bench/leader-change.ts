@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
-import { createLog } from '../src/http/log.ts';
+import { createLog } from '../src/telemetry/log.ts';
 import { userLabels } from '../src/users/record/labels.ts';
 import { nameOf } from '../test/service/users/a-user.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../test/support/cluster-admin.ts';

@@ -11,7 +11,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
-import { createLog } from '../src/http/log.ts';
+import { createLog } from '../src/telemetry/log.ts';
 
 const clients = 20;
 const pauseMs = 50;

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
-import { createLog } from '../src/http/log.ts';
+import { createLog } from '../src/telemetry/log.ts';
 
 const callers = 100;
 const watchesEach = 95;

@@ -3,9 +3,9 @@
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { Metrics } from './http/metrics.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import { Metrics } from './telemetry/metrics.ts';
 import { createFirstAdmin } from './users/passwords/first-admin.ts';
 
 interface CreateAdminOptions {

@@ -14,10 +14,10 @@ import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { GatheredLines } from './http/gathered-lines.ts';
-import { createLog } from './http/log.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
+import { GatheredLines } from './telemetry/gathered-lines.ts';
+import { createLog } from './telemetry/log.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 

@@ -1,13 +1,13 @@
 /** Services for all features. A feature is `create…(services, …)`, and names its further dependencies. */
 import type { Logger } from 'pino';
 import type { Config } from './config/schema.ts';
+import type { CookieNames } from './cookies/cookies.ts';
 import type { Audit } from './http/audit.ts';
-import type { CookieNames } from './http/cookies.ts';
-import type { Metrics } from './http/metrics.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { KubernetesClient, ServiceClient } from './kubernetes/kubernetes-client.ts';
 import type { RbacWatch } from './rbac/watch.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 export interface Services {
   readonly config: Config;

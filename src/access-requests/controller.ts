@@ -1,11 +1,11 @@
 import type { UserBindingRow } from '../bindings/row.ts';
-import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
+import { Controller, type Source, type Term } from '../controllers/controller.ts';
+import type { Outcome } from '../controllers/work-queue.ts';
 import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
 import { isKubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import type { Change } from '../kubernetes/watch-cache.ts';
-import type { Outcome } from '../kubernetes/work-queue.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
+import type { Change } from '../watch/watch-cache.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf, activate, firstStatus, removeBinding, storedBinding } from './grant.ts';
 import { accessPolicyKind } from './policy.ts';

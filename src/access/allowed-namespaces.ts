@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
-import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import { type Caller, callerKey } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { Services } from '../services.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import type { NamespaceRow } from './namespace-row.ts';
 import { type Question, questionKey, type RbacEstimate, RbacEstimates } from './rbac-estimates.ts';
 

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../http/bound.ts';
 import type { Caller } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
+import { atMost } from '../limits/bound.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { ResourceQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';

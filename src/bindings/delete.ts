@@ -1,8 +1,8 @@
 import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import { userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 

@@ -3,8 +3,8 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
 import { refusalBehind } from '../kubernetes/upstream-error.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import { WatchCache } from '../watch/watch-cache.ts';
 import {
   clusterRoleBindings,
   hasMore,

@@ -1,12 +1,12 @@
 import { mapLimit } from '../api/map-limit.ts';
+import type { Outcome as WorkOutcome } from '../controllers/work-queue.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { reportTrouble } from '../kubernetes/trouble-events.ts';
 import { seenWithinMs } from '../kubernetes/until.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
-import type { Outcome as WorkOutcome } from '../kubernetes/work-queue.ts';
 import type { Services } from '../services.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import { hasClusterRole } from './create.ts';
 import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';

@@ -1,4 +1,4 @@
-import type { Change } from '../kubernetes/watch-cache.ts';
+import type { Change } from '../watch/watch-cache.ts';
 import type { UserBindingRow } from './row.ts';
 
 /** Kinds of objects that a UserBinding depends on. */

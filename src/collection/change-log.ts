@@ -1,5 +1,5 @@
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import type { ListRow } from './properties.ts';
 import { firstIndex } from './sort.ts';
 

@@ -2,8 +2,8 @@
 import { notFound } from '../api/status.ts';
 import type { Check } from '../http/health.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import { WatchCache } from '../watch/watch-cache.ts';
 import { BulkDeleter, type BulkDeleterOptions } from './bulk-delete.ts';
 import { Lister } from './lister.ts';
 import type { LiveRow } from './live-list.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { badParameter, timedOut } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Seal } from '../keys/seal.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
 import { ListIndex, type Selected } from './list-index.ts';
 import { Page } from './page.ts';

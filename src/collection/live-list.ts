@@ -1,7 +1,7 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 import { expired, type StatusError } from '../api/status.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import type { ChangeLog, LoggedChange } from './change-log.ts';
 import type { ListRow, Predicate } from './properties.ts';
 

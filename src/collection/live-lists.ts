@@ -5,7 +5,7 @@ import { badParameter, timedOut } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { shownAsBoolean, wholeNumber } from '../http/parameters.ts';
 import { cutWhenStuck } from '../http/stuck-reader.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import { ChangeLog } from './change-log.ts';
 import { freshnessTimeoutMs, type Lister } from './lister.ts';
 import { type LiveRow, liveList } from './live-list.ts';

@@ -4,8 +4,8 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
-import { WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import { WatchCache } from '../watch/watch-cache.ts';
 
 const configMapType: ResourceType = { group: '', version: 'v1', resource: 'configmaps' };
 

@@ -4,6 +4,8 @@ import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
+import { staticPathsIn } from '../static/static-directory.ts';
+import { StaticFiles, type Timer } from '../static/static-files.ts';
 import type { Brand } from './brand.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { mergePolicy } from './content-security-policy.ts';
@@ -13,8 +15,6 @@ import { consoleModules } from './modules.ts';
 import { PluginEvents } from './plugin-events.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations, type Prepared } from './routes.ts';
-import { staticPathsIn } from './static-directory.ts';
-import { StaticFiles, type Timer } from './static-files.ts';
 
 /** Dependencies of the console beside the services. */
 interface ConsoleNeeds {

@@ -7,14 +7,14 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
-import { atMost } from '../http/bound.ts';
 import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
+import { atMost } from '../limits/bound.ts';
+import { sendStaticFile } from '../static/static-answer.ts';
+import type { StaticFiles } from '../static/static-files.ts';
+import { staticPath } from '../static/static-path.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
-import { sendStaticFile } from './static-answer.ts';
-import type { StaticFiles } from './static-files.ts';
-import { staticPath } from './static-path.ts';
 
 /** A prepared answer; `isStale` if it may be outdated. */
 export interface Prepared {

@@ -13,7 +13,7 @@ import { App } from '../app.ts';
 import { issuerOf } from '../config/issuers.ts';
 import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { createLog } from '../http/log.ts';
+import { createLog } from '../telemetry/log.ts';
 import { Passwords } from '../users/passwords/passwords.ts';
 import { passwordSecret } from '../users/passwords/secret.ts';
 import { type Demo, startDemo } from './cluster.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
+import { HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
-import { HeldLock, LeaseLock } from '../kubernetes/lease-lock.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';

@@ -1,6 +1,6 @@
 import type { AuditOrigin } from '../http/audit.ts';
-import { RateLimit } from '../http/rate-limit.ts';
 import { unending } from '../kubernetes/abortable.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';

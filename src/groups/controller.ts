@@ -1,12 +1,12 @@
-import { Controller, type Source, type Term } from '../kubernetes/controller.ts';
+import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { reportTrouble } from '../kubernetes/trouble-events.ts';
-import type { Change } from '../kubernetes/watch-cache.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
 import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
+import type { Change } from '../watch/watch-cache.ts';
 import { groupKind, type Member, membersOf } from './group-records.ts';
 import { groupStatus } from './group-status.ts';
 import type { GroupsContext } from './rights.ts';

@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { currentTraceID } from '../telemetry/tracing.ts';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
 import { stateOf } from './request-state.ts';
-import { currentTraceID } from './tracing.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {

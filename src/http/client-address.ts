@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { Logger } from 'pino';
-import { peerAddress, plainAddress } from './network.ts';
+import { peerAddress, plainAddress } from '../limits/network.ts';
 
 /** More proxies than a request passes. Entries further left are ignored. */
 const maxHops = 32;

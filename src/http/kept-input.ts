@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from './bound.ts';
+import { atMost } from '../limits/bound.ts';
 
 const maxTexts = 128;
 /** Longer texts are rarely sent twice. */

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import Koa, { type Context, type Middleware, type Request } from 'koa';
 import type { Logger } from 'pino';
+import { Tracing } from '../telemetry/tracing.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { Admission, type AdmissionOptions } from './middleware/admission.ts';
@@ -16,7 +17,6 @@ import { requestStart } from './middleware/request-start.ts';
 import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
 import type { Kind } from './request-lifetime.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
-import { Tracing } from './tracing.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {
   basePath: string;

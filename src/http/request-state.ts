@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
+import type { Trace } from '../telemetry/tracing.ts';
 import { RequestLifetime } from './request-lifetime.ts';
-import type { Trace } from './tracing.ts';
 
 interface RequestStart {
   requestId: string;

@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
+import { networkOf } from '../limits/network.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
 import { KeptInput } from './kept-input.ts';
-import { networkOf } from './network.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
 import { stateOf } from './request-state.ts';
 import { type Found, RouteTable } from './route-table.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Metrics } from './metrics.ts';
-import type { Span } from './tracing.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Span } from '../telemetry/tracing.ts';
 import { discard, TrustingAgent } from './trusting-agent.ts';
 
 /** Bounds of the SDKs of OpenTelemetry for batches (specification, Batching processor). */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
-import { atMost } from './bound.ts';
+import { atMost } from '../limits/bound.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Bearer } from './operation.ts';
-import { RateLimit } from './rate-limit.ts';
 
 const refusalsPerMinute = 600;
 /** Twice the time for which the owner of a token is cached (60 s): cached tokens do not come this way. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import { atMost } from './bound.ts';
+import { atMost } from '../limits/bound.ts';
 
 /** Keyed by the oldest TLS version and the text of the file. Issuers of an installation mostly have one authority. */
 const contexts = new LRUCache<string, SecureContext>(atMost(16));

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { EvictionQueue } from './eviction-queue.ts';
+import { EvictionQueue } from '../limits/eviction-queue.ts';
 
 const defaultCutAfterMs = 10_000;
 /** Least progress of a streamed body in each such period. */

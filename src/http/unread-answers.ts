@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { EvictionQueue } from './eviction-queue.ts';
-import { networkOf } from './network.ts';
+import { EvictionQueue } from '../limits/eviction-queue.ts';
+import { networkOf } from '../limits/network.ts';
 
 export interface UnreadAnswersOptions {
   /** Client address. */

@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { StatusError } from '../api/status.ts';
-import type { RateLimit } from '../http/rate-limit.ts';
 import type { Seal } from '../keys/seal.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { sentOnce } from '../http/cookies.ts';
+import { sentOnce } from '../cookies/cookies.ts';
 import { stateOf } from '../http/request-state.ts';
 import type { ProviderCookies } from './provider.ts';
 import { endSessionView, type Views } from './views.ts';

@@ -6,12 +6,12 @@
 import type { Context, Middleware } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
+import { Sweeper } from '../controllers/sweeper.ts';
+import { CookieFamily } from '../cookies/cookie-family.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
-import { CookieFamily } from '../http/cookie-family.ts';
 import type { Check } from '../http/health.ts';
-import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/request-state.ts';
-import { Sweeper } from '../kubernetes/sweeper.ts';
+import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/link-mail.ts';
 import type { OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';

@@ -1,11 +1,11 @@
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
+import type { CookieNames } from '../cookies/cookies.ts';
 import { acrValues } from '../factors/second-factors.ts';
-import type { CookieNames } from '../http/cookies.ts';
-import type { RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/request-state.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type HandedOut, handedOut } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';

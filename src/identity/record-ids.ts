@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../http/bound.ts';
 import type { Seal } from '../keys/seal.ts';
+import { atMost } from '../limits/bound.ts';
 
 /** Models that callers present: the id of such a record is the code or token itself. */
 export const handedOut = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;

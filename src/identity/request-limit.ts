@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
-import { type RateExceeded, RateLimit } from '../http/rate-limit.ts';
 import { stateOf } from '../http/request-state.ts';
+import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import { requestScope } from './request-scope.ts';

@@ -1,8 +1,8 @@
 import type { CustomFetch } from 'openid-client';
 import type { IssuerConfig } from '../config/issuers.ts';
-import type { Metrics } from '../http/metrics.ts';
-import { traceCall } from '../http/tracing.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { traceCall } from '../telemetry/tracing.ts';
 import { IssuerFault } from './errors.ts';
 import { membersOf } from './members.ts';
 

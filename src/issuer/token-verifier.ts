@@ -3,7 +3,7 @@ import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { atMost } from '../http/bound.ts';
+import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerClient } from './client.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../http/bound.ts';
-import type { Metrics } from '../http/metrics.ts';
+import { atMost } from '../limits/bound.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { abortable } from './abortable.ts';
 
 export interface AnswerCacheOptions<T> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { Bearer, Caller, Identity } from '../http/operation.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
 import { selfReview } from './self-review.ts';

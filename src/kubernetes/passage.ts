@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Metrics } from '../http/metrics.ts';
-import { type TracedCall, traceCall } from '../http/tracing.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type TracedCall, traceCall } from '../telemetry/tracing.ts';
 import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';

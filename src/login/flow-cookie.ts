@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
-import { CookieFamily } from '../http/cookie-family.ts';
+import { CookieFamily } from '../cookies/cookie-family.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
 import { type Flow, flowSeconds, isCurrent, readFlow, writeFlow } from './flow.ts';

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { completed, isIncomplete } from '../issuer/claims.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
+import { atMost } from '../limits/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { Person } from './user-info.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { RateLimit } from '../http/rate-limit.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { Texts, Translations } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';

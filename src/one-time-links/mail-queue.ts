@@ -1,4 +1,4 @@
-import { Semaphore } from '../http/semaphore.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 
 const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };

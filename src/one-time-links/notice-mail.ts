@@ -1,4 +1,4 @@
-import { RateLimit } from '../http/rate-limit.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { Translations } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';

@@ -1,7 +1,7 @@
 import type { Check } from '../http/health.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
-import { type Change, WatchCache } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
+import { type Change, WatchCache } from '../watch/watch-cache.ts';
 import { type ConsolePlugin, keepConsolePlugin, manifestName } from './console-plugin.ts';
 import { choosePolicy, type PolicyAddition, type PolicyChoice, PublicSuffixes } from './policy-sources.ts';
 

@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
-import type { Metrics } from '../http/metrics.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
+import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import type { Services } from '../services.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import { type ForbiddenTarget, forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { Change } from '../kubernetes/watch-cache.ts';
+import type { Change } from '../watch/watch-cache.ts';
 
 const userBindingLabel = 'auth.platform.io/userbinding';
 

@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '../api/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { WatchCache, type WatchCacheParts } from '../kubernetes/watch-cache.ts';
+import { WatchCache, type WatchCacheParts } from '../watch/watch-cache.ts';
 import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';
 import { type PolicyRule, policyRules } from './rules.ts';
 

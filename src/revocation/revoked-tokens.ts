@@ -6,9 +6,9 @@ import { unending } from '../kubernetes/abortable.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
-import { WatchCache, type WatchState } from '../kubernetes/watch-cache.ts';
 import type { Services } from '../services.ts';
 import type { SubjectAccess } from '../users/end-access.ts';
+import { WatchCache, type WatchState } from '../watch/watch-cache.ts';
 import { type RevokedKind, revokedTokenName, revokedTokenResource } from './subject-revocation.ts';
 
 /** Minimum lifetime of a revocation of bearer tokens, even if all tokens seen so far expire sooner (docs/contract/resources.md). */

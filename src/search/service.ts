@@ -1,8 +1,8 @@
 import { badParameter, qualified, StatusError } from '../api/status.ts';
-import { KeyedSemaphore } from '../http/keyed-semaphore.ts';
 import { type Caller, callerKey } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { Slices } from '../kubernetes/slices.ts';
+import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
 import { BestRows } from './best-rows.ts';
 import { Matcher, noMatch } from './match.ts';
 import type { FoundKind, FoundObject, SearchParameters, SearchResult, UnsearchedKind } from './schema.ts';

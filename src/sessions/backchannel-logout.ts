@@ -2,9 +2,9 @@ import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
-import type { RateLimit } from '../http/rate-limit.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { SessionContext } from './context.ts';
 import { type SessionRow, whoseSession } from './record.ts';
 

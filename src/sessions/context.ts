@@ -1,6 +1,6 @@
 import type { Authenticator } from '../http/authenticator.ts';
-import type { RateLimit } from '../http/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { EndAccess } from '../revocation/end-access.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { CookieNames } from '../http/cookies.ts';
-import { type HostCookie, hostCookie } from '../http/host-cookie.ts';
+import type { CookieNames } from '../cookies/cookies.ts';
+import { type HostCookie, hostCookie } from '../cookies/host-cookie.ts';
 
 /** Cookie of a session (docs/contract/login.md). The value is a secret, without further content. */
 export type SessionCookie = HostCookie;

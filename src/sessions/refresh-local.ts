@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuditOrigin } from '../http/audit.ts';
-import { atMost } from '../http/bound.ts';
 import { abortable } from '../kubernetes/abortable.ts';
+import { atMost } from '../limits/bound.ts';
 import type { SessionContext } from './context.ts';
 import type { SealedLogin } from './refresh-seal.ts';
 import type { RenewPayload } from './renew-payload.ts';

@@ -3,12 +3,12 @@
  */
 import type { Context } from 'koa';
 import { badRequest } from '../api/status.ts';
+import { Sweeper } from '../controllers/sweeper.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
-import { RateLimit } from '../http/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import { Sweeper } from '../kubernetes/sweeper.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { EndAccess } from '../revocation/end-access.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';

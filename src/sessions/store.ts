@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
-import { atMost } from '../http/bound.ts';
-import { RateLimit } from '../http/rate-limit.ts';
 import { unending } from '../kubernetes/abortable.ts';
 import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -10,6 +8,8 @@ import { CallerResource, type DeletionOptions, type NewObject, ServiceResource }
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
+import { atMost } from '../limits/bound.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import { sessionProperties } from './list.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';

@@ -1,4 +1,4 @@
-import type { Sweep } from '../kubernetes/sweeper.ts';
+import type { Sweep } from '../controllers/sweeper.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { SessionRow } from './record.ts';
 import type { SessionStore } from './store.ts';

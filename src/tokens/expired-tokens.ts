@@ -1,5 +1,5 @@
+import type { Sweep } from '../controllers/sweeper.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import type { Sweep } from '../kubernetes/sweeper.ts';
 import type { AccessTokenRow } from './row.ts';
 import { removeToken } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../http/bound.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
+import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import type { AccessTokenRow } from './row.ts';
 import { accessTokenKind } from './store.ts';

@@ -1,9 +1,9 @@
 import { type Collection, collection } from '../collection/collection.ts';
+import { Sweeper } from '../controllers/sweeper.ts';
 import type { Authenticator, VerifyAccessToken } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
-import { Sweeper } from '../kubernetes/sweeper.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

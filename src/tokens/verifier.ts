@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
-import { atMost } from '../http/bound.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
-import type { WatchCache } from '../kubernetes/watch-cache.ts';
+import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
 import { isHashOf, readToken } from './token-text.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, serviceUnavailable } from '../api/status.ts';
-import { type HeldLock, LeaseLock } from '../kubernetes/lease-lock.ts';
+import { type HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { type AccountLookup, requireAccounts } from './record/lookup.ts';

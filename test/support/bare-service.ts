@@ -3,10 +3,10 @@ import { unauthorized } from '../../src/api/status.ts';
 import { tokensOnly } from '../../src/http/authenticator.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { Listener } from '../../src/http/listener.ts';
-import { createLog } from '../../src/http/log.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { type ChainOptions, requestChain } from '../../src/http/request-listener.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 
 export interface BareService {
   url: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { createLog } from '../../src/http/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { Browser } from '../service/identity/browser.ts';
 import { aUser } from '../service/users/a-user.ts';
 import { apiServer, type OwnApiServer } from './api-server.ts';

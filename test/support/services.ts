@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
+import { cookieNames } from '../../src/cookies/cookies.ts';
 import { Audit } from '../../src/http/audit.ts';
-import { cookieNames } from '../../src/http/cookies.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { keptSigningKeys } from './kept-keys.ts';
 
 /** Returns the services that a feature gets, for a test of a part of one. No service is started. */

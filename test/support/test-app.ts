@@ -1,7 +1,7 @@
 import { App } from '../../src/app.ts';
 import type { Surroundings } from '../../src/features.ts';
 import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
-import { statusesOf } from '../../src/http/openapi.ts';
+import { statusesOf } from '../../src/openapi/document.ts';
 import { cheapPasswords } from './cheap-passwords.ts';
 import { keptSigningKeys } from './kept-keys.ts';
 

@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa';
 import { type StatusError, timedOut, tooManyRequests } from '../../api/status.ts';
-import { ConcurrencyLimit } from '../concurrency-limit.ts';
-import type { Metrics } from '../metrics.ts';
-import { networkOf } from '../network.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { networkOf } from '../../limits/network.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RequestBounds } from '../operation.ts';
 import { isProbe } from '../probe.ts';
 import type { Kind, RequestLifetime } from '../request-lifetime.ts';

@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { receivedCode, stateOf } from '../request-state.ts';
 
 /** Observes the duration of each request, by operation id and status code. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
+import { runInTrace, type Tracing } from '../../telemetry/tracing.ts';
 import { isProbe } from '../probe.ts';
 import { RequestState, receivedCode } from '../request-state.ts';
-import { runInTrace, type Tracing } from '../tracing.ts';
 
 export interface RequestStartOptions {
   /** Returns the address of the client (`client-address.ts`). */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type HostCookie, hostCookie } from '../../http/host-cookie.ts';
-import type { RateExceeded, RateLimit } from '../../http/rate-limit.ts';
+import { type HostCookie, hostCookie } from '../../cookies/host-cookie.ts';
 import { stateOf } from '../../http/request-state.ts';
 import type { Seal } from '../../keys/seal.ts';
+import type { RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
 
 /** Lifetime of the cookie after the last login. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../http/bound.ts';
+import { atMost } from '../../limits/bound.ts';
 import type { Account } from '../record/account.ts';
 
 const maxLocks = 10_000;

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../http/rate-limit.ts';
+import type { RateLimit } from '../../limits/rate-limit.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 
 interface NewcomersOptions {

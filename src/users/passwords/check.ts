@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditOrigin } from '../../http/audit.ts';
-import { KeyedSemaphore } from '../../http/keyed-semaphore.ts';
-import { type RateExceeded, RateLimit } from '../../http/rate-limit.ts';
-import { Semaphore } from '../../http/semaphore.ts';
 import { unending } from '../../kubernetes/abortable.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
+import { Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import { LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';

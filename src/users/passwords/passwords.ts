@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Bounds, Semaphore } from '../../http/semaphore.ts';
+import { type Bounds, Semaphore } from '../../limits/semaphore.ts';
 import { type Argon2Hash, formatHash, parseHash } from './phc.ts';
 
 type Cost = Pick<Argon2Hash, 'memoryKiB' | 'passes' | 'parallelism'>;

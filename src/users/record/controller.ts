@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, type Source, type Term } from '../../kubernetes/controller.ts';
+import { Controller, type Source, type Term } from '../../controllers/controller.ts';
+import type { Outcome } from '../../controllers/work-queue.ts';
 import { createEvent } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { reportTrouble } from '../../kubernetes/trouble-events.ts';
-import type { Outcome } from '../../kubernetes/work-queue.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../end-access.ts';
 import { UserStatusWriter } from '../status.ts';

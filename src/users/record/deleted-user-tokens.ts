@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Source } from '../../kubernetes/controller.ts';
+import type { Source } from '../../controllers/controller.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../end-access.ts';
 import type { Account } from './account.ts';

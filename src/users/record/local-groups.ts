@@ -1,6 +1,6 @@
 import { type StatusError, serviceUnavailable } from '../../api/status.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
-import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
+import type { Change, WatchCache, WatchState } from '../../watch/watch-cache.ts';
 
 /** Custom resource Group, defined in deploy/manifests. */
 export const groupResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'groups' };

@@ -1,5 +1,5 @@
 import type { StatusError } from '../../api/status.ts';
-import type { Change, WatchCache, WatchState } from '../../kubernetes/watch-cache.ts';
+import type { Change, WatchCache, WatchState } from '../../watch/watch-cache.ts';
 import { type Account, hasAddress, type Subject } from './account.ts';
 import { recordName } from './name.ts';
 import { NameIndex } from './name-index.ts';

@@ -1,12 +1,12 @@
 /** Compares the answers of the watched roles with those of the API server, on random questions. */
 import { request } from 'undici';
 import { z } from 'zod';
-import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
 import { allowedNamespaces, inNamespace, isGranted, type Who } from '../../../src/rbac/grants.ts';
 import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import type { ApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
 import { Trusting } from '../../support/trusting.ts';

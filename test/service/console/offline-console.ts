@@ -5,11 +5,11 @@ import { stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { createConsole } from '../../../src/console/console.ts';
-import type { Timer } from '../../../src/console/static-files.ts';
-import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
+import type { Timer } from '../../../src/static/static-files.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { servicesOf } from '../../support/services.ts';
 

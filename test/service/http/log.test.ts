@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { GatheredLines } from '../../../src/http/gathered-lines.ts';
-import { createLog } from '../../../src/http/log.ts';
+import { GatheredLines } from '../../../src/telemetry/gathered-lines.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 
 const lineOf = (error: unknown): { err: unknown } => {
   const lines: string[] = [];

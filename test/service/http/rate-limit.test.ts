@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
-import { RateLimit } from '../../../src/http/rate-limit.ts';
+import { RateLimit } from '../../../src/limits/rate-limit.ts';
 
 describe('a rate limit', () => {
   const address = (index: number) => `2001:db8:0:1:${index.toString(16)}::${index.toString(16)}`;

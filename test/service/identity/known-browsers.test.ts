@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/http/cookies.ts';
+import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Trusting } from '../../support/trusting.ts';

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { bearer } from './fake-api-server.ts';
 

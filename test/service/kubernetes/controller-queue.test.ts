@@ -2,8 +2,8 @@ import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { DueTimes } from '../../../src/kubernetes/due-times.ts';
-import { type Outcome, WorkQueue, type WorkQueueOptions } from '../../../src/kubernetes/work-queue.ts';
+import { DueTimes } from '../../../src/controllers/due-times.ts';
+import { type Outcome, WorkQueue, type WorkQueueOptions } from '../../../src/controllers/work-queue.ts';
 import { until } from './watch-fixture.ts';
 
 const dayMs = 86_400_000;

@@ -9,10 +9,10 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
-import { Metrics } from '../../../src/http/metrics.ts';
 import type { Bearer } from '../../../src/http/operation.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { freePort } from '../../support/free-port.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 

@@ -8,8 +8,8 @@ import { deadline } from '../../../src/http/middleware/deadline.ts';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
 import { requestStart } from '../../../src/http/middleware/request-start.ts';
 import { stateOf } from '../../../src/http/request-state.ts';
-import { Tracing } from '../../../src/http/tracing.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { Tracing } from '../../../src/telemetry/tracing.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { LeaderElector } from '../../../src/kubernetes/leader-elector.ts';
+import { LeaderElector } from '../../../src/controllers/leader-elector.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clientOf, FakeApiServer, json, silentLog } from './fake-api-server.ts';
 

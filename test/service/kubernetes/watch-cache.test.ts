@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
-import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
+import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { failureOf, forever, silentLog } from './fake-api-server.ts';
 import { nothing, path, reset, things, times, until, WatchTest } from './watch-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { Metrics } from '../../../src/http/metrics.ts';
-import { WatchCache } from '../../../src/kubernetes/watch-cache.ts';
 import { printerColumns } from '../../../src/lists/columns.ts';
 import { ResourceRow } from '../../../src/lists/row.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { clientOf, FakeApiServer, silentLog } from '../kubernetes/fake-api-server.ts';
 import { until } from '../kubernetes/watch-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/http/cookies.ts';
+import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';

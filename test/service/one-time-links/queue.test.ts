@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { LinkMail } from '../../../src/one-time-links/link-mail.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { Translations } from '../../../src/texts/texts.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/http/log.ts';
 import type { Operation } from '../../../src/http/operation.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { noConnection } from '../../support/installed-cluster.ts';
 import { Described } from './described.ts';
 
@@ -53,7 +53,7 @@ describe('the OpenAPI document', () => {
       tags.filter((tag) => !described.tags.has(tag)).map((tag) => `${operationId}: ${tag}`),
     );
 
-    expect(unknown, 'describe the tag in src/http/openapi-tags.ts').to.deep.equal([]);
+    expect(unknown, 'describe the tag in src/openapi/tags.ts').to.deep.equal([]);
   });
 
   it('describes every parameter', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Metrics } from '../../../src/http/metrics.ts';
 import { IssuerDiscovery } from '../../../src/issuer/discovery.ts';
 import { IssuerFetch } from '../../../src/issuer/fetch.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { json } from '../login/provider/answers.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { createLog } from '../../../src/http/log.ts';
+import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
-import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
-import { createLog } from '../../../src/http/log.ts';
 import { renewalAnnotation } from '../../../src/sessions/record.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/http/cookies.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
+import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { createLog } from '../../../src/http/log.ts';
-import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
+import { Sweeper } from '../../../src/controllers/sweeper.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { accessTokenSweep } from '../../../src/tokens/expired-tokens.ts';
 import { type AccessTokenRow, accessTokenRow } from '../../../src/tokens/row.ts';
 import { eventually } from '../../support/cluster-admin.ts';

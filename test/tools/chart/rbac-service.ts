@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/http/log.ts';
-import { Metrics } from '../../../src/http/metrics.ts';
+import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Sweeper } from '../../../src/kubernetes/sweeper.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
 import { sessionSweep } from '../../../src/sessions/sweep.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { servicesOf } from '../../support/services.ts';

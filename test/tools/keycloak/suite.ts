@@ -5,7 +5,7 @@ import { after } from 'mocha';
 import { parseAllDocuments, stringify } from 'yaml';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/http/log.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';

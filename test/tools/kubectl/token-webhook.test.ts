@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/http/log.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { aPerson, recordOf } from '../../service/tokens/tokens.ts';
 import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -8,7 +8,7 @@ import { App } from '../../../../src/app.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
 import { decodeJson } from '../../../../src/http/body.ts';
 import { badInput, parseQuery, repeatableParameters } from '../../../../src/http/input.ts';
-import { createLog } from '../../../../src/http/log.ts';
+import { createLog } from '../../../../src/telemetry/log.ts';
 import { KiB, MiB, type Parser } from './parser.ts';
 
 /** The service, which is described and not started. */

@@ -7,10 +7,10 @@ import Koa, { type Context } from 'koa';
 import { unauthorized } from '../../../../src/api/status.ts';
 import { tokensOnly } from '../../../../src/http/authenticator.ts';
 import { ClientAddresses } from '../../../../src/http/client-address.ts';
-import { createLog } from '../../../../src/http/log.ts';
-import { Metrics } from '../../../../src/http/metrics.ts';
 import { requestChain } from '../../../../src/http/request-listener.ts';
 import { upgradeListener } from '../../../../src/http/upgrade.ts';
+import { createLog } from '../../../../src/telemetry/log.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { app } from './operations.ts';
 
 interface Sent {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { Metrics } from '../../../../src/http/metrics.ts';
 import type { Bearer } from '../../../../src/http/operation.ts';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { resourcePath } from '../../../../src/kubernetes/resource.ts';
-import { WatchCache } from '../../../../src/kubernetes/watch-cache.ts';
 import { RbacWatch } from '../../../../src/rbac/watch.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { WatchCache } from '../../../../src/watch/watch-cache.ts';
 import { type Person, apiServer as startCluster } from '../../../support/api-server.ts';
 import { clientOf } from '../../../support/client-of.ts';
 import { eventually } from '../../../support/cluster-admin.ts';

@@ -19,7 +19,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '../api/status.ts';
-import type { CredentialRule } from './operation.ts';
+import type { CredentialRule } from '../http/operation.ts';
 
 const statusCause = z
   .object({ reason: z.string().optional(), message: z.string().optional(), field: z.string().optional() })

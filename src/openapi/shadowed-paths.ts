@@ -1,5 +1,5 @@
-import type { Operation } from './operation.ts';
-import { reservedPath } from './router.ts';
+import type { Operation } from '../http/operation.ts';
+import { reservedPath } from '../http/router.ts';
 
 /**
  * Returns the static files that no request reaches, because an operation or the embedded issuer answers their path.

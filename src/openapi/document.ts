@@ -6,10 +6,10 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { describedHeaders, failureComponents, failureResponse, sharedFailures } from './openapi-failures.ts';
-import { readable } from './openapi-schemas.ts';
-import { tagDescriptions } from './openapi-tags.ts';
-import { type AnswerDescription, bytes, type Operation } from './operation.ts';
+import { type AnswerDescription, bytes, type Operation } from '../http/operation.ts';
+import { describedHeaders, failureComponents, failureResponse, sharedFailures } from './failures.ts';
+import { readable } from './schemas.ts';
+import { tagDescriptions } from './tags.ts';
 
 const rest = /\/\{\*(\w+)\}/;
 

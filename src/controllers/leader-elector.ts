@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ServiceClient } from './kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { type FoundLease, LeaseObject } from './lease-object.ts';
-import { isRefusal } from './upstream-error.ts';
 
 export interface LeaderElectorOptions {
   client: ServiceClient;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from './kubernetes-client.ts';
-import { type ResourceType, resourcePath } from './resource.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 
 const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 

@@ -1,11 +1,11 @@
 import { type StatusError, serviceUnavailable } from '../api/status.ts';
-import type { Metrics } from '../http/metrics.ts';
-import { abortable } from './abortable.ts';
-import type { Page, Selection, WatchEvent } from './list-watch.ts';
-import type { KubernetesObject } from './resource.ts';
-import { compareResourceVersions } from './resource-version.ts';
-import { Slices } from './slices.ts';
-import { until } from './until.ts';
+import { abortable } from '../kubernetes/abortable.ts';
+import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { Slices } from '../kubernetes/slices.ts';
+import { until } from '../kubernetes/until.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
 /** Parts that all watch caches of a service share. */

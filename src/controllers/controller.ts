@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Slices } from '../kubernetes/slices.ts';
 import { DueTimes } from './due-times.ts';
-import { Slices } from './slices.ts';
 
 /** Pause of a worker after an error, so that a failing server does not receive thousands of calls as fast as it refuses them. */
 const restMs = 100;

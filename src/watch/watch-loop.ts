@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
-import { runOutsideTraces } from '../http/tracing.ts';
-import type { ServiceClient } from './kubernetes-client.ts';
-import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from './list-watch.ts';
-import { watchRefusal } from './missing-rights.ts';
-import { compareResourceVersions } from './resource-version.ts';
-import { isOutOfReach, UpstreamError } from './upstream-error.ts';
+import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
+import { watchRefusal } from '../kubernetes/missing-rights.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { isOutOfReach, UpstreamError } from '../kubernetes/upstream-error.ts';
+import { runOutsideTraces } from '../telemetry/tracing.ts';
 
 /** Times of a watch, in milliseconds except for those in a request. */
 export interface WatchTimes {
