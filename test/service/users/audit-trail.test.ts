@@ -30,6 +30,7 @@ const line = z.strictObject({
   outcome: z.enum(['success', 'failure']),
   code: z.int().optional(),
   reason: z.string().optional(),
+  issuer: z.string().optional(),
 });
 type Line = z.output<typeof line>;
 
@@ -128,7 +129,8 @@ describe('the audit trail of user actions', () => {
     expectLine(synced, { ...byAdmin, audit: 'UsersSynced', outcome: 'failure' });
 
     const loggedIn = await told(() => logIn(jane, password, 'cookie'));
-    expectLine(loggedIn, { audit: 'LoginSucceeded', actor: { name: jane }, target: nameOf(jane), source: '127.0.0.1', code: 200 });
+    const success = { audit: 'LoginSucceeded', actor: { name: jane }, target: nameOf(jane), issuer: 'local' };
+    expectLine(loggedIn, { ...success, source: '127.0.0.1', code: 200 });
     const failed = await told(() => service.logIn(jane, wrong));
     expectLine(failed, { audit: 'LoginFailed', target: nameOf(jane), source: '127.0.0.1', outcome: 'failure', reason: 'WrongPassword' });
 
