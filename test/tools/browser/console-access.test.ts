@@ -133,7 +133,7 @@ describe('access on the console', () => {
 
   it('offers a kubeconfig without a secret', async () => {
     await page.goto(`${demo.url}/kubeconfig`);
-    const text = await page.locator('pre').nth(1).textContent();
+    const text = await page.locator('pre', { hasText: 'apiVersion: v1' }).textContent();
     const saved = page.waitForEvent('download');
     await press(page, 'Download');
 

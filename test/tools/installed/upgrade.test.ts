@@ -155,7 +155,7 @@ describe('an installation over its lifetime', () => {
 async function previousChart(directory: string): Promise<string> {
   const previous = join(directory, 'atrium');
   await cp(chart, previous, { recursive: true });
-  await replace(join(previous, 'Chart.yaml'), /0\.1\.0/g, '0.0.9');
+  await replace(join(previous, 'Chart.yaml'), /1\.0\.0/g, '0.0.9');
   await replace(join(previous, 'files/crds/users.auth.platform.io.yaml'), /name: Groups/, 'name: Teams');
   return previous;
 }
