@@ -18,6 +18,8 @@ const features = {
   kubeconfig: false,
   factors: false,
   kubernetesProxy: false,
+  accessRequests: false,
+  cpuProfile: false,
 };
 
 describe('a console whose extensions are switched off', () => {
