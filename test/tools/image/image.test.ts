@@ -58,7 +58,7 @@ describe('the image', () => {
     const paths = files.filter((file) => !file.isDirectory()).map((file) => join(file.parentPath, file.name).slice(image.added.length));
 
     const known =
-      /^\/(app\/(atrium\.js|kubectl-atrium|parts\/[\w-]+\.js|node_modules\/swagger-ui-dist\/[\w.-]+|public\/(assets\/)?[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
+      /^\/(app\/(atrium\.js|kubectl-atrium|parts\/[\w-]+\.js|node_modules\/swagger-ui-dist\/[\w.-]+|public\/((assets|downloads)\/)?[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
     expect(paths.filter((path) => !known.test(path))).to.deep.equal([]);
     expect(paths).to.include.members(['/app/atrium.js', '/app/public/index.html', '/usr/local/bin/node', '/app/sbom.cdx.json']);
     expect(image.missingLibraries).to.deep.equal([]);

@@ -11,7 +11,7 @@ interface ButtonProps {
   type?: 'button' | 'submit';
   isBusy?: boolean;
   isDisabled?: boolean;
-  /** Greys the button. Pressing it still shows the reason. */
+  /** Greys the button. Pressing it still shows the reason, in a dialog. */
   isRefused?: boolean;
   /** Name of a button that shows an icon alone. */
   label?: string;
@@ -37,6 +37,7 @@ export function Button({
       class={`button ${kind}`}
       // Focus stays on the button while its action runs, which `disabled` would prevent.
       aria-disabled={inert || isRefused ? 'true' : undefined}
+      aria-haspopup={isRefused ? 'dialog' : undefined}
       aria-busy={isBusy ? 'true' : undefined}
       aria-label={label}
       title={label}
