@@ -138,13 +138,13 @@ describe('the first hour with the console', () => {
     await page.route(/\/auth\/v2\/users\?(?!.*watch)/, async (route) => {
       const response = await route.fetch();
       const list = (await response.json()) as { items: { spec: { email: string }; status: { groups: string[] } }[] };
-      for (const { spec, status } of list.items) if (spec.email === 'jane@example.com') status.groups = ['audit', 'dev', 'oncall'];
+      for (const { spec, status } of list.items) if (spec.email === 'nobody@example.com') status.groups = ['audit', 'dev', 'oncall'];
       await route.fulfill({ response, json: list });
     });
     await page.goto(`${demo.url}/users`);
-    const jane = page.getByRole('row').filter({ hasText: 'jane@example.com' });
-    await jane.getByText('3 groups').waitFor();
-    expect(await jane.getByText('3 groups').getAttribute('title')).to.equal('audit, dev, oncall');
+    const nobody = page.getByRole('row').filter({ hasText: 'nobody@example.com' });
+    await nobody.getByText('3 groups').waitFor();
+    expect(await nobody.getByText('3 groups').getAttribute('title')).to.equal('audit, dev, oncall');
     await page.getByRole('row').filter({ hasText: 'admin@example.com' }).getByText('platform').waitFor();
     await page.unrouteAll();
   });

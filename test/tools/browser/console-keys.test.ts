@@ -99,16 +99,17 @@ describe('keys of the console', () => {
   });
 
   it('j, k and x go through rows, Enter opens, and / finds', async () => {
+    const names = 'tbody a[href^="/users/"]';
     await page.goto(`${demo.url}/users`);
-    const first = page.locator('tbody a').first();
+    const first = page.locator(names).first();
     await first.waitFor();
-    const names = await page.locator('tbody a').allTextContents();
+    const people = await page.locator(names).allTextContents();
     await page.keyboard.press('j');
-    expect(await focused()).to.equal(names[0]);
+    expect(await focused()).to.equal(people[0]);
     await page.keyboard.press('j');
-    expect(await focused()).to.equal(names[1]);
+    expect(await focused()).to.equal(people[1]);
     await page.keyboard.press('k');
-    expect(await focused()).to.equal(names[0]);
+    expect(await focused()).to.equal(people[0]);
     await page.keyboard.press('x');
     await page.getByRole('region', { name: 'One selected' }).waitFor();
     await page.keyboard.press('x');

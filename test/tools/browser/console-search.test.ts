@@ -36,6 +36,12 @@ describe('the search of the console', () => {
     await paletteOf(tab).getByRole('combobox').fill(words);
   }
 
+  /** Closes the palette. Ctrl+K while it closes would leave it closed. */
+  async function close(): Promise<void> {
+    await page.keyboard.press('Escape');
+    await paletteOf(page).waitFor({ state: 'detached' });
+  }
+
   before(async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: alice }];
@@ -75,7 +81,7 @@ describe('the search of the console', () => {
     await found('ConfigMaps: 5 of 50').first().waitFor();
 
     expect(await found('ConfigMaps: 5 of 50').first().textContent()).to.contain('suite=lists');
-    await page.keyboard.press('Escape');
+    await close();
   });
 
   it('finds users, and names unknown kinds', async () => {
@@ -83,7 +89,7 @@ describe('the search of the console', () => {
     await found('Users').getByText(alice).first().waitFor();
     await paletteOf(page).getByRole('status').getByText('not known yet: Pods').waitFor();
 
-    await page.keyboard.press('Escape');
+    await close();
   });
 
   it('sends one request for words that are typed at once, and aborts the previous search', async () => {
@@ -107,7 +113,7 @@ describe('the search of the console', () => {
     await page.unroute('**/api/v2/search?*');
 
     expect(asked).to.deep.equal(['cart']);
-    await page.keyboard.press('Escape');
+    await close();
   });
 
   it('opens no result of an earlier text', async () => {
@@ -126,7 +132,7 @@ describe('the search of the console', () => {
     expect(new URL(page.url()).pathname).to.equal('/about');
     held.resolve();
     await found('ConfigMaps: 5 of 12').first().waitFor();
-    await page.keyboard.press('Escape');
+    await close();
   });
 
   it('reports a failed search, and never shows it as empty', async () => {
@@ -136,7 +142,7 @@ describe('the search of the console', () => {
     await page.unroute('**/api/v2/search?*');
 
     expect(await paletteOf(page).getByText('No results').count()).to.equal(0);
-    await page.keyboard.press('Escape');
+    await close();
     expect(visitor.complaints.splice(0).length).to.be.above(0);
   });
 
