@@ -47,12 +47,25 @@ describe('the overview', () => {
     expect(await page.getByRole('cell', { name: 'Warning', exact: true }).count()).to.equal(0);
   });
 
+  /** Reports whether a Deployment has all replicas of its second revision; undefined before that one is observed. */
+  async function updated(namespace: string, name: string): Promise<boolean | undefined> {
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    const answer = await fetch(`${demo.url}/api/kubernetes/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, { headers });
+    const { spec, status } = (await answer.json()) as { spec: { replicas: number }; status: Record<string, number> };
+    if ((status.observedGeneration ?? 0) < 2) return undefined;
+    return status.updatedReplicas === spec.replicas && status.availableReplicas === spec.replicas;
+  }
+
   it('N26 lists the workloads that are not ready, and leads to them', async () => {
+    // The page reads the workloads once, and the rollouts of the demo take some seconds.
+    await eventually(
+      () => Promise.all([updated('shop', 'storefront'), updated('payments', 'checkout')]),
+      ([storefront, checkout]) => storefront === true && checkout === false,
+    );
     await open();
     const table = page.getByRole('table', { name: 'Workloads that are not ready' });
     await table.getByText('Not all replicas are updated').waitFor();
-    // Its pods start with the demo.
-    await table.getByRole('link', { name: 'storefront' }).waitFor({ state: 'detached' });
+    expect(await table.getByRole('link', { name: 'storefront' }).count()).to.equal(0);
     await table.getByRole('link', { name: 'checkout' }).click();
     await page.getByText('The rollout is stuck').waitFor();
   });
