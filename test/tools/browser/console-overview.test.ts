@@ -64,7 +64,10 @@ describe('the overview', () => {
     );
     await open();
     const table = page.getByRole('table', { name: 'Workloads that are not ready' });
-    await table.getByText('Not all replicas are updated').waitFor();
+    await table
+      .getByRole('row', { name: /checkout/ })
+      .getByText('Not all replicas are updated')
+      .waitFor();
     expect(await table.getByRole('link', { name: 'storefront' }).count()).to.equal(0);
     await table.getByRole('link', { name: 'checkout' }).click();
     await page.getByText('The rollout is stuck').waitFor();
