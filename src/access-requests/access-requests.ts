@@ -3,7 +3,7 @@ import { type Collection, collection } from '../collection/collection.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
-import type { LocalGroupLookup } from '../users/record/local-groups.ts';
+import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
@@ -44,7 +44,8 @@ export function watchAccess(services: Services): WatchedAccess {
     names(kind, name) {
       for (const { cache } of [policies, requests]) if (cache.outdated() !== undefined) throw cache.unavailable();
       // Local groups are asked for by the name of their Group, and policies name them as Kubernetes does.
-      const isIt = (subject: { kind: string; name: string }) => subject.kind === kind && [name, `local:${name}`].includes(subject.name);
+      const isIt = (subject: { kind: string; name: string }) =>
+        subject.kind === kind && [name, localGroupName(name)].includes(subject.name);
       for (const { subjects, approvers } of policies.cache.values()) if (subjects.some(isIt) || approvers.some(isIt)) return true;
       for (const row of requests.cache.values()) if (kind === 'User' && isOpen(row) && row.spec?.record === name) return true;
       return false;

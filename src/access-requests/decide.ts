@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
+import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { given, periodOf } from './grant.ts';
 import { refusedAccess } from './people.ts';
@@ -14,9 +14,8 @@ import { fallOf } from './standing.ts';
 import { readRequest, type Transition, transition } from './status-writer.ts';
 import { requireVisible } from './visible.ts';
 
-/** Bound of the attempts: each conflict is the write of another approver or of the leader. */
-const maxAttempts = 20;
-const pauseMs = 50;
+/** Each conflict is the write of another approver or of the leader. */
+const bounds = { attempts: 20, pauseMs: 50 };
 
 interface Decided {
   row: RequestRow;
@@ -41,7 +40,7 @@ export async function decide(
   await admission.require(signal);
   await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
   services.rbac.requireSynced();
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  const attempt = async (): Promise<Decided | undefined> => {
     const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
     const policy = approvable(context, row, caller, account);
     const before = row.decisions.find(({ record }) => record === account.name);
@@ -55,10 +54,10 @@ export async function decide(
     requireRecentLogin('accessDecisions', caller, services.config.login.stepUp, services.now());
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
     const written = await transition(context, row, statusWith(context, row, made, policy), signal);
-    if (written !== 'conflict') return { row: await given(context, written, signal), isNew: true };
-    // The next call reports an aborted request.
-    await sleep(pauseMs * Math.random(), undefined, { signal }).catch(() => undefined);
-  }
+    return written === 'conflict' ? undefined : { row: await given(context, written, signal), isNew: true };
+  };
+  const outcome = await untilUncontested(attempt, signal, bounds);
+  if (outcome !== undefined) return outcome;
   throw decided({ name }, 'others decide at the same time', 1);
 }
 

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict } from '../api/status.ts';
 import { userBindingResource } from '../bindings/resource.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
+import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { untilTaken } from './grant.ts';
 import { refusedAccess } from './people.ts';
@@ -12,8 +12,7 @@ import { accessRequestResource, bindingNameOf, isOpen, type Phase, type RequestR
 import { readRequest, transition } from './status-writer.ts';
 import { isApproverOf, isOwn, requireVisible } from './visible.ts';
 
-const maxAttempts = 10;
-const pauseMs = 50;
+const bounds = { attempts: 10, pauseMs: 50 };
 
 interface Ended {
   row: RequestRow;
@@ -32,7 +31,7 @@ export async function endRequest(context: AccessContext, name: string, caller: C
   requireNoAccessToken('accessRequests', caller);
   const account = people.requireNormal(caller);
   await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  const attempt = async (): Promise<Ended | undefined> => {
     const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
     await requireEnder(context, row, caller, account, signal);
     if (!isOpen(row)) {
@@ -41,13 +40,12 @@ export async function endRequest(context: AccessContext, name: string, caller: C
     }
     const status = { ...finalOf(row, account), ended: timestamp(context.services.now()), endedBy: caller.identity.name };
     const written = await transition(context, row, status, signal);
-    if (written !== 'conflict') {
-      await untilTaken(context, written, signal);
-      return { row: written, isNew: true };
-    }
-    // The next call reports an aborted request.
-    await sleep(pauseMs * Math.random(), undefined, { signal }).catch(() => undefined);
-  }
+    if (written === 'conflict') return undefined;
+    await untilTaken(context, written, signal);
+    return { row: written, isNew: true };
+  };
+  const outcome = await untilUncontested(attempt, signal, bounds);
+  if (outcome !== undefined) return outcome;
   throw conflict(accessRequestResource, name, 'others change the request at the same time', 1);
 }
 
