@@ -1,5 +1,6 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
 import { z } from 'zod';
+import { labelPattern } from '../api/label-syntax.ts';
 import { objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import { shownText } from '../api/shown-text.ts';
@@ -28,7 +29,7 @@ export const isOpen = ({ phase }: Pick<RequestRow, 'phase'>): boolean => openPha
 const dnsLabel = z
   .string()
   .max(63, 'may not be longer than 63 characters')
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and -');
+  .regex(labelPattern, 'must be a DNS label: lower-case letters, digits and -');
 const wholeTime = z
   .string()
   .refine(

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { labelPattern } from '../api/label-syntax.ts';
 import { dryRun } from '../api/write-options.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
@@ -30,11 +31,7 @@ const noRequest: AnswerDescription = { description: 'The request does not exist,
 const stepUp: AnswerDescription = { description: 'Also if the policy requires a recent login: cause `StepUpRequired`.' };
 const theRequest: AnswerDescription = { description: 'The request.', content: { [json]: accessRequestSchema } };
 
-const policyName = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
-  .describe('Name of the AccessPolicy.');
+const policyName = z.string().max(63).regex(labelPattern).describe('Name of the AccessPolicy.');
 
 const namesSchema = z
   .object({

@@ -8,8 +8,10 @@
 const subdomain = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
-const subdomainPattern = new RegExp(`^${subdomain}$`);
-const labelPattern = new RegExp(`^${label}$`);
+/** DNS subdomain (RFC 1123), without its bound of 253 characters. */
+export const subdomainPattern = new RegExp(`^${subdomain}$`);
+/** DNS label (RFC 1123), without its bound of 63 characters. */
+export const labelPattern = new RegExp(`^${label}$`);
 const qualifiedNamePattern = new RegExp(`^${qualifiedName}$`);
 const labelValuePattern = new RegExp(`^(${qualifiedName})?$`);
 

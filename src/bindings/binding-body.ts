@@ -1,8 +1,9 @@
 /** The body of a request that creates a UserBinding. Known fields that may not be set are forbidden; other fields are unknown. */
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
+import { labelPattern, subdomainPattern } from '../api/label-syntax.ts';
 import { partsOf, reader } from '../api/reader.ts';
-import { namePattern, userBindingApiVersion } from './resource.ts';
+import { userBindingApiVersion } from './resource.ts';
 
 const maxSubjects = 100;
 const maxPlaces = 100;
@@ -17,7 +18,7 @@ const marks = z.record(z.string(), z.string()).refine((given) => !Object.keys(gi
 });
 
 const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `may not be longer than ${max} characters`);
-const dnsLabel = text(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and -');
+const dnsLabel = text(63).regex(labelPattern, 'must be a DNS label: lower-case letters, digits and -');
 const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 'must be a label value: letters, digits, -, _ and .');
 const notTime = 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)';
 const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
@@ -49,7 +50,7 @@ export const newBindingBody = z
         name: z
           .string()
           .max(253, 'may not be longer than 253 characters')
-          .regex(namePattern, notDNS)
+          .regex(subdomainPattern, notDNS)
           .optional()
           .describe('May be left out: one is made.'),
         generateName: z

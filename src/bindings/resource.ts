@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { subdomainPattern } from '../api/label-syntax.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
@@ -21,10 +22,7 @@ export const bindingLabel = 'auth.platform.io/userbinding';
 /** Returns the label value for a name: labels hold 63 characters, names up to 253. */
 export const bindingLabelValue = (name: string): string => (name.length <= 63 ? name : hash('sha256', name).slice(0, 40));
 
-/** RFC 1123: one or more DNS labels, at most 253 characters. */
-export const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-export const bindingName = z.string().max(253).regex(namePattern).describe('Name of the UserBinding.');
+export const bindingName = z.string().max(253).regex(subdomainPattern).describe('Name of the UserBinding.');
 
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
 const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { subdomainPattern } from '../api/label-syntax.ts';
 import { StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Services } from '../services.ts';
@@ -28,7 +29,6 @@ export interface ImageQuestion {
 
 /** Bound of the decoded images in memory, in bytes. */
 const maxBytes = 64 * 1024 * 1024;
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const legalKey = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
 /** The same error for every missing image, which reveals nothing about private maps. */
@@ -56,7 +56,7 @@ export class ConfigMapImages {
    *   exist; 401, 503 and 504 of the API server
    */
   async find({ name, key, caller, signal }: ImageQuestion): Promise<FoundImage> {
-    if (name.length > 253 || !subdomain.test(name) || !legalKey.test(key)) throw noImage();
+    if (name.length > 253 || !subdomainPattern.test(name) || !legalKey.test(key)) throw noImage();
     let refusal: StatusError | undefined;
     let isSeen = caller === undefined;
     for (const namespace of this.#configMaps.imageNamespaces) {

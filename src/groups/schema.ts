@@ -1,5 +1,6 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
 import { z } from 'zod';
+import { subdomainPattern } from '../api/label-syntax.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import { shownLabel } from '../api/shown-text.ts';
@@ -8,11 +9,10 @@ import { groupApiVersion } from '../users/record/local-groups.ts';
 /** Bound of the custom resource definition. */
 export const maxMembers = 5000;
 
-const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
 
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
-export const groupName = z.string().max(253, 'may not be longer than 253 characters').regex(dnsName, notDNS);
+export const groupName = z.string().max(253, 'may not be longer than 253 characters').regex(subdomainPattern, notDNS);
 
 const kept = (why: string) => z.never(why).optional();
 const byService = 'is kept by the service';

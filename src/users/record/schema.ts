@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { subdomainPattern } from '../../api/label-syntax.ts';
 import { conditions, objectMeta } from '../../api/object-schemas.ts';
 import { type Reading, reader } from '../../api/reader.ts';
 import { listSchema } from '../../collection/schema.ts';
@@ -9,7 +10,7 @@ import { userApiVersion } from './resource.ts';
 export const userName = z
   .string()
   .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+  .regex(subdomainPattern)
   .describe('Name of the record: the first 32 hex digits of the SHA-256 of the lower-cased e-mail address.');
 
 const jane = {
