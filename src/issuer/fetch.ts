@@ -2,7 +2,7 @@ import type { CustomFetch } from 'openid-client';
 import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { traceCall } from '../telemetry/tracing.ts';
+import { beginCall } from '../telemetry/tracing.ts';
 import { IssuerFault } from './errors.ts';
 import { membersOf } from './members.ts';
 
@@ -47,17 +47,14 @@ export class IssuerFetch {
 
   async #request(url: string, { signal, method = 'GET', headers, body }: OutgoingRequest) {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
-    const end = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
-    const traced = traceCall({ name: `issuer ${this.#id}`, method, server: new URL(url).host });
+    const endTimer = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
+    const outgoing = beginCall({ name: `issuer ${this.#id}`, method, server: new URL(url).host }, endTimer);
     try {
-      const answer = await this.#agent.request(url, { method, headers: { ...headers, ...traced?.headers }, body, signal: bounded });
-      end({ outcome: answer.statusCode });
-      traced?.end(answer.statusCode);
+      const answer = await this.#agent.request(url, { method, headers: { ...headers, ...outgoing.headers }, body, signal: bounded });
+      outgoing.end(answer.statusCode);
       return answer;
     } catch (error) {
-      const outcome = signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable';
-      end({ outcome });
-      traced?.end(outcome);
+      outgoing.end(signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable');
       throw error;
     }
   }

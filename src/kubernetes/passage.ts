@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type TracedCall, traceCall } from '../telemetry/tracing.ts';
+import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import { abortable } from './abortable.ts';
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -66,7 +66,7 @@ export class Passage {
    * @throws StatusError 400, 503 if the API server cannot be reached, 504 if no answer begins in time
    */
   answer(call: PassedCall, credential: Credential): Promise<UpstreamResponse> {
-    return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal, traced) => {
+    return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal, traceHeaders) => {
       const pool = this.#pools[credential.isTheirs ? 'theirs' : 'ours'][call.isLong ? 'long' : 'short'];
       const { body } = call;
       const options = {
@@ -74,7 +74,7 @@ export class Passage {
         // undici types the common methods only. Node.js has refused methods that HTTP does not know.
         method: call.method as 'GET',
         headers: {
-          ...traced?.headers,
+          ...traceHeaders,
           ...this.#headersOf(call, credential, false),
           ...(body?.length !== undefined && { 'content-length': String(body.length) }),
         },
@@ -97,7 +97,7 @@ export class Passage {
 
   /** Forwards a request for another protocol. */
   upgrade(call: PassedCall, protocol: string, credential: Credential): Promise<UpgradeAnswer & { statusCode: number }> {
-    return this.#timed(call, 'pass upgrade', async (signal, traced) => {
+    return this.#timed(call, 'pass upgrade', async (signal, traceHeaders) => {
       const { cert, key, ...tls } = this.#options.connection.tls;
       const answer = await callUpgrade({
         origin: this.#origin,
@@ -105,7 +105,7 @@ export class Passage {
         method: call.method,
         path: this.#pathOf(call),
         headers: {
-          ...traced?.headers,
+          ...traceHeaders,
           ...this.#headersOf(call, credential, true),
           // The API server opens a WebSocket for a watch only with its own origin.
           ...(protocol === 'websocket' && { origin: this.#origin.origin }),
@@ -132,24 +132,21 @@ export class Passage {
   async #timed<T extends { statusCode: number }>(
     call: PassedCall,
     label: string,
-    send: (signal: AbortSignal, traced?: TracedCall) => Promise<T>,
+    send: (signal: AbortSignal, traceHeaders: OutgoingCall['headers']) => Promise<T>,
   ): Promise<T> {
     const isUnbounded = call.isLong && label !== 'pass upgrade';
     const deadline = new Deadline(call.signal, silenceMs);
     if (isUnbounded) deadline.release();
-    const end = this.#options.metrics.upstream.startTimer({ call: label });
-    const traced = traceCall({ name: label, method: call.method, server: this.#origin.host });
+    const endTimer = this.#options.metrics.upstream.startTimer({ call: label });
+    const outgoing = beginCall({ name: label, method: call.method, server: this.#origin.host }, endTimer);
     try {
-      const answer = await send(deadline.signal, traced);
-      end({ outcome: answer.statusCode });
-      traced?.end(answer.statusCode);
+      const answer = await send(deadline.signal, outgoing.headers);
+      outgoing.end(answer.statusCode);
       deadline.release();
       return answer;
     } catch (error) {
       deadline.end();
-      const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
-      end({ outcome });
-      traced?.end(outcome);
+      outgoing.end(deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable');
       throw failureOf(error, call.signal, deadline);
     }
   }

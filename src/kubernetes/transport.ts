@@ -5,7 +5,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { parseExact } from '../api/exact-json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type TracedCall, traceCall } from '../telemetry/tracing.ts';
+import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import { abortable } from './abortable.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -182,9 +182,9 @@ export class Transport {
 
   async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
-    const traced = traceCall({ name: call.call, method: call.method, server: this.#host });
-    const options = this.#requestOptions(call, credential, traced);
-    const end = this.#metrics.upstream.startTimer({ call: call.call });
+    const endTimer = this.#metrics.upstream.startTimer({ call: call.call });
+    const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
+    const options = this.#requestOptions(call, credential, outgoing.headers);
     const sentAt = performance.now();
     this.#pending += 1;
     try {
@@ -192,14 +192,12 @@ export class Transport {
       const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
       this.#reached();
       this.serverClock.note(response.headers.date, sentAt);
-      end({ outcome: response.statusCode });
-      traced?.end(response.statusCode);
+      outgoing.end(response.statusCode);
       return response;
     } catch (error) {
       const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
       if (outcome !== 'aborted') this.#failed(deadline.hasPassed ? 'no answer in time' : codeOf(error));
-      end({ outcome });
-      traced?.end(outcome);
+      outgoing.end(outcome);
       throw error;
     } finally {
       this.#pending -= 1;
@@ -224,7 +222,7 @@ export class Transport {
   #requestOptions(
     call: ApiCall,
     { authorization, impersonation }: Credential,
-    traced?: TracedCall,
+    traceHeaders: OutgoingCall['headers'],
   ): Omit<Dispatcher.RequestOptions, 'origin'> {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
@@ -235,7 +233,7 @@ export class Transport {
       headers: {
         accept: call.accept ?? 'application/json',
         'user-agent': 'atrium',
-        ...traced?.headers,
+        ...traceHeaders,
         ...impersonation,
         ...(authorization !== undefined && { authorization }),
         ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),

@@ -27,9 +27,9 @@ interface Call {
   readonly server: string;
 }
 
-/** Outgoing call of a traced request. */
-export interface TracedCall {
-  /** Headers that continue the trace. */
+/** Outgoing call whose duration is measured. */
+export interface OutgoingCall {
+  /** Headers that continue the trace; empty without a trace. */
   readonly headers: Readonly<Record<string, string>>;
   /** @param outcome status code, or a word from a closed set */
   end(outcome: number | string): void;
@@ -56,7 +56,7 @@ export class Trace {
     return this.#context.traceID;
   }
 
-  call({ name, method, server }: Call): TracedCall {
+  call({ name, method, server }: Call): OutgoingCall {
     const record = this.#record;
     if (record === undefined) return { headers: traceHeaders(this.#context), end: () => undefined };
     const { traceID, spanID: parentID } = this.#context;
@@ -114,5 +114,18 @@ export const runOutsideTraces = <T>(work: () => T): T => current.exit(work);
 /** Returns the id of the current request's trace, undefined if it has none. */
 export const currentTraceID = (): string | undefined => current.getStore()?.id;
 
-/** Begins a call of the current request. Undefined if the request has no trace. */
-export const traceCall = (call: Call): TracedCall | undefined => current.getStore()?.call(call);
+const noHeaders = {};
+
+/**
+ * Begins an outgoing call, which continues the trace of the current request if there is one.
+ *
+ * @param endTimer ends the timer of the metric
+ */
+export function beginCall(call: Call, endTimer: (labels: { outcome: number | string }) => void): OutgoingCall {
+  const traced = current.getStore()?.call(call);
+  const end = (outcome: number | string) => {
+    endTimer({ outcome });
+    traced?.end(outcome);
+  };
+  return { headers: traced?.headers ?? noHeaders, end };
+}
