@@ -1,8 +1,8 @@
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
+import { reportTrouble } from '../kubernetes/controller-events.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { reportTrouble } from '../kubernetes/trouble-events.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
 import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';

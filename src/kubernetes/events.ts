@@ -3,6 +3,8 @@ import { resourcePath } from './resource.ts';
 import { timestamp } from './timestamp.ts';
 
 const eventType = { group: '', version: 'v1', resource: 'events' };
+/** Namespace of Events about cluster-scoped objects. The API server stores them in no other one. */
+export const clusterEventNamespace = 'default';
 /** Bound of the part from the name of the object. Names have at most 253 characters, and a dot and 16 digits follow. */
 const maxNameLength = 236;
 

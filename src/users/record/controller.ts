@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { Controller, type Source, type Term } from '../../controllers/controller.ts';
 import type { Outcome } from '../../controllers/work-queue.ts';
-import { createEvent } from '../../kubernetes/events.ts';
+import { report, reportTrouble } from '../../kubernetes/controller-events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { reportTrouble } from '../../kubernetes/trouble-events.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../end-access.ts';
 import { UserStatusWriter } from '../status.ts';
@@ -15,13 +13,11 @@ import { labelsToChange } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
 import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
 import { UserRecords } from './records.ts';
-import { userApiVersion, userKind } from './resource.ts';
+import { userKind } from './resource.ts';
 import { readUser } from './schema.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
 import { unfinishedEnd } from './unfinished.ts';
 
-/** Namespace of the Events. The API server stores Events about cluster-scoped objects in no other one. */
-const eventNamespace = 'default';
 const workers = 4;
 /** Delay of a reconciliation. Creations and logins take several writes, which a reconciliation in between would disturb. */
 const delayMs = 500;
@@ -133,21 +129,12 @@ export class UsersController implements Term {
     return next === undefined ? 'done' : { requeueAt: next };
   }
 
-  /** Creates an Event if the phase has changed. A lost Event is no failure. */
+  /** Creates an Event if the phase has changed. */
   async #report(object: KubernetesObject, before: string | undefined, { phase, reason }: AccountPhase, signal: AbortSignal): Promise<void> {
-    const { client, log, config } = this.#services;
-    const { name, uid } = object.metadata;
-    if (!config.audit.kubernetesEvents || before === undefined || before === phase) return;
-    const event = {
-      namespace: eventNamespace,
-      involvedObject: { apiVersion: userApiVersion, kind: 'User', name, uid },
-      suffix: randomBytes(8).toString('hex'),
-      type: phase === 'Normal' ? ('Normal' as const) : ('Warning' as const),
-      reason: 'PhaseChanged',
-      message: `the phase is ${phase}${reason && ` (${reason})`}, it was ${before}`,
-      action: 'PhaseChanged',
-      time: this.#services.now(),
-    };
-    await createEvent(client, event, signal).catch((error: unknown) => log.debug({ user: name, err: error }, 'an Event was lost'));
+    if (before === undefined || before === phase) return;
+    const type = phase === 'Normal' ? 'Normal' : 'Warning';
+    const message = `the phase is ${phase}${reason && ` (${reason})`}, it was ${before}`;
+    const event = { type, reason: 'PhaseChanged', message, action: 'PhaseChanged' } as const;
+    await report(this.#services, { kind: userKind, object }, event, signal);
   }
 }

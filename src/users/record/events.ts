@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuditEvent } from '../../http/audit.ts';
-import { createEvent } from '../../kubernetes/events.ts';
+import { clusterEventNamespace, createEvent } from '../../kubernetes/events.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion } from './resource.ts';
-
-/** Namespace of the Events. The API server stores Events about cluster-scoped objects in no other one. */
-const namespace = 'default';
 
 /**
  * Rate limit per user, like that of Kubernetes' own event recorders. An attacker who knows a name must not fill the store with failed
@@ -62,7 +59,7 @@ export class UserEvents {
     const involvedObject = { apiVersion: userApiVersion, kind: 'User', name, uid };
     const suffix = randomBytes(8).toString('hex');
     const told = { type, reason: event.audit, message: messageOf(event), action: event.audit } as const;
-    return createEvent(client, { namespace, involvedObject, suffix, ...told, time: now() }, this.#stopping.signal);
+    return createEvent(client, { namespace: clusterEventNamespace, involvedObject, suffix, ...told, time: now() }, this.#stopping.signal);
   }
 }
 
