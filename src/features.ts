@@ -18,9 +18,10 @@ import { createFactors } from './factors/routes.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
 import { createGroups, watchGroups } from './groups/groups.ts';
-import { Audit, type AuditEvent } from './http/audit.ts';
+import { Audit } from './http/audit.ts';
 import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
+import { loginCounter } from './http/login-counter.ts';
 import type { Operation } from './http/operation.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
@@ -238,7 +239,7 @@ function createServices(surroundings: Surroundings) {
     namespace,
     log,
     metrics,
-    audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, config) }),
+    audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
     now,
     clock,
     apiServer,
@@ -248,18 +249,6 @@ function createServices(surroundings: Surroundings) {
     rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
   };
   return { services, events };
-}
-
-/** Returns a function that counts logins, renewals and lock-outs by their audit events. */
-function loginCounter(metrics: Metrics, config: Config) {
-  const issuers = issuersOf(config);
-  const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.id ?? 'local';
-  metrics.expectLogins(issuers.map(({ id }) => id));
-  return ({ audit, outcome, issuer = embedded }: AuditEvent): void => {
-    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') metrics.logins.inc({ issuer, outcome });
-    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') metrics.renewals.inc({ outcome });
-    else if (audit === 'UserLocked') metrics.lockouts.inc();
-  };
 }
 
 /** Creates the shared state of the features: the services, user records and groups. */

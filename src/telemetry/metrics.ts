@@ -164,19 +164,16 @@ export class Metrics {
   constructor() {
     // Observation begins at the start, not at the first scrape.
     processRegistry();
-    this.#collect('atrium_watch_age_seconds', 'Seconds since the API server was last heard of on a watch.', 'watch', () =>
-      Array.from(this.#watches, (read) => read()).map(({ name, ageSeconds }) => [name, ageSeconds]),
-    );
+    const ofWatches = (member: 'ageSeconds' | 'restarts' | 'objects') => (): [string, number][] =>
+      Array.from(this.#watches, (read) => read()).map((report) => [report.name, report[member]]);
     this.#collect(
-      'atrium_watch_restarts_total',
-      'How often a watch was begun again after a failure.',
+      'atrium_watch_age_seconds',
+      'Seconds since the API server was last heard of on a watch.',
       'watch',
-      () => Array.from(this.#watches, (read) => read()).map(({ name, restarts }) => [name, restarts]),
-      Counter,
+      ofWatches('ageSeconds'),
     );
-    this.#collect('atrium_watch_objects', 'Objects that a watch cache holds.', 'watch', () =>
-      Array.from(this.#watches, (read) => read()).map(({ name, objects }) => [name, objects]),
-    );
+    this.#collect('atrium_watch_restarts_total', 'Restarts of a watch after a failure.', 'watch', ofWatches('restarts'), Counter);
+    this.#collect('atrium_watch_objects', 'Objects that a watch cache holds.', 'watch', ofWatches('objects'));
     this.#collect('atrium_cache_entries', 'Entries of the bounded caches.', 'cache', () =>
       this.#caches.map((read) => read()).map(({ name, entries }) => [name, entries]),
     );
