@@ -76,7 +76,7 @@ export function manageFields(object: StoredObject, old: StoredObject | undefined
   const before = old === undefined ? new Map() : fieldsOf(type, old, subresource);
   const after = fieldsOf(type, object, subresource);
   const operation = applied === undefined ? 'Update' : 'Apply';
-  const isOwn = (entry: Entry) => entry.manager === manager?.name && entry.operation === operation && entry.subresource === subresource;
+  const isOwn = sameAs({ manager: manager?.name, operation, subresource });
   const entries = corrected.length > 0 ? corrected : known;
   const own = entries.find(isOwn);
   const moved = applied === undefined ? changed(before, after) : changed(before, applied);
@@ -95,10 +95,13 @@ export function manageFields(object: StoredObject, old: StoredObject | undefined
   if (kept.length > 0) object.metadata.managedFields = kept.map(asManagedField);
 }
 
+/** Identity of an entry. An unnamed manager is that of no entry. */
+type EntryKey = { [Member in 'manager' | 'operation' | 'subresource']: Entry[Member] | undefined };
+
 const sameAs =
-  ({ manager, operation, subresource }: Entry) =>
-  (other: Entry) =>
-    other.manager === manager && other.operation === operation && other.subresource === subresource;
+  ({ manager, operation, subresource }: EntryKey) =>
+  (entry: Entry): boolean =>
+    entry.manager === manager && entry.operation === operation && entry.subresource === subresource;
 
 const filtered = (paths: Iterable<string>, test: (path: string) => boolean): Set<string> => new Set([...paths].filter(test));
 
@@ -131,7 +134,7 @@ function managerText({ manager, operation, apiVersion, time, subresource }: Entr
 
 /** Returns the fields that the manager applied before, does not apply now, and shares with no other manager. */
 export function abandoned(current: StoredObject, { manager, subresource, fields }: Omit<Applied, 'type'>): Set<string> {
-  const isOwn = (entry: Entry) => entry.manager === manager && entry.operation === 'Apply' && entry.subresource === subresource;
+  const isOwn = sameAs({ manager, operation: 'Apply', subresource });
   const entries = entriesOf(current);
   const others = new Set(entries.filter((entry) => !isOwn(entry)).flatMap(({ paths }) => [...paths]));
   const own = entries.find(isOwn)?.paths ?? new Set<string>();
