@@ -117,10 +117,10 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
       200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },
       400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },
       401: { description: 'Code or token are not accepted, or the user may not log in.' },
-      403: { description: 'Of a linked account: the user may link no account any more.' },
+      403: { description: 'The user who links an account may link none any more.' },
       409: {
         description:
-          'Of a linked account: the user has an account of this issuer, or another request links the account at this moment. Of a login: the user is deleted meanwhile.',
+          'The user who links an account has one of this issuer, or another request links it at this moment. The user who logs in is deleted meanwhile.',
       },
     },
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {

@@ -1,4 +1,4 @@
-// What a program would write with the client that openapi-generator makes for Go: every field below is checked by the compiler.
+// Code that a program would have with the client that openapi-generator makes for Go: every field below is checked by the compiler.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""What a program would write with the client that openapi-python-client makes."""
+"""Code that a program would have with the client that openapi-python-client makes."""
 
 import json
 import os

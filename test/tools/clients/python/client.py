@@ -1,4 +1,4 @@
-"""What a program would write with the client that openapi-generator makes for Python: its models check every answer as it is read."""
+"""Code that a program would have with the client that openapi-generator makes for Python: its models check every answer as it is read."""
 
 import json
 import os
