@@ -37,8 +37,22 @@ const script = `(() => {
   ];
 })()`;
 
-/** @returns a line for each misplaced element, in layouts from left to right */
-export const misplaced = async (page: Page): Promise<string[]> => z.array(z.string()).parse(await page.evaluate(script));
+/** Frames in which a page adapts to another width: observers of sizes report one frame later, and render in a further one. */
+const framesToSettle = 60;
+
+/** @returns a line for each element that is still misplaced when the page has settled, in layouts from left to right */
+export const misplaced = async (page: Page): Promise<string[]> =>
+  z.array(z.string()).parse(
+    await page.evaluate(`(async () => {
+      let found = [];
+      for (let frame = 0; frame < ${framesToSettle}; frame++) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        found = ${script};
+        if (frame > 1 && found.length === 0) break;
+      }
+      return found;
+    })()`),
+  );
 
 /** @returns the texts of truncated cells, without messages, which may be longer than the page */
 export const cutCells = async (page: Page): Promise<string[]> =>
