@@ -1,10 +1,11 @@
 /** Mounts the features on the two listeners, and starts and stops them in order. */
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
+import type { Surroundings } from './base.ts';
 import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { cookieNames } from './cookies/cookies.ts';
-import { createFeatures, type Features, type Surroundings } from './features.ts';
+import { createFeatures, type Features } from './features.ts';
 import { auditForbidden } from './http/access-denied.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import { Health } from './http/health.ts';

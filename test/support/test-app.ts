@@ -1,5 +1,5 @@
 import { App } from '../../src/app.ts';
-import type { Surroundings } from '../../src/features.ts';
+import type { Surroundings } from '../../src/base.ts';
 import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
 import { statusesOf } from '../../src/openapi/document.ts';
 import { cheapPasswords } from './cheap-passwords.ts';

@@ -7,9 +7,14 @@ const allowed: ImportTable = {
   'main.ts': { values: ['kubernetes', 'telemetry', 'config', 'signals.ts', 'kubectl-atrium'] },
   'create-admin.ts': { values: ['users', 'kubernetes', 'telemetry', 'config'] },
   demo: { values: ['app.ts', 'users', 'embedded-cluster', 'telemetry', 'config'] },
-  'app.ts': { values: ['features.ts', 'meta', 'openapi', 'http', 'cookies', 'telemetry', 'config'], types: ['services.ts', 'kubernetes'] },
+  'app.ts': {
+    values: ['features.ts', 'meta', 'openapi', 'http', 'cookies', 'telemetry', 'config'],
+    types: ['base.ts', 'services.ts', 'kubernetes'],
+  },
   'features.ts': {
     values: [
+      'base.ts',
+      'authentication.ts',
       'search',
       'lists',
       'access',
@@ -17,6 +22,22 @@ const allowed: ImportTable = {
       'console',
       'plugins',
       'proxy',
+      'factors',
+      'one-time-links',
+      'certificates',
+      'roles',
+      'access-requests',
+      'bindings',
+      'groups',
+      'users',
+      'kubernetes',
+      'config',
+      'texts',
+    ],
+    types: ['issuer', 'services.ts', 'http'],
+  },
+  'authentication.ts': {
+    values: [
       'tokens',
       'identity',
       'factors',
@@ -25,9 +46,17 @@ const allowed: ImportTable = {
       'sessions',
       'revocation',
       'issuer',
+      'users',
+      'kubernetes',
+      'http',
+      'config',
+    ],
+    types: ['base.ts', 'console', 'texts'],
+  },
+  'base.ts': {
+    values: [
+      'access',
       'directory',
-      'certificates',
-      'roles',
       'access-requests',
       'bindings',
       'groups',
@@ -39,9 +68,8 @@ const allowed: ImportTable = {
       'cookies',
       'telemetry',
       'config',
-      'texts',
     ],
-    types: ['services.ts'],
+    types: ['plugins', 'services.ts'],
   },
   search: { values: ['users', 'kubernetes', 'http', 'limits', 'api'], types: ['lists', 'groups', 'collection', 'services.ts'] },
   lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
@@ -120,7 +148,7 @@ const allowed: ImportTable = {
   'kubectl-atrium': { values: [] },
 };
 
-const wiring = ['app.ts', 'features.ts'];
+const wiring = ['app.ts', 'features.ts', 'authentication.ts', 'base.ts'];
 
 /** Returns the room: `users` for `src/users/create.ts`, `embedded-cluster` for `packages/embedded-cluster/src/list.ts`. */
 const room = (path: string) => path.split('/')[1] ?? '';

@@ -1,0 +1,110 @@
+/** Creates the state that all features share: services, user records and groups. */
+import type { Logger } from 'pino';
+import { followsNamespaces } from './access/namespaces.ts';
+import { watchAccess } from './access-requests/access-requests.ts';
+import { watchUserBindings } from './bindings/bindings.ts';
+import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
+import { basePathOf, type Config } from './config/schema.ts';
+import { cookieNames } from './cookies/cookies.ts';
+import { createDirectory } from './directory/directory.ts';
+import { watchGroups } from './groups/groups.ts';
+import { Audit } from './http/audit.ts';
+import { loginCounter } from './http/login-counter.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
+import { AccessReviews } from './kubernetes/access.ts';
+import type { Connection } from './kubernetes/connection.ts';
+import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import type { PluginSurroundings } from './plugins/plugins.ts';
+import { RbacWatch } from './rbac/watch.ts';
+import type { Services } from './services.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import type { Passwords } from './users/passwords/passwords.ts';
+import { UserEvents } from './users/record/events.ts';
+import { noLocalGroups } from './users/record/local-groups.ts';
+import { watchUsers } from './users/users.ts';
+
+/** Process context of the service. */
+export interface Surroundings {
+  config: Config;
+  /** The API server, and the service's own account there. */
+  connection: Connection;
+  /** Process variables, for `console.envsFilter`; `ATRIUM_REVISION` names the revision of the sources. */
+  environment: Readonly<Record<string, string | undefined>>;
+  log: Logger;
+  /** Takes the lines of the audit trail. Default: drops them. */
+  writeAudit?: (line: string) => unknown;
+  /** Passwords of users. Default: hashed at the cost of production. */
+  passwords?: Passwords;
+  /** Creates keys of the embedded issuer. Default: new keys. */
+  newSigningKeys?: () => Promise<SigningKeys>;
+  /** Network in which tests run the Services of plugins. */
+  pluginSurroundings?: PluginSurroundings;
+  /** Current time. Default: the time of the API server. */
+  now?: () => Date;
+  /** The clock of this machine, which may be wrong. */
+  wallClock?: () => Date;
+  /** Monotonic clock, in milliseconds. */
+  clock?: () => number;
+}
+
+/** Creates the services that all features share. */
+function createServices(surroundings: Surroundings) {
+  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
+  const metrics = new Metrics();
+  const { requestTimeout, accessCache } = config.kubernetes;
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
+  const client = apiServer.asService;
+  const now = surroundings.now ?? (() => client.serverClock.now());
+  const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
+  const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
+  const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
+  const keepsRules = followsNamespaces(config) || config.features.explain;
+  const services: Services = {
+    config,
+    basePath: basePathOf(config),
+    cookies: cookieNames(config.server.publicURL),
+    namespace,
+    log,
+    metrics,
+    audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
+    now,
+    clock,
+    apiServer,
+    client,
+    access,
+    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: surroundings.newSigningKeys }),
+    rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
+  };
+  return { services, events };
+}
+
+/** Creates the shared state of the features: the services, user records and groups. */
+export function createBase(surroundings: Surroundings) {
+  const { services, events } = createServices(surroundings);
+  const { connection } = surroundings;
+  const { config } = services;
+  const watched = watchUsers(services);
+  const watchedGroups = config.features.groups ? watchGroups(services) : undefined;
+  const userBindings = config.features.userBindings ? watchUserBindings(services) : undefined;
+  const watchedAccess = config.features.accessRequests ? watchAccess(services) : undefined;
+  return {
+    services,
+    connection,
+    accounts: watched.accounts,
+    naming: { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) },
+    events,
+    watched,
+    watchedGroups,
+    localGroups: watchedGroups?.localGroups ?? noLocalGroups,
+    userBindings,
+    watchedAccess,
+    grants: userBindings && {
+      names: (...subject: Parameters<typeof userBindings.names>) =>
+        userBindings.names(...subject) || watchedAccess?.names(...subject) === true,
+    },
+    directory: createDirectory(services, watched.accounts, watched.records),
+  };
+}
+
+export type Base = ReturnType<typeof createBase>;
