@@ -1,4 +1,5 @@
 /** Mounts the features on the two listeners, and starts and stops them in order. */
+
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Surroundings } from './base.ts';
@@ -19,8 +20,7 @@ import { metricsOperation, openApiOperation, scrapeOperation, versionOperation }
 import { cpuProfileOperation } from './meta/cpu-profile.ts';
 import { discoveryOperations } from './meta/discovery.ts';
 import { docsPageOperations } from './meta/docs-page.ts';
-import { openApiDocument } from './openapi/document.ts';
-import { shadowedPaths } from './openapi/shadowed-paths.ts';
+import { openApiDocument, shadowedPaths } from './openapi/document.ts';
 import type { Services } from './services.ts';
 import { createLog } from './telemetry/log.ts';
 import { Tracing } from './telemetry/tracing.ts';

@@ -2,6 +2,7 @@
  * The process: reads the command line, loads the configuration, runs the command and ends on a signal. Sole user of process.env and
  * process.exit.
  */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
@@ -16,8 +17,7 @@ import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from 
 import type { Config } from './config/schema.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
-import { GatheredLines } from './telemetry/gathered-lines.ts';
-import { createLog } from './telemetry/log.ts';
+import { createLog, GatheredLines } from './telemetry/log.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { writtenDefaults } from '../../src/config/reference.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { writtenDefaults } from '../../src/config/schema-tree.ts';
 import { valuesSchema } from './values.ts';
 import { type ValueComment, valueComments } from './values-comments.ts';
 

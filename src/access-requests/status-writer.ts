@@ -1,7 +1,7 @@
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Phase, type RequestRow, requestRow } from './request.ts';
 import type { Fall } from './standing.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { tooManyRequests } from '../api/status.ts';
 import { type Caller, callerKey } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxSelectorLength } from '../api/selectors.ts';
-import { shownAsBoolean } from '../http/parameters.ts';
+import { shownAsBoolean } from '../http/input.ts';
 
 /** API versions, which are equal for the API server. The answer has the version of the request. */
 const apiVersions = ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1'] as const;

@@ -7,11 +7,10 @@ import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { type BindingSources, bindingsController } from './controller.ts';
-import { bindingProperties } from './list-properties.ts';
 import { ReferenceIndex } from './reference-index.ts';
 import { userBindingResource } from './resource.ts';
 import { bindingOperations } from './routes.ts';
-import { type UserBindingRow, userBindingRow } from './row.ts';
+import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 
 /** Watch of all UserBindings. Create it before the collection is started. */
 interface WatchedUserBindings {

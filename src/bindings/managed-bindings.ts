@@ -1,7 +1,7 @@
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import { refusalBehind } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { WatchCache } from '../watch/watch-cache.ts';

@@ -4,8 +4,7 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { warningHeaders } from '../api/warning.ts';
-import { deleteOptions, deletionOf, dryRun, writeQuery } from '../api/write-options.ts';
+import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { answerList } from '../collection/answer-list.ts';
 import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-request.ts';
 import type { Collection } from '../collection/collection.ts';
@@ -20,9 +19,8 @@ import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
 import { newBindingBody } from './binding-body.ts';
 import { createUserBinding } from './create.ts';
 import { deleteUserBinding } from './delete.ts';
-import { bindingProperties } from './list-properties.ts';
 import { bindingName, userBindingApiVersion, userBindingResource, userBindingSchema } from './resource.ts';
-import { type UserBindingRow, userBindingRow } from './row.ts';
+import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 
 const json = 'application/json';
 const tag = 'userbindings';

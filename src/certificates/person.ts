@@ -6,10 +6,10 @@ import type { Connection } from '../kubernetes/connection.ts';
 import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
+import { phaseOf } from '../users/record/conditions.ts';
 import { isLocalGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
-import { phaseOf } from '../users/record/phase.ts';
-import { userResource } from '../users/record/resource.ts';
+import { userResource } from '../users/record/schema.ts';
 import type { CertificateRequest } from './schema.ts';
 
 /** Dependencies of the feature. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { abortable, unending } from '../kubernetes/abortable.ts';
+import { abortable, unending } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';

@@ -1,8 +1,8 @@
 import { mapLimit } from '../api/map-limit.ts';
 import { badRequest, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
-import { abortable } from '../kubernetes/abortable.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { type BulkItem, type BulkSelection, checkNames, checkSelected, failedItem } from './bulk-request.ts';
 import type { ListProperties, ListRow } from './properties.ts';

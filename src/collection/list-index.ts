@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ListProperties, ListRow } from './properties.ts';
 import { type ListQuery, parseQuery, type QueryParameters, queryKey, type Scope } from './query.ts';
-import { ResultSet, type RowChange } from './result-set.ts';
-import type { ReadonlyRows } from './sorted-rows.ts';
+import { type ReadonlyRows, ResultSet, type RowChange } from './sorted-rows.ts';
 
 /** Bound of the recorded changes. Above it the older half is dropped, and a result that has missed one of those is rebuilt. */
 const maxChanges = 4096;

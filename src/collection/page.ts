@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { isIndentedWanted } from '../api/json.ts';
-import { warningHeaders } from '../api/warning.ts';
+import { warningHeaders } from '../api/write-options.ts';
 
 /** Bound of the items of a page that is held as one text. Longer pages are written as they are read. */
 const maxHeldItems = 1000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { wholeNumber } from '../http/input.ts';
 import type { AnswerDescription } from '../http/operation.ts';
-import { wholeNumber } from '../http/parameters.ts';
 import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
 

@@ -3,8 +3,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from './load.ts';
+import { namedPaths } from './reference.ts';
 import { type Config, configSchema } from './schema.ts';
-import { namedPaths } from './schema-tree.ts';
 
 /** Returns all problems of files: missing, unreadable for this account, empty, or of the wrong kind. */
 export async function fileProblems(config: Config): Promise<Problem[]> {

@@ -1,10 +1,10 @@
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { nearestName } from '../api/nearest.ts';
+import { nearestName } from '../api/field-error.ts';
 import { contradictions } from './contradictions.ts';
 import { withPreset } from './lists-section.ts';
+import { isText, schemaAt, shapeOf, writtenDefaults } from './reference.ts';
 import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
-import { isText, schemaAt, shapeOf, writtenDefaults } from './schema-tree.ts';
 
 /** A problem: the path of the setting, and the correction. */
 export interface Problem {

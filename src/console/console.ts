@@ -12,7 +12,7 @@ import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables, type Visible } from './environment.ts';
 import { ConfigMapImages } from './images.ts';
 import { consoleModules } from './modules.ts';
-import { PluginEvents } from './plugin-events.ts';
+import { PluginEvents } from './plugin-map.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations, type Prepared } from './routes.ts';
 

@@ -6,8 +6,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMaps } from './config-maps.ts';
-import type { PluginEvents } from './plugin-events.ts';
-import { manifestKey, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
+import { manifestKey, type PluginEvents, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
 
 const maxFiles = 500;
 const maxBytes = 8 * 1024 * 1024;

@@ -12,7 +12,7 @@ import { compressed } from '../http/preparations.ts';
 import { atMost } from '../limits/bound.ts';
 import { sendStaticFile } from '../static/static-answer.ts';
 import type { StaticFiles } from '../static/static-files.ts';
-import { staticPath } from '../static/static-path.ts';
+import { staticPath } from '../static/static-set.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
 

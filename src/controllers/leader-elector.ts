@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import { type FoundLease, LeaseObject } from './lease-object.ts';
+import { type FoundLease, LeaseObject } from './lease-lock.ts';
 
 export interface LeaderElectorOptions {
   client: ServiceClient;

@@ -33,7 +33,7 @@ const sentKey = Symbol('cookies');
 type RequestWithCookies = IncomingMessage & { [sentKey]?: SentCookies };
 
 /** Returns the cookies of a request by name, parsed once. */
-export function sentCookies({ req }: { req: RequestWithCookies }): SentCookies {
+function sentCookies({ req }: { req: RequestWithCookies }): SentCookies {
   req[sentKey] ??= parseCookies(req.headers.cookie ?? '');
   return req[sentKey];
 }
@@ -59,18 +59,111 @@ export function sentOnce(ctx: Pick<Context, 'req'>, name: string): string | unde
 }
 
 /** The attributes of all cookies for the whole host. */
-export const hostAttributes = ({ isSecure }: CookieNames): string => `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+const hostAttributes = ({ isSecure }: CookieNames): string => `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 
-export const expired = 'Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT';
+const expired = 'Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT';
 
 const linesOf = (ctx: Context) => [ctx.response.headers['set-cookie'] ?? []].flat().map(String);
 const nameOf = (line: string) => line.slice(0, line.indexOf('='));
 
 /** Returns whether the answer already sets or expires a cookie of that name. */
-export const isAnswered = (ctx: Context, name: string): boolean => linesOf(ctx).some((line) => nameOf(line) === name);
+const isAnswered = (ctx: Context, name: string): boolean => linesOf(ctx).some((line) => nameOf(line) === name);
 
 /** Adds cookies to the answer, by name, with value and attributes. Sets the header once; a cookie replaces an earlier one of its name. */
-export function addCookies(ctx: Context, cookies: ReadonlyMap<string, string>): void {
+function addCookies(ctx: Context, cookies: ReadonlyMap<string, string>): void {
   const others = linesOf(ctx).filter((line) => !cookies.has(nameOf(line)));
   ctx.set('Set-Cookie', [...others, ...[...cookies].map(([name, rest]) => `${name}=${rest}`)]);
+}
+
+/** A cookie for all of this service, and for no script. */
+export interface HostCookie {
+  /** Returns the value that the browser sent, whatever it is. Undefined if it sent none, or two; two are expired. */
+  read(ctx: Context): string | undefined;
+  set(ctx: Context, value: string): void;
+  expire(ctx: Context): void;
+}
+
+interface HostCookieOptions {
+  purpose: string;
+  /** Default: as long as the browser runs. */
+  maxAgeSeconds?: number;
+}
+
+export function hostCookie(names: CookieNames, { purpose, maxAgeSeconds }: HostCookieOptions): HostCookie {
+  const name = names.host(purpose);
+  const attributes = hostAttributes(names);
+  const maxAge = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
+  const put = (ctx: Context, value: string) => addCookies(ctx, new Map([[name, value]]));
+  const expire = (ctx: Context) => put(ctx, `; ${attributes}; ${expired}`);
+  return {
+    read(ctx) {
+      // Without this a user could not log in until the browser forgets the cookies.
+      if ((sentCookies(ctx).get(name)?.length ?? 0) > 1 && !isAnswered(ctx, name)) expire(ctx);
+      return sentOnce(ctx, name);
+    },
+    set: (ctx, value) => put(ctx, `${value}; ${attributes}${maxAge}`),
+    expire,
+  };
+}
+
+/** Fewer than what makes a request too large for a proxy, and more than a user has tabs for. */
+const maxKept = 5;
+const maxExpired = 2 * maxKept;
+
+interface CookieFamilyOptions {
+  purpose: string;
+  /** Bound of all members, names included. The newest member is kept whatever its size. */
+  maxBytes: number;
+}
+
+/**
+ * Cookies of one purpose, so that tabs do not disturb each other. A browser keeps at most five; the oldest are expired. An answer expires at
+ * most twice as many, however many a request holds.
+ */
+export class CookieFamily {
+  readonly #prefix: string;
+  readonly #attributes: string;
+  readonly #maxBytes: number;
+
+  constructor(names: CookieNames, { purpose, maxBytes }: CookieFamilyOptions) {
+    this.#prefix = `${names.host(purpose)}_`;
+    this.#attributes = hostAttributes(names);
+    this.#maxBytes = maxBytes;
+  }
+
+  find(ctx: Context, member: string): string | undefined {
+    return sentOnce(ctx, this.#prefix + member);
+  }
+
+  set(ctx: Context, member: string, value: string, maxAgeSeconds: number): void {
+    const name = this.#prefix + member;
+    const cookies = new Map(this.#surplus(ctx, name, name.length + value.length).map((other) => [other, this.#end()]));
+    addCookies(ctx, cookies.set(name, `${value}; ${this.#attributes}; Max-Age=${maxAgeSeconds}`));
+  }
+
+  /** Expires a member that the browser has, or that this answer would set. */
+  expire(ctx: Context, member: string): void {
+    const name = this.#prefix + member;
+    if (sentCookies(ctx).has(name) || isAnswered(ctx, name)) addCookies(ctx, new Map([[name, this.#end()]]));
+  }
+
+  #end(): string {
+    return `; ${this.#attributes}; ${expired}`;
+  }
+
+  /** Returns the names of the oldest members that do not fit beside a new one, and of members that were sent twice, which are not valid. */
+  #surplus(ctx: Context, name: string, bytes: number): string[] {
+    // A browser sends the oldest first (RFC 6265, 5.4).
+    const others = [...sentCookies(ctx)].filter(([other]) => other.startsWith(this.#prefix) && other !== name);
+    let total = bytes;
+    let kept = 1;
+    const isSurplus = ([other, [value = '', ...more]]: (typeof others)[number]) => {
+      total += other.length + value.length;
+      const fits = more.length === 0 && kept < maxKept && total <= this.#maxBytes;
+      if (fits) kept += 1;
+      return !fits;
+    };
+    const surplus = others.toReversed().filter(isSurplus).toReversed();
+    return surplus.slice(0, maxExpired).map(([other]) => other);
+  }
 }

@@ -9,17 +9,20 @@ import { parseAllDocuments } from 'yaml';
 import { demoDirectory } from './directory.ts';
 import { LdapServer } from './ldap-server.ts';
 import {
+  type DemoPerson,
+  type DemoRole,
   demoBindings,
   demoConfigMaps,
   demoExtensions,
   demoGroups,
   demoImages,
   demoNamespace,
+  demoPeople,
   demoUser,
+  recordName,
   webhookBinding,
   webhookUser,
 } from './objects.ts';
-import { type DemoPerson, type DemoRole, demoPeople, recordName } from './people.ts';
 import { demoCertificate, demoFirstRevisions, demoWorkloads } from './workloads.ts';
 
 export interface DemoOptions {

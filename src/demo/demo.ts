@@ -18,8 +18,7 @@ import { Passwords } from '../users/passwords/passwords.ts';
 import { passwordSecret } from '../users/passwords/secret.ts';
 import { type Demo, startDemo } from './cluster.ts';
 import { demoConnector } from './directory.ts';
-import { demoEnvironment, demoNamespace } from './objects.ts';
-import type { DemoRole } from './people.ts';
+import { type DemoRole, demoEnvironment, demoNamespace } from './objects.ts';
 
 export interface SandboxOptions {
   port: number;

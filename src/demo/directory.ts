@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DirectoryEntry } from './ldap-server.ts';
-import type { DemoPerson } from './people.ts';
+import type { DemoPerson } from './objects.ts';
 
 const suffix = 'dc=example,dc=com';
 const people = `ou=people,${suffix}`;

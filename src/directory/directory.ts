@@ -8,7 +8,7 @@ import { compressed, lasting } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { userResource } from '../users/record/resource.ts';
+import { userResource } from '../users/record/schema.ts';
 import { DirectoryUsers, type SeenRecords } from './directory-users.ts';
 import { directoryPasswords } from './passwords.ts';
 import { syncBody, syncQuery, syncResult } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { Connector } from './connection.ts';
 import type { Listing } from './connector-sync.ts';
 import type { Membership } from './directory-users.ts';
-import { dnKey } from './dn-key.ts';
+import { dnKey } from './person.ts';
 import type { SyncError } from './schema.ts';
 import { DirectorySession } from './session.ts';
 

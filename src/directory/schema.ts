@@ -1,7 +1,7 @@
 /** Request and response of `PUT /auth/v1/users/sync`. */
 import { z } from 'zod';
-import { wholeNumber } from '../http/parameters.ts';
-import { userApiVersion } from '../users/record/resource.ts';
+import { wholeNumber } from '../http/input.ts';
+import { userApiVersion } from '../users/record/schema.ts';
 
 export const syncBody = z
   .strictObject({

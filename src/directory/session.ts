@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AndFilter, type Entry, EqualityFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
-import { Connection, type Connector } from './connection.ts';
-import { DirectoryError, reasonOf } from './directory-error.ts';
-import { dnKey } from './dn-key.ts';
-import { type Person, personOf, valuesOf } from './person.ts';
+import { Connection, type Connector, DirectoryError, reasonOf } from './connection.ts';
+import { dnKey, type Person, personOf, valuesOf } from './person.ts';
 
 const pageSize = 500;
 const timeLimitSeconds = 30;

@@ -5,7 +5,7 @@ import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { userApiVersion, userResource } from '../users/record/resource.ts';
+import { userApiVersion, userResource } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import { ConnectorSync, emptyResult, failed } from './connector-sync.ts';
 import type { DirectoryUsers } from './directory-users.ts';
@@ -129,7 +129,7 @@ export class UserSync {
   async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
     const { config, log } = this.#services;
     // The LDAP library is loaded when it is first needed.
-    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./directory-error.ts')]);
+    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./connection.ts')]);
     const rules = { isDryRun, isForced, maxInvalidPercent: config.users.sync.maxInvalidPercent };
     try {
       const result = await withListing(

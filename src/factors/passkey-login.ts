@@ -1,5 +1,5 @@
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { type RelyingParty, relyingPartyOf } from '../config/relying-party.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
-import type { Factor } from './resource.ts';
-import { type FactorOwner, type FactorStore, passkeyName } from './store.ts';
+import { type Factor, type FactorOwner, type FactorStore, passkeyName } from './store.ts';
 import {
   type Assertion,
   algorithms,

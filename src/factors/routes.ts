@@ -6,8 +6,7 @@ import { type Audit, auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
-import { factorExample, factorID, factorListSchema, renameBody } from './schema.ts';
-import { FactorService, type FactorServiceNeeds } from './service.ts';
+import { FactorService, type FactorServiceNeeds, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
 
 const json = 'application/json';
 const tag = 'second factors';

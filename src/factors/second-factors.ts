@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';
 import { indexOfCode, isRecoveryCode, keptCodes, newRecoveryCodes } from './recovery-codes.ts';
-import type { Factor } from './resource.ts';
-import type { FactorOwner, FactorStore } from './store.ts';
+import type { Factor, FactorOwner, FactorStore } from './store.ts';
 import { newTOTPSecret, stepOf } from './totp.ts';
 
 /** Consecutive failures that suspend app codes: the lockout alone (five in twenty minutes) would let an attacker guess one in time. */

@@ -2,12 +2,76 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
-import { userApiVersion } from '../users/record/resource.ts';
-import { type Factor, type FactorStatus, factorApiVersion, factorKind, factorOf, type PasskeyFacts } from './resource.ts';
+import { userApiVersion } from '../users/record/schema.ts';
+
+const group = 'auth.platform.io';
+
+export const factorKind: ResourceKind = { type: { group, version: 'v1', resource: 'factors' }, kind: 'Factor' };
+const factorApiVersion = `${group}/v1`;
+
+const factorType = z.enum(['Passkey', 'TOTP', 'RecoveryCodes']);
+type FactorType = z.output<typeof factorType>;
+
+const factorStatus = z.object({
+  lastStep: z.int().exactOptional(),
+  used: z.array(z.int()).exactOptional(),
+  lastUsedTime: z.iso.datetime({ offset: true }).exactOptional(),
+  suspectedTime: z.iso.datetime({ offset: true }).exactOptional(),
+  signCount: z.int().exactOptional(),
+});
+export type FactorStatus = z.output<typeof factorStatus>;
+
+/** Unsealed properties of a passkey: hints by which browsers find it, and properties that never change. */
+const passkeyFacts = z.object({
+  rpID: z.string(),
+  aaguid: z.string().exactOptional(),
+  backupEligible: z.boolean().exactOptional(),
+  discoverable: z.boolean().exactOptional(),
+  transports: z.array(z.string()).exactOptional(),
+});
+type PasskeyFacts = z.output<typeof passkeyFacts>;
+
+const factorObject = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string(), creationTimestamp: z.string() }),
+  spec: z.object({
+    user: z.string(),
+    userUID: z.string(),
+    type: factorType,
+    name: z.string().default(''),
+    sealed: z.string(),
+    passkey: passkeyFacts.exactOptional(),
+  }),
+  status: factorStatus.default({}),
+});
+
+/** Parsed Factor object. */
+export interface Factor {
+  readonly id: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly created: string;
+  readonly user: string;
+  readonly userUID: string;
+  readonly type: FactorType;
+  /** Name that the owner chose; may be ''. */
+  readonly name: string;
+  readonly sealed: string;
+  /** Present for a passkey only. */
+  readonly passkey?: PasskeyFacts;
+  readonly status: FactorStatus;
+}
+
+/** @throws ZodError for an object that the CRD schema would reject */
+function factorOf(object: KubernetesObject): Factor {
+  const { metadata, spec, status } = factorObject.parse(object);
+  const { name: id, uid, resourceVersion, creationTimestamp: created } = metadata;
+  return { id, uid, resourceVersion, created, ...spec, status };
+}
 
 /** Name and uid of a User record. */
 export interface FactorOwner {

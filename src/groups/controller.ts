@@ -1,6 +1,6 @@
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
-import { reportTrouble } from '../kubernetes/controller-events.ts';
-import { changedStatus } from '../kubernetes/object-status.ts';
+import { reportTrouble } from '../kubernetes/events.ts';
+import { changedStatus, type Observed, setConditions } from '../kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
@@ -8,9 +8,48 @@ import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
 import type { Change } from '../watch/watch-cache.ts';
 import { groupKind, type Member, membersOf } from './group-records.ts';
-import { groupStatus } from './group-status.ts';
-import type { GroupsContext } from './rights.ts';
 import type { GroupRow } from './row.ts';
+import type { GroupsContext } from './writer.ts';
+
+/** Names in a message at most. */
+const maxNamed = 20;
+
+/** Bound of the custom resource definition. */
+const maxShown = 500;
+
+/** A member for display. */
+interface ShownMember {
+  name: string;
+  /** '' without a User record. */
+  email: string;
+}
+
+/**
+ * Returns the observed state of a group for its status. Null deletes a field.
+ *
+ * @param members members of a local group; undefined if the issuer manages them
+ */
+function groupStatus({ metadata, status }: KubernetesObject, members: readonly ShownMember[] | undefined, now: Date) {
+  const { generation } = metadata;
+  const known = { ...membersKnown(members), ...(generation !== undefined && { observedGeneration: generation }) };
+  return {
+    memberCount: members?.length ?? null,
+    members: members?.slice(0, maxShown) ?? null,
+    observedGeneration: generation ?? null,
+    conditions: setConditions(status, [known], now),
+  };
+}
+
+function membersKnown(members: readonly ShownMember[] | undefined): Observed {
+  const type = 'MembersKnown';
+  if (members === undefined)
+    return { type, status: 'Unknown', reason: 'KnownByIssuer', message: 'the issuer tells the groups of users at their login' };
+  const unknown = members.flatMap(({ name, email }) => (email === '' ? [name] : []));
+  if (unknown.length === 0) return { type, status: 'True', reason: 'AsExpected', message: '' };
+  const named = unknown.slice(0, maxNamed).join(', ');
+  const more = unknown.length > maxNamed ? `, and ${unknown.length - maxNamed} more` : '';
+  return { type, status: 'False', reason: 'MembersWithoutRecord', message: `no User record has these names: ${named}${more}` };
+}
 
 const workers = 4;
 /** Delay that batches changes: users are often added and removed together. */

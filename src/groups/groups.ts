@@ -9,10 +9,9 @@ import type { Services } from '../services.ts';
 import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { groupsController } from './controller.ts';
-import { groupProperties } from './list-properties.ts';
-import { listMemberships } from './memberships.ts';
+import { listMemberships } from './members.ts';
 import { groupOperations } from './routes.ts';
-import { type GroupRow, groupRow } from './row.ts';
+import { type GroupRow, groupProperties, groupRow } from './row.ts';
 
 /** Watch of all Groups. Create it before the collection is started. */
 interface WatchedGroups {

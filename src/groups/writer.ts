@@ -7,20 +7,46 @@ import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
 import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
+import type { Collection } from '../collection/collection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
-import { requireAccounts } from '../users/record/lookup.ts';
+import type { Services } from '../services.ts';
+import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { untilUncontested } from '../users/record/records.ts';
 import { groupKind } from './group-records.ts';
-import { type GroupsContext, requireGroupRight, requireMembersRight } from './rights.ts';
-import { servedGroup } from './row.ts';
+import { type GroupRow, servedGroup } from './row.ts';
 import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
+
+/** Dependencies of the operations on Groups. */
+export interface GroupsContext {
+  readonly services: Services;
+  readonly groups: Collection<GroupRow>;
+  readonly accounts: AccountLookup;
+}
+
+/** @throws StatusError 403, 503 */
+export const requireGroupRight = (
+  { services }: GroupsContext,
+  caller: Caller,
+  verb: string,
+  name: string | undefined,
+  signal: AbortSignal,
+) => services.access.require(caller, { ...groupResource, verb, ...(name !== undefined && { name }) }, signal);
+
+/**
+ * Requires the right to impersonate the group, because members get what is granted to it. The chart's admission policy, where installed,
+ * requires the same.
+ *
+ * @throws StatusError 403, 503
+ */
+export const requireMembersRight = ({ services }: GroupsContext, caller: Caller, name: string, signal: AbortSignal) =>
+  services.access.require(caller, { group: '', resource: 'groups', verb: 'impersonate', name: localGroupName(name) }, signal);
 
 interface WriteRequest {
   body: unknown;

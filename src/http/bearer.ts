@@ -2,7 +2,20 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../api/status.ts';
 import type { Bearer } from './operation.ts';
-import { headerValues } from './raw-headers.ts';
+
+/**
+ * Each value of a header as it came, repeated ones too, which `headers` joins or drops.
+ *
+ * @param name in lower case
+ */
+export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values;
+}
 
 /** RFC 6750 section 2.1 (b64token), case-insensitive scheme (RFC 9110 section 11.1). */
 const bearerHeader = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;

@@ -2,6 +2,11 @@ import { z } from 'zod';
 import { notReady } from '../api/status.ts';
 import { type Operation, operation } from './operation.ts';
 
+const probePath = /\/(livez|readyz|healthz)$/;
+
+/** Reports whether a path is that of a health probe: answered under any load, and too frequent for the log. */
+export const isProbe = (path: string): boolean => probePath.test(path);
+
 /** A named condition. `failure()` returns the reason of a failure. Only a `critical` check makes the replica unready. */
 export interface Check {
   name: string;

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { validate } from '../api/violations.ts';
-import { networkOf } from '../limits/network.ts';
+import { networkOf } from '../limits/rate-limit.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';

@@ -1,10 +1,10 @@
 import type { FindAccount } from 'oidc-provider';
 import { isRecord } from '../api/reader.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { Account } from '../users/record/account.ts';
+import { phaseOf } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { phaseOf } from '../users/record/phase.ts';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import { unavailable } from './adapter.ts';
 import { requestScope } from './request-scope.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
 import { isRecord } from '../api/reader.ts';
-import type { CookieFamily } from '../cookies/cookie-family.ts';
+import type { CookieFamily } from '../cookies/cookies.ts';
 import type { Seal } from '../keys/seal.ts';
 import { errors } from './oidc-provider.ts';
 import { requestScope } from './request-scope.ts';

@@ -6,17 +6,14 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons } from '../one-time-links/link.ts';
-import type { FoundLink, OneTimeLinks } from '../one-time-links/one-time-links.ts';
+import { auditReasons, type FoundLink, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import { codesPage } from './factor-pages.ts';
 import { linkEnrolPage } from './link-pages.ts';
 import { askToSetUp, ruleFor, takeNewFactor } from './new-factor-step.ts';
 import { explain, type LoginProblem } from './pages.ts';
-import type { LoginPageParts } from './password-step.ts';
-import type { Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
-import { aboutUser } from './step.ts';
-import { type FormVisit, send, textsOf } from './visit.ts';
+import type { LoginPageParts } from './steps.ts';
+import { aboutUser, type FormVisit, type Progress, send, textsOf } from './visit.ts';
 
 /** Accepts the response of a passkey, which has at most 16 KiB and grows by form encoding. */
 const readForm = formReader(32 * 1024);

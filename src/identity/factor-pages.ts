@@ -1,10 +1,8 @@
 import { encode } from 'uqr';
 import type { Texts } from '../texts/texts.ts';
-import { hidden, problemText } from './form-parts.ts';
-import { type Html, html } from './html.ts';
+import { type Html, hidden, html, problemText } from './html.ts';
 import type { Page } from './page.ts';
-import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
-import { passkeyScript } from './passkey-script.ts';
+import { type PasskeyForm, passkeyForm, passkeyScript } from './passkey-form.ts';
 
 interface Form {
   /** Sealed proof of the previous steps. */

@@ -1,19 +1,41 @@
 /** Page of a one-time link: a form for a new password or a second factor. Only a submitted form uses up the link. */
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons, type LinkKind } from '../one-time-links/link.ts';
-import type { FoundLink, OneTimeLinks } from '../one-time-links/one-time-links.ts';
+import type { LinkMail } from '../one-time-links/link-mail.ts';
+import { auditReasons, type FoundLink, type LinkKind, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';
-import type { NewPasswordProblem } from './form-parts.ts';
-import { linkDonePage, linkGonePage, linkPasswordPage } from './link-pages.ts';
-import type { LoginPageParts } from './password-step.ts';
+import type { NewPasswordProblem } from './html.ts';
+import { forgottenPage, forgottenSentPage, linkDonePage, linkGonePage, linkPasswordPage, noMailPage } from './link-pages.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { aboutUser } from './step.ts';
+import type { LoginPageParts } from './steps.ts';
 import type { Views } from './views.ts';
+import { aboutUser } from './visit.ts';
 
 const readForm = formReader(8 * 1024);
+
+export interface ForgottenPageParts {
+  views: Views;
+  /** Undefined if no mail is sent: then the page refers to an administrator. */
+  linkMail: Pick<LinkMail, 'forgotten'> | undefined;
+  /** Origin of the issuer. */
+  origin: string;
+}
+
+/** @throws InvalidRequest 403 for a form of another site; StatusError 405, 413, 415 */
+export async function answerForgottenPage({ views, linkMail, origin }: ForgottenPageParts, ctx: Context): Promise<void> {
+  if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
+  if (ctx.method === 'POST') checkSameOrigin(ctx, origin);
+  const texts = views.texts(ctx);
+  ctx.status = 200;
+  if (linkMail === undefined) return views.send(ctx, noMailPage(texts, views.consoleURL));
+  if (ctx.method !== 'POST') return views.send(ctx, forgottenPage(texts, views.consoleURL));
+  const form = await readForm(ctx);
+  linkMail.forgotten({ email: (form.get('email') ?? '').trim(), texts, origin: auditOrigin(ctx) });
+  views.send(ctx, forgottenSentPage(texts, views.consoleURL));
+}
 
 interface PasswordLink extends FoundLink {
   kind: Exclude<LinkKind, 'enrol'>;

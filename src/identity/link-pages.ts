@@ -1,7 +1,6 @@
-import type { LinkKind } from '../one-time-links/link.ts';
+import type { LinkKind } from '../one-time-links/one-time-links.ts';
 import type { Texts } from '../texts/texts.ts';
-import { type NewPasswordProblem, newPasswordFields, problemText } from './form-parts.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type NewPasswordProblem, newPasswordFields, problemText } from './html.ts';
 import type { Page } from './page.ts';
 
 interface LinkForm {

@@ -2,12 +2,85 @@ import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
 import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
-import { takeForm } from './login-steps.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { subjectOf } from '../users/record/subject-name.ts';
+import { resultOf } from './account.ts';
+import { codesStep, newFactorStep } from './new-factor-step.ts';
 import { errors } from './oidc-provider.ts';
+import type { Page } from './page.ts';
 import { consentPage } from './pages.ts';
-import { type LoginPageParts, passwordStep, refuse } from './password-step.ts';
+import { requestScope } from './request-scope.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { finish, formTargetsOf, textsOf, unlessUnavailable, type Visit } from './visit.ts';
+import { factorStep, type LoginPageParts, missingFactor, newPasswordStep, noticesStep, passwordStep, refuse } from './steps.ts';
+import {
+  aboutUser,
+  finish,
+  formTargetsOf,
+  type Proved,
+  type Step,
+  type StepName,
+  type StepParts,
+  stale,
+  textsOf,
+  unlessUnavailable,
+  type Visit,
+} from './visit.ts';
+
+/** Steps after the password, each with the step that follows it. The last one completes the login. */
+const steps: Readonly<Record<StepName, Step & { next: StepName | undefined }>> = {
+  factor: { ...factorStep, next: 'notices' },
+  notices: { ...noticesStep, next: 'newFactor' },
+  newFactor: { ...newFactorStep, next: 'codes' },
+  codes: { ...codesStep, next: 'newPassword' },
+  newPassword: { ...newPasswordStep, next: undefined },
+};
+
+/**
+ * Handles a form of the login page.
+ *
+ * @throws SessionNotFound for a form of another visit; StatusError 429, 503, 504
+ */
+async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
+  const proof = form.get('proof');
+  const taken = proof === null ? await passwordStep.take(parts, visit, form) : await takeLaterForm(parts, visit, proof, form);
+  const page = 'content' in taken ? taken : await nextPage(parts, visit, taken);
+  if (page !== undefined) return parts.views.send(visit.ctx, page);
+}
+
+interface Taken extends Proved {
+  next: StepName | undefined;
+}
+
+async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string, form: URLSearchParams): Promise<Taken | Page> {
+  const progress = await parts.progress.open(proof, visit.interaction.uid);
+  if (progress === undefined) throw stale();
+  const missing = progress.step === 'factor' ? undefined : await missingFactor(parts, visit, progress);
+  if (missing !== undefined) return missing;
+  const { take, next } = steps[progress.step];
+  const taken = await take(parts, visit, progress, form);
+  return 'content' in taken ? taken : { ...taken, next };
+}
+
+/** Returns the page of the next step that the login requires; undefined if the login is complete. */
+async function nextPage(parts: StepParts, visit: Visit, { next, ...proved }: Taken): Promise<Page | undefined> {
+  for (let name = next; name !== undefined; name = steps[name].next) {
+    const page = await steps[name].show(parts, visit, proved);
+    if (page !== undefined) return page;
+  }
+  await succeed(parts, visit, proved);
+  return undefined;
+}
+
+async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
+  await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
+  await parts.knownBrowsers.remember(visit.ctx, account.uid);
+  // The console records its own logins.
+  if (visit.clientID !== parts.consoleClientID)
+    parts.services.audit.record({ audit: 'LoginSucceeded', ...aboutUser(visit, account), outcome: 'success' });
+  const { amr, acr } = progress;
+  const login = { accountId: subjectOf(account), remember: false, amr, acr };
+  await finish(visit, { login, consent: {}, enrol: {}, ...resultOf(account) });
+}
 
 /** Accepts the response of a passkey, which has at most 16 KiB and grows by form encoding. */
 const readForm = formReader(32 * 1024);

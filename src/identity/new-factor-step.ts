@@ -3,8 +3,8 @@ import { type FactorKind, kindsOf } from '../config/factor-kinds.ts';
 import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';
 import { auditOrigin } from '../http/audit.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import { type FactorRule, ruleOf } from '../users/factor-rule.ts';
 import type { Account } from '../users/record/account.ts';
 import { requireCurrentGroups } from '../users/record/local-groups.ts';
@@ -12,10 +12,22 @@ import { UserStatusWriter } from '../users/status.ts';
 import { codesPage, overduePage, passkeyPage, setUpPage } from './factor-pages.ts';
 import { errors } from './oidc-provider.ts';
 import type { Page } from './page.ts';
-import type { Progress } from './progress.ts';
 import { requestScope } from './request-scope.ts';
-import { aboutUser, accountOf, hasPasskeys, type PasskeyParts, passkeyIn, type Step, type StepParts, stale } from './step.ts';
-import { type FormVisit, formTargetsOf, textsOf, type Visit } from './visit.ts';
+import {
+  aboutUser,
+  accountOf,
+  type FormVisit,
+  formTargetsOf,
+  hasPasskeys,
+  type PasskeyParts,
+  type Progress,
+  passkeyIn,
+  type Step,
+  type StepParts,
+  stale,
+  textsOf,
+  type Visit,
+} from './visit.ts';
 
 /** Asks to set up a factor, if a rule requires it or the relying party asks for it (`prompt=enrol`). */
 export const newFactorStep: Step = {

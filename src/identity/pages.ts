@@ -1,10 +1,7 @@
 import type { Texts } from '../texts/texts.ts';
-import { hidden, type NewPasswordProblem, newPasswordFields, problemText } from './form-parts.ts';
-import { type Html, html } from './html.ts';
-import { durationText } from './languages.ts';
-import type { Page } from './page.ts';
-import { type PasskeyForm, passkeyForm } from './passkey-form.ts';
-import { passkeyScript } from './passkey-script.ts';
+import { type Html, hidden, html, type NewPasswordProblem, newPasswordFields, problemText } from './html.ts';
+import { durationText, type Page } from './page.ts';
+import { type PasskeyForm, passkeyForm, passkeyScript } from './passkey-form.ts';
 
 /** Rule by which wrong passwords lock an account. */
 export interface LockRule {

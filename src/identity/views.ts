@@ -3,11 +3,10 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { stateOf } from '../http/request-state.ts';
-import { networkOf } from '../limits/network.ts';
+import { networkOf } from '../limits/rate-limit.ts';
 import type { Texts } from '../texts/texts.ts';
-import { durationText, type languageChoice } from './languages.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
-import { type Look, type Page, sendPage } from './page.ts';
+import { durationText, type Look, type languageChoice, type Page, sendPage } from './page.ts';
 import * as pages from './pages.ts';
 
 export interface ViewsOptions {

@@ -2,7 +2,7 @@ import * as client from 'openid-client';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { wholeRetrySeconds } from '../api/status.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';

@@ -3,8 +3,8 @@ import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
+import { membersOf } from './claims.ts';
 import { IssuerFault } from './errors.ts';
-import { membersOf } from './members.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */
 export const issuerTimeoutMs = 9_000;

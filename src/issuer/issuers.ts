@@ -1,14 +1,52 @@
 import { decodeJwt } from 'jose';
 import { badParameter, unauthorized } from '../api/status.ts';
+import { ConfigError } from '../config/load.ts';
 import type { Check } from '../http/health.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import type { IssuersInUse } from '../users/record/account.ts';
 import { unfit } from './claims.ts';
+import { announcesIss } from './discovery.ts';
+import { IssuerFault, issuerUnavailable } from './errors.ts';
 import type { Issuer } from './issuer.ts';
-import { requireAllTellable } from './mix-up.ts';
 import { readSealedBearer } from './sealed-bearers.ts';
 import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
 import { VerifiedLogin } from './verified-login.ts';
+
+/** An issuer that does not answer in this time is checked when users log in there. */
+const startMs = 5_000;
+
+type Asked = Pick<Issuer, 'settings' | 'client'>;
+
+/**
+ * Reports whether answers of an issuer could be those of another one. In a mix-up attack, one of several issuers redirects a browser to
+ * another issuer and receives that issuer's code (RFC 9700 section 4.4), so each answer must identify its issuer, by `iss` or by a redirect
+ * URL of its own.
+ *
+ * @throws StatusError 503
+ */
+async function isMixable({ settings, client }: Asked): Promise<boolean> {
+  if (!settings.isOneOfSeveral || settings.isEmbedded || settings.redirectURL !== undefined) return false;
+  return !announcesIss(await client.metadata());
+}
+
+/** @throws StatusError 503 for an issuer whose answers do not identify it */
+export async function requireTellable(issuer: Asked): Promise<void> {
+  if (await isMixable(issuer)) throw issuerUnavailable(new IssuerFault('announces no iss, and has no redirectURL of its own'));
+}
+
+/** @throws ConfigError for issuers that can be reached, and whose answers do not identify them */
+async function requireAllTellable(issuers: Iterable<Asked>): Promise<void> {
+  const deadline = AbortSignal.timeout(startMs);
+  const problems = await Promise.all(
+    [...issuers].map(async (issuer, index) => {
+      const isRefused = await abortable(isMixable(issuer), deadline).catch(() => false);
+      const message = `is required: ${issuer.settings.id} does not announce iss (RFC 9207); its query holds issuer=${issuer.settings.id}`;
+      return isRefused ? [{ path: `login.issuers[${index}].redirectURL`, message }] : [];
+    }),
+  );
+  if (problems.flat().length > 0) throw new ConfigError(problems.flat());
+}
 
 /** Parameters of a login that select the issuer. */
 interface IssuerChoice {

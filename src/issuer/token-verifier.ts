@@ -5,10 +5,9 @@ import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
-import { loginOf, usedClaims } from './claims.ts';
+import { loginOf, usedClaims, withoutEmpty } from './claims.ts';
 import type { IssuerClient } from './client.ts';
 import type { IssuerKeys } from './keys.ts';
-import { withoutEmpty } from './members.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isOutOfReach } from '../kubernetes/upstream-error.ts';
-import { KeySecret, type SecretContent } from './key-secret.ts';
-import { createPasswordKeys, type PasswordKeys, parsePasswordKeys } from './password-keys.ts';
+import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
 import { KeySeal, type Seal, type SealKey, sealedWith } from './seal.ts';
 import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
 

@@ -3,12 +3,11 @@ import { z } from 'zod';
 import { isRecord } from '../api/reader.ts';
 import { forbidden, serviceUnavailable } from '../api/status.ts';
 import { type Bearer, type Caller, callerKey } from '../http/operation.ts';
-import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
-import { selfReview } from './self-review.ts';
-import { tokenLifetimeMs } from './token-lifetime.ts';
+import { selfReview, tokenLifetimeMs } from './self-review.ts';
 
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;

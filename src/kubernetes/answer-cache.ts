@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../limits/bound.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from './deadline.ts';
 
 export interface AnswerCacheOptions<T> {
   /** Label in the metrics. */

@@ -4,8 +4,7 @@ import type { Bearer, Caller, Identity } from '../http/operation.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
-import { selfReview } from './self-review.ts';
-import { tokenLifetimeMs } from './token-lifetime.ts';
+import { selfReview, tokenLifetimeMs } from './self-review.ts';
 
 const maxAgeMs = 60_000;
 const refusalMaxAgeMs = 1000;

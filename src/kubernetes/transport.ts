@@ -2,13 +2,12 @@ import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
-import { parseExact } from '../api/exact-json.ts';
+import { parseExact } from '../api/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
-import { abortable } from './abortable.ts';
 import type { Connection, TlsOptions } from './connection.ts';
-import { Deadline } from './deadline.ts';
+import { abortable, Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { isResourcePath } from './resource.ts';
 import { ServerClock } from './server-clock.ts';

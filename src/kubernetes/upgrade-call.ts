@@ -1,8 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
 import type { Socket } from 'node:net';
-import { abortable } from './abortable.ts';
 import type { TlsOptions } from './connection.ts';
+import { abortable } from './deadline.ts';
 import type { UpstreamResponse } from './transport.ts';
 
 export interface UpgradeCall {

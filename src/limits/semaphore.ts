@@ -1,5 +1,45 @@
 import { tooManyRequests } from '../api/status.ts';
 
+export interface ConcurrencyLimitOptions {
+  /** Bound of one holder, such as a plugin or a caller. */
+  maxEach: number;
+  maxInAll?: number;
+  /** The last places of `maxInAll`, for holders of fewer than `maxEach` places. */
+  reserve?: { places: number; maxEach: number };
+  /** Completes "too many … are under way". */
+  what: string;
+}
+
+/** Bounds the requests of each holder, so that one holder leaves room for the others. */
+export class ConcurrencyLimit {
+  readonly #options: ConcurrencyLimitOptions;
+  readonly #each = new Map<string, number>();
+  #all = 0;
+
+  constructor(options: ConcurrencyLimitOptions) {
+    this.#options = options;
+  }
+
+  /** @returns a function that ends it; further calls have no effect. @throws StatusError 429 */
+  begin(holder: string): () => void {
+    const { maxEach, maxInAll = Number.POSITIVE_INFINITY, reserve = { places: 0, maxEach }, what } = this.#options;
+    const count = this.#each.get(holder) ?? 0;
+    const max = this.#all < maxInAll - reserve.places ? maxEach : reserve.maxEach;
+    if (count >= max || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
+    this.#each.set(holder, count + 1);
+    this.#all += 1;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = (this.#each.get(holder) ?? 1) - 1;
+      if (left === 0) this.#each.delete(holder);
+      else this.#each.set(holder, left);
+      this.#all -= 1;
+    };
+  }
+}
+
 export interface Bounds {
   /** Bound of running work. */
   atOnce: number;
@@ -59,6 +99,30 @@ export class Semaphore {
       await promise;
     } finally {
       signal?.removeEventListener('abort', leave);
+    }
+  }
+}
+
+/** A semaphore for each key: a caller with many requests waits, and keeps no other caller waiting. */
+export class KeyedSemaphore {
+  readonly #bounds: Bounds;
+  /** Semaphores in use. */
+  readonly #turns = new Map<string, { turns: Semaphore; count: number }>();
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** @throws as `Semaphore.run` does */
+  async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const own = this.#turns.get(key) ?? { turns: new Semaphore(this.#bounds), count: 0 };
+    this.#turns.set(key, own);
+    own.count += 1;
+    try {
+      return await own.turns.run(work, signal);
+    } finally {
+      own.count -= 1;
+      if (own.count === 0) this.#turns.delete(key);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { exactValue } from '../api/exact-json.ts';
-import { quantityOf } from '../api/quantity.ts';
+import { exactValue } from '../api/json.ts';
+import { quantityOf } from '../api/printed-value.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Column, Value } from './columns.ts';

@@ -1,4 +1,4 @@
-import { exactValue } from '../api/exact-json.ts';
+import { exactValue } from '../api/json.ts';
 import { badParameter } from '../api/status.ts';
 import type { ReadonlyRows } from '../collection/sorted-rows.ts';
 import { Slices } from '../kubernetes/slices.ts';

@@ -3,13 +3,12 @@ import type { Context } from 'koa';
 import { badParameter } from '../api/status.ts';
 import { stateOf } from '../http/request-state.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import { requireTellable } from '../issuer/mix-up.ts';
+import { requireTellable } from '../issuer/issuers.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { IssuerSettings } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newSecret } from '../sessions/cookie.ts';
-import type { Flow } from './flow.ts';
-import type { FlowCookies } from './flow-cookie.ts';
+import type { Flow, FlowCookies } from './flow.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
 import { currentSubject, stepUpOf } from './step-up.ts';
 

@@ -5,20 +5,19 @@ import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts'
 import type { Identity } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
 import { plainGroupsOf, unusableGroupsOf } from '../issuer/claims.ts';
-import { connectorOf } from '../issuer/connector.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
+import { connectorOf, type TokenSet, type VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import { atMost } from '../limits/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf } from '../users/record/account.ts';
+import { phaseOf } from '../users/record/conditions.ts';
 import { recordName } from '../users/record/name.ts';
-import { phaseOf } from '../users/record/phase.ts';
 import {
   authorizationRefused,
   idTokenRefused,
@@ -31,8 +30,7 @@ import {
   phaseRefused,
   withoutFactor,
 } from './callback-errors.ts';
-import { endOfFlow, type Flow, flowSeconds } from './flow.ts';
-import type { FlowCookies } from './flow-cookie.ts';
+import { endOfFlow, type Flow, type FlowCookies, flowSeconds } from './flow.ts';
 import { sessionOfLinkingUser } from './linked-accounts/begin.ts';
 import type { CallbackQuery } from './schema.ts';
 import { checkStepUp } from './step-up.ts';

@@ -1,4 +1,9 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Context } from 'koa';
 import { z } from 'zod';
+import { CookieFamily } from '../cookies/cookies.ts';
+import type { Seal } from '../keys/seal.ts';
+import type { Services } from '../services.ts';
 
 const stepUpSchema = z.object({
   /** Seconds. */
@@ -56,20 +61,58 @@ const sealedFlow = z.object({
   startedAt: z.number(),
 });
 
-export const writeFlow = (flow: Flow): string => JSON.stringify(flow);
+const writeFlow = (flow: Flow): string => JSON.stringify(flow);
 
 /**
  * Parses a flow. The text is valid JSON, because only a replica can have sealed it.
  *
  * @returns undefined for a format of another release: the login must begin again
  */
-export const readFlow = (text: string): Flow | undefined => sealedFlow.safeParse(JSON.parse(text)).data;
+const readFlow = (text: string): Flow | undefined => sealedFlow.safeParse(JSON.parse(text)).data;
 
 /** Reports whether the flow has not expired. A flow from the future was begun with a wrong clock. */
-export function isCurrent({ startedAt }: Flow, now: Date): boolean {
+function isCurrent({ startedAt }: Flow, now: Date): boolean {
   const age = now.getTime() / 1000 - startedAt;
   return age >= -leewaySeconds && age <= flowSeconds;
 }
 
 /** Returns the time from which every replica considers the flow expired. */
 export const endOfFlow = ({ startedAt }: Flow): Date => new Date((startedAt + flowSeconds + 2 * leewaySeconds) * 1000);
+
+const maxBytes = 6 * 1024;
+
+/** Flow cookies of a browser: one for each flow, named by its state. */
+export class FlowCookies {
+  readonly #cookies: CookieFamily;
+  readonly #seal: Seal;
+  readonly #now: () => Date;
+
+  constructor({ cookies, keyRing, now }: Pick<Services, 'cookies' | 'keyRing' | 'now'>) {
+    this.#cookies = new CookieFamily(cookies, { purpose: 'flow', maxBytes });
+    this.#seal = keyRing.sealFor('flow');
+    this.#now = now;
+  }
+
+  /** @throws StatusError 503 while there is no key */
+  set(ctx: Context, flow: Flow): void {
+    this.#cookies.set(ctx, memberOf(flow.state), this.#seal.seal(writeFlow(flow)), flowSeconds);
+  }
+
+  /** Returns the flow of the state, if this browser began it and it has not expired. @throws StatusError 503 while there is no key */
+  async find(ctx: Context, state: string): Promise<Flow | undefined> {
+    const sealed = this.#cookies.find(ctx, memberOf(state));
+    const text = sealed && (await this.#seal.open(sealed));
+    const flow = text ? readFlow(text) : undefined;
+    return flow !== undefined && isEqual(flow.state, state) && isCurrent(flow, this.#now()) ? flow : undefined;
+  }
+
+  expire(ctx: Context, state: string): void {
+    this.#cookies.expire(ctx, memberOf(state));
+  }
+}
+
+const memberOf = (state: string) => state.slice(0, 8);
+
+/** Compares states in constant time. Lengths can differ, because another version may have sealed the flow. */
+const isEqual = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));

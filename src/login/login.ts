@@ -11,13 +11,12 @@ import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { beginLogin } from './begin.ts';
 import { Callback } from './callback.ts';
 import { finishLogin } from './finish.ts';
-import { FlowCookies } from './flow-cookie.ts';
-import { Info } from './info.ts';
+import { FlowCookies } from './flow.ts';
 import { listLinked, unlink } from './linked-accounts/accounts.ts';
 import { beginLinking } from './linked-accounts/begin.ts';
 import { type LinkedAccountHandlers, linkedOperations } from './linked-accounts/routes.ts';
 import { type LoginHandlers, loginOperations } from './routes.ts';
-import { type Person, userInfoOf } from './user-info.ts';
+import { Info, type Person, userInfoOf } from './user-info.ts';
 
 interface LoginNeeds {
   /** Has no context if no login is configured: then the API server verifies all tokens. */

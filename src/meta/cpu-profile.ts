@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { forbiddenPath, tooManyRequests } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
+import { wholeNumber } from '../http/input.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { wholeNumber } from '../http/parameters.ts';
 import { taking } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 

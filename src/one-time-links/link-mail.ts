@@ -10,11 +10,8 @@ import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
-import { auditReasons, type LinkKind, refusalOf } from './link.ts';
-import { linkMail } from './mail.ts';
-import { MailQueue } from './mail-queue.ts';
-import { hasAddress, isMailSet, sendMail } from './mailer.ts';
-import type { MadeLink, OneTimeLinks } from './one-time-links.ts';
+import { hasAddress, isMailSet, linkMail, MailQueue, sendMail } from './mailer.ts';
+import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export interface LinkMailNeeds {
   links: Pick<OneTimeLinks, 'make' | 'rules'>;

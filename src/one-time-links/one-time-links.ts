@@ -1,13 +1,96 @@
 /** Links that are valid once: forgotten password, invitation, second factor. */
+
+import { z } from 'zod';
 import { conflict, StatusError } from '../api/status.ts';
+import type { Seal } from '../keys/seal.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/end-access.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
-import { userResource } from '../users/record/resource.ts';
-import { isCurrent, type Link, type LinkKind, type LinkRules, linksEndAt, openLink, sealLink } from './link.ts';
+import { phaseOf } from '../users/record/conditions.ts';
+import { readUser, userResource } from '../users/record/schema.ts';
+
+/** Purposes of a link: a forgotten password, the first password of a new user, or a second factor besides the password. */
+export const linkKinds = ['password', 'invite', 'enrol'] as const;
+/** Reasons in the audit trail, by kind. */
+export const auditReasons = { password: 'Password', invite: 'Invite', enrol: 'Enrol' } as const;
+
+export type LinkKind = (typeof linkKinds)[number];
+
+const linkSchema = z.object({
+  kind: z.enum(linkKinds),
+  name: z.string(),
+  uid: z.string(),
+  /** Password and link state of the user when the link was made. The link is invalid once they have changed. */
+  state: z.array(z.string()),
+  /** Unix seconds. */
+  exp: z.number(),
+});
+
+/**
+ * Content of a link, sealed into its token and stored nowhere. Using the link changes the state of the user, which invalidates the token.
+ */
+export type Link = Readonly<z.output<typeof linkSchema>>;
+
+/** Returns when the password was changed, according to its Secret and to the record, and the time before which links are void. */
+function stateOf({ object, stored }: PasswordState): string[] {
+  const { status: { passwordChangedTime = '', linksNotBefore = '' } = {} } = readUser(object);
+  return [stored === undefined ? 'none' : stored.changedAt, passwordChangedTime, linksNotBefore];
+}
+
+/** Seals a link into a token for a URL. The link is valid as long as the state of the user does not change. @throws StatusError 503 */
+export function sealLink(seal: Seal, kind: LinkKind, state: PasswordState, expiresAt: Date): string {
+  const { name, uid } = state.object.metadata;
+  const link: Link = { kind, name, uid, state: stateOf(state), exp: Math.floor(expiresAt.getTime() / 1000) };
+  return seal.seal(JSON.stringify(link));
+}
+
+/** Returns undefined for a forged token. */
+export async function openLink(seal: Seal, token: string): Promise<Link | undefined> {
+  const text = await seal.open(token);
+  return text === undefined ? undefined : linkSchema.safeParse(JSON.parse(text)).data;
+}
+
+export interface LinkRules {
+  now: Date;
+  idleDays: number;
+}
+
+/** Reports whether a link is still valid for the present state of the user. */
+export function isCurrent(link: Link, state: PasswordState, rules: LinkRules): boolean {
+  const isSame = stateOf(state).every((part, index) => part === link.state[index]);
+  const isOver = rules.now.getTime() / 1000 >= link.exp;
+  return isSame && !isOver && refusalOf(link.kind, state, rules) === undefined;
+}
+
+/** Returns why the user cannot have a link of that kind, or undefined if there is no reason. */
+export function refusalOf(kind: LinkKind, { object }: PasswordState, { now, idleDays }: LinkRules): string | undefined {
+  const account = accountOf(object);
+  // Directory users set up second factors here, too.
+  const isHere = account.connectorType === 'local' || (kind === 'enrol' && account.connectorType === 'ldap');
+  if (!isHere) return 'the user is not local: the password is kept at the source';
+  if (!mayHaveLink(account, { now, idleDays })) return 'the user may not log in';
+  const hasLoggedIn = readUser(object).status?.lastLoginTime !== undefined;
+  return kind === 'invite' && hasLoggedIn ? 'the user has logged in already: make a link of the kind password' : undefined;
+}
+
+/**
+ * Reports whether the phase of the user permits a link. A locked user may have one, because a lock is often the reason for a new password.
+ */
+function mayHaveLink(account: Account, { now, idleDays }: LinkRules): boolean {
+  const { phase } = phaseOf(account, now, idleDays);
+  return phase === 'Normal' || phase === 'Locked';
+}
+
+/** Returns the next `linksNotBefore`. A change of the value voids all links of the user, and so it is always later than the present one. */
+export function linksEndAt({ object }: PasswordState, now: Date): string {
+  const last = Date.parse(readUser(object).status?.linksNotBefore ?? '');
+  const next = nextSecond(now).getTime();
+  return timestamp(new Date(Number.isNaN(last) ? next : Math.max(next, last + 1000)));
+}
 
 export interface MadeLink {
   url: string;

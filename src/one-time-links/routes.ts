@@ -6,9 +6,8 @@ import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
-import { auditReasons } from './link.ts';
-import { linkBody, linkSchema, mailedSchema } from './schema.ts';
-import { LinkService, type LinkServiceNeeds } from './service.ts';
+import { auditReasons } from './one-time-links.ts';
+import { LinkService, type LinkServiceNeeds, linkBody, linkSchema, mailedSchema } from './service.ts';
 
 const tag = 'one-time links';
 const ofUser = z.object({ name: userName });

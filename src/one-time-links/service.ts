@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { invalidValue } from '../api/field-error.ts';
 import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
@@ -7,15 +8,39 @@ import type { Services } from '../services.ts';
 import type { PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { userResource } from '../users/record/resource.ts';
+import { userResource } from '../users/record/schema.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
-import { type LinkKind, linksEndAt, refusalOf } from './link.ts';
 import type { LinkMail } from './link-mail.ts';
 import { hasAddress, isMailSet } from './mailer.ts';
-import type { MadeLink, OneTimeLinks } from './one-time-links.ts';
-import type { LinkRequest } from './schema.ts';
+import { type LinkKind, linkKinds, linksEndAt, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
+
+export const linkBody = z
+  .strictObject({
+    kind: z
+      .enum(linkKinds)
+      .describe('`password` for a user who has forgotten it, `invite` for one who has not logged in yet, `enrol` for a new second factor.'),
+    seconds: z.int().exactOptional().describe('How long it counts: 300 to 1800, of `invite` to 604800. Default: the longest.'),
+    mail: z.boolean().exactOptional().describe('Mail it to `spec.email` of the user, and do not show it.'),
+  })
+  .meta({ id: 'LinkRequest', examples: [{ kind: 'invite' }] });
+
+export type LinkRequest = z.output<typeof linkBody>;
+
+export const linkSchema = z
+  .object({
+    url: z.string().describe('To be given to the user, and to no one else.'),
+    expiresAt: z.iso.datetime(),
+  })
+  .meta({
+    id: 'Link',
+    examples: [{ url: 'https://console.example.com/identity/link/k1.c2VhbGVk', expiresAt: '2026-03-01T11:30:00Z' }],
+  });
+
+export const mailedSchema = linkSchema
+  .pick({ expiresAt: true })
+  .meta({ id: 'MailedLink', examples: [{ expiresAt: '2026-03-01T11:30:00Z' }] });
 
 export interface LinkServiceNeeds {
   links: OneTimeLinks;

@@ -7,9 +7,54 @@ import {
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type AnswerDescription, bytes, type Operation } from '../http/operation.ts';
+import { reservedPath } from '../http/router.ts';
 import { describedHeaders, failureComponents, failureResponse, sharedFailures } from './failures.ts';
 import { readable } from './schemas.ts';
-import { tagDescriptions } from './tags.ts';
+
+/** Groups of operations, in reading order. */
+const tagDescriptions: Readonly<Record<string, string>> = {
+  login: 'Logging in and out by OpenID Connect, and who the caller is.',
+  sessions: 'Sessions: seeing and ending them.',
+  'access tokens': 'Tokens for programs, which act as their owner.',
+  users: 'The custom resource User: people who may log in, local or of a directory.',
+  'second factors': 'What users prove beside the password at the embedded issuer.',
+  'one-time links': 'Links with which users set a password: for one that was forgotten, or the first one.',
+  groups: 'Groups of users: of the issuer, or kept here.',
+  userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',
+  'access requests': 'Roles for a while: policies that let users ask, requests, and decisions.',
+  access: 'Access reviews: what the API server lets the caller do.',
+  lists: 'Objects of the resources that the administrator names: filtered, sorted, counted, live.',
+  search: 'Finding users, groups and objects by name, label and image.',
+  kubernetes: 'The Kubernetes API itself, as the caller.',
+  namespaces: 'Namespaces that the caller may do something in.',
+  kubeconfig: 'Files that kubectl and other clients begin with.',
+  console: 'What the page of the console is made of.',
+  plugins: 'Files and Services of console plugins.',
+  discovery: 'Kubernetes API discovery, so that kubectl can be pointed here.',
+  operations: 'Health, version, metrics and this description.',
+};
+
+/**
+ * Returns the static files that no request reaches, because an operation or the embedded issuer answers their path.
+ *
+ * @param files paths below the root, without the first slash
+ * @param prefixes paths that are answered before any operation: `/identity`
+ */
+export function shadowedPaths(files: Iterable<string>, operations: readonly Operation[], prefixes: readonly string[]): string[] {
+  const patterns = operations
+    .filter(({ method }) => method === 'GET')
+    .flatMap(({ paths }) => paths)
+    .filter((path) => !path.startsWith('/{*'))
+    .map(patternOf);
+  const isTaken = (path: string) =>
+    reservedPath.test(path) ||
+    prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)) ||
+    patterns.some((pattern) => pattern.test(path));
+  return [...files].filter((file) => isTaken(`/${file}`)).sort();
+}
+
+/** Returns the expression for a path in the router's syntax. */
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);
 
 const rest = /\/\{\*(\w+)\}/;
 

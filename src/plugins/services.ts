@@ -5,7 +5,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
-import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ServiceReference } from './console-plugin.ts';

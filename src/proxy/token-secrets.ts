@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { StatusError } from '../api/status.ts';
-import { requestBody } from '../http/request-body.ts';
+import { requestBody } from '../http/unfinished-bodies.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 
 type Body = NonNullable<PassedCall['body']>;

@@ -1,11 +1,10 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
-import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/end-access.ts';
+import { type EndReason, type EndUserAccess, type SubjectAccess, type UserAccess, untilValid } from '../users/end-access.ts';
 import { type UserReference, UserStatusWriter } from '../users/status.ts';
-import { untilValid } from '../users/valid-since.ts';
 import type { EndedLogin, HandedOut, IssuerLogout, RevokedTokens, SessionBearers } from './revoked-tokens.ts';
 import { revokeSubject } from './subject-revocation.ts';
 

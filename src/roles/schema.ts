@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumber } from '../http/parameters.ts';
+import { wholeNumber } from '../http/input.ts';
 
 const maxLimit = 1000;
 

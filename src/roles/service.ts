@@ -8,7 +8,7 @@ import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { recordName } from '../users/record/name.ts';
-import { userResource } from '../users/record/resource.ts';
+import { userResource } from '../users/record/schema.ts';
 import { isSelf, subjectNamesOf } from '../users/record/subject-name.ts';
 import type { RolesQuery, UserRole, UserRoleList } from './schema.ts';
 

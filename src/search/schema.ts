@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumber } from '../http/parameters.ts';
+import { wholeNumber } from '../http/input.ts';
 import { fields, ranks } from './match.ts';
 
 const maxLength = 128;

@@ -3,7 +3,7 @@ import { hasAcr, twoFactors } from '../http/step-up.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
-import { listedWithinMs, seenWithinMs } from '../kubernetes/until.ts';
+import { listedWithinMs, seenWithinMs } from '../kubernetes/deadline.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { ruleOf } from '../users/factor-rule.ts';

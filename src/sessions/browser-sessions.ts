@@ -10,7 +10,7 @@ import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
-import { userApiVersion } from '../users/record/resource.ts';
+import { userApiVersion } from '../users/record/schema.ts';
 import { isSecret, newSecret, type SessionCookie } from './cookie.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CookieNames } from '../cookies/cookies.ts';
-import { type HostCookie, hostCookie } from '../cookies/host-cookie.ts';
+import { type CookieNames, type HostCookie, hostCookie } from '../cookies/cookies.ts';
 
 /** Cookie of a session (docs/contract/login.md). The value is a secret, without further content. */
 export type SessionCookie = HostCookie;

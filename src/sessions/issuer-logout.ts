@@ -7,7 +7,7 @@ import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { postLogoutURLsOf } from '../issuer/redirect-urls.ts';
 import { FatalRefresh } from '../issuer/types.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import { newSecret } from './cookie.ts';
 
 /** The contract gives the issuer three seconds of a logout; the rest is for this service. */

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
 import { stateOf } from '../http/request-state.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import type { SessionContext } from './context.ts';
 import { issuerMs } from './issuer-logout.ts';
 import type { SessionRow } from './record.ts';

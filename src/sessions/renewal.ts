@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';

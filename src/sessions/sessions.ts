@@ -17,7 +17,6 @@ import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
 import { receiveLogout } from './backchannel-logout.ts';
-import { backchannelOperation } from './backchannel-routes.ts';
 import { beginSession } from './bound.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
@@ -27,14 +26,12 @@ import { IssuerFarewell } from './issuer-logout.ts';
 import { sessionListOperations } from './list-routes.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
-import { refresh } from './refresh.ts';
-import { LocalRenewal } from './refresh-local.ts';
+import { LocalRenewal, refresh } from './refresh.ts';
 import { RefreshSeals } from './refresh-seal.ts';
 import { SessionRenewal } from './renewal.ts';
-import { sessionOperations } from './routes.ts';
+import { backchannelOperation, sessionOperations } from './routes.ts';
 import { SessionService } from './service.ts';
-import { SessionStore } from './store.ts';
-import { sessionSweep } from './sweep.ts';
+import { SessionStore, sessionSweep } from './store.ts';
 
 /** The feature. Without an issuer, the API server verifies all tokens. */
 export interface SessionsFeature {

@@ -1,18 +1,42 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import type { Sweep } from '../controllers/sweeper.ts';
+import { listedWithinMs, madeWithinMs, seenWithinMs, unending, until } from '../kubernetes/deadline.ts';
 import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { listedWithinMs, madeWithinMs, seenWithinMs, until } from '../kubernetes/until.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { atMost } from '../limits/bound.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { sessionProperties } from './list.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
+
+/** Covers the clock skew between replicas, and the leeway after the expiry of tokens. */
+const leewayMs = 120_000;
+const maxPerRun = 200;
+
+/** Deletes Sessions and RevokedTokens that have expired, and Sessions that the issuer has ended. */
+export const sessionSweep = (store: SessionStore, revokedTokens: RevokedTokens, now: () => Date): Sweep => ({
+  what: 'sessions and revoked tokens',
+  everyMs: 300_000,
+  async sweep(signal) {
+    const before = now().getTime() - leewayMs;
+    let deleted = 0;
+    const isOver = ({ idleExpiresAt, login, createdAt }: SessionRow) =>
+      idleExpiresAt < before || (login !== undefined && revokedTokens.hasEndedLogin(login, createdAt));
+    for (const row of [...store.values()].filter(isOver).slice(0, maxPerRun))
+      if (await store.remove(row, signal, { isUnchanged: true })) deleted += 1;
+    for (const row of [...revokedTokens.values()].filter((row) => row.expiresAt < before).slice(0, maxPerRun)) {
+      await revokedTokens.remove(row, signal);
+      deleted += 1;
+    }
+    return deleted;
+  },
+});
 
 const maxNames = 10_000;
 const rememberMs = 60_000;

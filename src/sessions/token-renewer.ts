@@ -3,7 +3,7 @@ import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { FatalRefresh } from '../issuer/types.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable } from '../kubernetes/deadline.ts';
 import { sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';

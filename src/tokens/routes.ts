@@ -16,9 +16,9 @@ import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
-import { reviewToken } from './reviews.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';
+import { reviewToken } from './verifier.ts';
 
 type AuditServices = Pick<Services, 'audit' | 'access'>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Subject } from '../users/record/account.ts';
-import { userResource } from '../users/record/resource.ts';
+import { userResource } from '../users/record/schema.ts';
 
 /** The custom resource AccessToken; deploy/manifests holds its definition. */
 export const accessTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesstokens' };

@@ -7,12 +7,11 @@ import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { accessTokenSweep } from './expired-tokens.ts';
-import { LastUse } from './last-use.ts';
 import { accessTokenOperations } from './routes.ts';
 import { type AccessTokenRow, accessTokenResource, accessTokenRow } from './row.ts';
 import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
+import { accessTokenSweep, LastUse } from './store.ts';
 import { AccessTokenVerifier } from './verifier.ts';
 
 /** Access tokens as a feature: operations, verification and watch cache. */

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
+import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
-import { listedWithinMs, madeWithinMs } from '../kubernetes/until.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
@@ -13,7 +13,37 @@ import type { AccountLookup } from '../users/record/lookup.ts';
 import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
+import type { TokenReview, TokenReviewRequest } from './schema.ts';
+import type { LastUse } from './store.ts';
 import { isHashOf, readToken } from './token-text.ts';
+
+/** Names the token in the audit log of the API server. */
+const idKey = 'auth.platform.io/access-token';
+
+const passwordDue = 'the password of the account must be changed first';
+
+/**
+ * Reviews a token for the API server's token webhook (docs/contract/teams.md). An unknown token is not an error: the API server asks
+ * about every token that it does not know itself. The answer names no audience, which means the audience of the API server: a client
+ * that asks for another audience must not accept the token.
+ *
+ * @throws StatusError 503
+ */
+export async function reviewToken(
+  { apiVersion, kind, spec: { token } }: TokenReviewRequest,
+  { verifier, lastUse }: { verifier: AccessTokenVerifier; lastUse: LastUse },
+  signal: AbortSignal,
+): Promise<TokenReview> {
+  const review = (status: TokenReview['status']): TokenReview => ({ apiVersion, kind, metadata: {}, spec: {}, status });
+  const verdict = await verifier.verify(token, signal);
+  if (verdict === undefined) return review({ authenticated: false });
+  if ('cause' in verdict) return review({ authenticated: false, error: verdict.cause.message ?? 'the token does not count' });
+  const { row, account, identity } = verdict;
+  if (account.mustChangePassword) return review({ authenticated: false, error: passwordDue });
+  lastUse.note(row);
+  const { name: username, uid, groups } = identity;
+  return review({ authenticated: true, user: { username, uid, groups: [...groups], extra: { [idKey]: [row.name] } } });
+}
 
 /** Limits the age of the caches. An interrupted watch resumes sooner; a watch that lost its permissions would hide revocations. */
 const maxAgeSeconds = 60;

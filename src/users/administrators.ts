@@ -3,10 +3,10 @@ import { conflict, serviceUnavailable } from '../api/status.ts';
 import { type HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
+import { phaseOf } from './record/conditions.ts';
 import { type AccountLookup, requireAccounts } from './record/lookup.ts';
-import { phaseOf } from './record/phase.ts';
 import { UserRecords } from './record/records.ts';
-import { userResource } from './record/resource.ts';
+import { userResource } from './record/schema.ts';
 
 /** Longer than a request may take. A replica that dies with the lock blocks the others for this long. */
 const lockSeconds = 15;

@@ -4,7 +4,7 @@ import type { Administrators } from './administrators.ts';
 import type { EndUserAccess } from './end-access.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
-import type { NewPasswords } from './passwords/new-passwords.ts';
+import type { NewPasswords } from './passwords/policy.ts';
 import type { AccountLookup } from './record/lookup.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { nextSecond } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
-import { userKind, userResource } from './record/resource.ts';
+import { userKind, userResource } from './record/schema.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
 import { References } from './references.ts';
 

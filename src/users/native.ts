@@ -3,15 +3,14 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { checkPassedSelectors, fieldRequirements } from '../collection/selection.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
+import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
-import { shownAsBoolean, shownAsInteger } from '../http/parameters.ts';
 import { compressed, lasting } from '../http/preparations.ts';
-import { cutWhenStuck } from '../http/stuck-reader.ts';
+import { cutWhenStuck } from '../http/unread-answers.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import { userKind, userResource } from './record/resource.ts';
-import { userName, userSchema } from './record/schema.ts';
+import { userKind, userName, userResource, userSchema } from './record/schema.ts';
 
 /** Timeout after which a client that does not read the pending data is disconnected. */
 const stuckMs = 50_000;

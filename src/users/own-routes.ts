@@ -1,10 +1,66 @@
 /** Operations for the caller's own record, and the public key for passwords. */
 import { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
+import { notFound, passwordDue } from '../api/status.ts';
+import { dryRun } from '../api/write-options.ts';
+import { auditCaller } from '../http/audit.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
-import type { PasswordEnvelopes } from './passwords/envelope.ts';
-import { getOwnUser } from './read.ts';
-import { userSchema } from './record/schema.ts';
+import type { PasswordEnvelopes } from './passwords/secret.ts';
+import { userName, userResource, userSchema } from './record/schema.ts';
+import { isSelf } from './record/subject-name.ts';
+import type { UserRow } from './row.ts';
+import { forgetSubjects } from './subjects.ts';
+
+export const subjectOperations = (context: UsersContext): Operation[] => [
+  operation({
+    id: 'DeleteUserSubjects',
+    method: 'DELETE',
+    paths: ['/auth/v1/users/:name/subjects'],
+    tag: 'users',
+    summary: 'Forgets which accounts of the issuer a user belongs to',
+    description:
+      'For a person whose account was made again at the issuer: the next login links the new account. Ends the sessions, tokens and access tokens of the user. Needs `update users/password` and `impersonate users` on the name that Kubernetes sees.',
+    credential: 'required',
+    params: z.object({ name: userName }),
+    query: z.object({ dryRun }),
+    answers: {
+      204: { description: 'The user belongs to no account of an issuer.' },
+      403: { description: 'The API server denies it, or the caller uses an access token.' },
+      404: { description: 'There is no such user, or the user belongs to no account of an issuer.' },
+      409: { description: 'The user was deleted meanwhile, or is an administrator whose name is not known.' },
+    },
+    async handle({ ctx, caller, params: { name }, query, signal }) {
+      const isDryRun = query.dryRun !== undefined;
+      const { uid } = await forgetSubjects(context, { name, isDryRun }, caller, signal);
+      const event = { ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 } as const;
+      if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
+      ctx.status = 204;
+    },
+  }),
+];
+
+/**
+ * Returns the caller's own record, or one that the caller may get.
+ *
+ * @throws StatusError 403 whether or not the user exists, 404, 503
+ */
+export async function getUser({ services, users }: UsersContext, name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
+  await users.lister.whenUsable(signal);
+  if (!isSelf(users.cache.get(name)?.account, caller)) {
+    if (caller.mustChangePassword) throw passwordDue();
+    await services.access.require(caller, { ...userResource, verb: 'get', name }, signal);
+  }
+  return users.get(name, signal);
+}
+
+/** Returns the caller's record. @throws StatusError 404 if it does not exist, 503 */
+async function getOwnUser({ users, accounts }: UsersContext, caller: Caller, signal: AbortSignal): Promise<UserRow> {
+  await users.lister.whenUsable(signal);
+  const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';
+  const row = users.cache.get(name);
+  if (row === undefined || !isSelf(row.account, caller)) throw notFound(userResource, name);
+  return row;
+}
 
 const publicKeySchema = z
   .object({

@@ -7,21 +7,20 @@ import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { noFailures } from './logins/lockout.ts';
-import { type UserPatch, userPatchBody } from './patch-body.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
-import { userKind, userResource } from './record/resource.ts';
+import { userKind, userResource } from './record/schema.ts';
 import { isSelf } from './record/subject-name.ts';
 import { servedText } from './row.ts';
 import { hasPassed, specChanges } from './spec-changes.ts';
 import { UserStatusWriter } from './status.ts';
-import { nameViolations } from './user-body.ts';
+import { nameViolations, type UserPatch, userPatchBody } from './user-body.ts';
 
 interface PatchRequest {
   name: string;

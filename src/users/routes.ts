@@ -15,15 +15,11 @@ import { type AnswerDescription, type Operation, operation } from '../http/opera
 import { compressed, lasting } from '../http/preparations.ts';
 import type { UsersContext } from './context.ts';
 import { deleteOperations } from './delete-routes.ts';
-import { userProperties } from './list-properties.ts';
 import { nativeUserOperations } from './native.ts';
-import { ownOperations } from './own-routes.ts';
-import type { PasswordEnvelopes } from './passwords/envelope.ts';
-import { getUser } from './read.ts';
-import { userResource } from './record/resource.ts';
-import { userListSchema, userName, userSchema } from './record/schema.ts';
-import type { UserRow } from './row.ts';
-import { subjectOperations } from './subject-routes.ts';
+import { getUser, ownOperations, subjectOperations } from './own-routes.ts';
+import type { PasswordEnvelopes } from './passwords/secret.ts';
+import { userListSchema, userName, userResource, userSchema } from './record/schema.ts';
+import { type UserRow, userProperties } from './row.ts';
 import { type KeepSession, writeOperations } from './write-routes.ts';
 
 /** Dependencies of the operations on other modules. */

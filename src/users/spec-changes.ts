@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { partsOf } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { UserPatch } from './patch-body.ts';
 import { labelsToChange } from './record/labels.ts';
 import { readUser } from './record/schema.ts';
+import type { UserPatch } from './user-body.ts';
 
 export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
 

@@ -1,13 +1,13 @@
 import { partsOf } from '../api/reader.ts';
 import { conflict, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { unending } from '../kubernetes/abortable.ts';
+import { unending } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { phaseStatus } from './record/phase.ts';
+import { phaseStatus } from './record/conditions.ts';
 import { UserRecords, untilUncontested } from './record/records.ts';
-import { userKind, userResource } from './record/resource.ts';
+import { userKind, userResource } from './record/schema.ts';
 
 /** Members to merge into the status; `null` removes a member. */
 export type StatusMembers = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 import type { Account } from './record/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';
 import { recordName } from './record/name.ts';
-import { userResource } from './record/resource.ts';
+import { userResource } from './record/schema.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming, subjectNamesOf } from './record/subject-name.ts';
 
 /** UserBindings, which a controller turns into bindings of the cluster, and policies of access requests. */

@@ -3,13 +3,12 @@ import { partsOf } from '../api/reader.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { seenWithinMs } from '../kubernetes/until.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf, forgottenSub } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
-import { userResource } from './record/resource.ts';
-import { readUser } from './record/schema.ts';
+import { readUser, userResource } from './record/schema.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
 
 /**

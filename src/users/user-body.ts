@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
 import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
-import { userApiVersion } from './record/resource.ts';
+import { userApiVersion } from './record/schema.ts';
 
 const maxExtraBytes = 16 * 1024;
 
 /** Schema of a member that exists, but is not set by callers. */
-export const kept = (why: string) => z.never(why).optional();
+const kept = (why: string) => z.never(why).optional();
 const byService = 'is kept by the service';
 
 /** Error of a member that may be repeated, but not changed. */
@@ -17,7 +17,7 @@ const local = z
   .refine((text) => text.toLowerCase() === 'local', forbidden('only local users are made here'))
   .optional();
 
-export const displayName = shownText(128);
+const displayName = shownText(128);
 
 /** Refuses an e-mail address in a display name, unless it is the user's own, which is the default display name. */
 export const nameViolations = (username: unknown, email: string): FieldError[] =>
@@ -26,19 +26,19 @@ export const nameViolations = (username: unknown, email: string): FieldError[] =
     : [];
 
 /** Limits of the custom resource definition. */
-export const mail = z
+const mail = z
   .string()
   .max(253, 'may not be longer than 253 characters')
   .refine((text) => text === '' || text.includes('@'), 'must be empty or an e-mail address')
   .describe('E-mail address for notices.');
-export const mobile = z
+const mobile = z
   .string()
   .max(32, 'may not be longer than 32 characters')
   .regex(/^[0-9+() -]*$/, 'must be digits, spaces, +, - and brackets')
   .describe('Telephone number for notices.');
-export const account = z.string().max(253, 'may not be longer than 253 characters').describe('Login name at the source.');
+const account = z.string().max(253, 'may not be longer than 253 characters').describe('Login name at the source.');
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' });
-export const expired = z
+const expired = z
   .strictObject({ begin: time.optional(), end: time.optional() })
   .refine(({ begin, end }) => begin === undefined || end === undefined || Date.parse(begin) < Date.parse(end), 'begin must lie before end')
   .describe('When the user may log in; without it, for ever.');
@@ -46,9 +46,9 @@ const extra = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxExtraBytes, `may not be larger than ${maxExtraBytes} bytes`)
   .describe('Fields of third parties, kept as they are.');
-export const password = z.string().describe('Plain, or sealed with the key of `GET /auth/v1/pubkey`. Never answered.');
+const password = z.string().describe('Plain, or sealed with the key of `GET /auth/v1/pubkey`. Never answered.');
 
-export const keptMembers = {
+const keptMembers = {
   ids: kept(byService),
   state: kept('follows is_disabled'),
   valid: kept(byService),
@@ -136,3 +136,50 @@ export const newUserBody = z
   });
 
 export type NewUser = z.output<typeof newUserBody>;
+
+const never = 'cannot be changed';
+
+/** Schema of a PATCH of a User, as a merge patch (RFC 7396). Null removes a member. */
+export const userPatchBody = z
+  .strictObject({
+    apiVersion: z.literal(userApiVersion).optional(),
+    kind: z.literal('User').optional(),
+    metadata: z
+      .strictObject({
+        name: z.string().optional().describe('That of the path, if given.'),
+        resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
+        uid: z.string().optional(),
+        labels: kept('labels are kept by the service'),
+        annotations: kept(never),
+        generateName: kept(never),
+        ownerReferences: kept(never),
+        finalizers: kept(never),
+        namespace: kept(never),
+        creationTimestamp: kept(never),
+      })
+      .optional(),
+    spec: z
+      .strictObject({
+        username: displayName.min(1, 'must not be empty').optional(),
+        password: password.optional(),
+        old_password: password.optional().describe('The present password, of a user who changes their own.'),
+        must_change_password: kept('belongs to the creation of a user: users.passwordPolicy.changeAfterReset decides about a new password'),
+        mail: mail.nullable().optional(),
+        mobile: mobile.nullable().optional(),
+        account: account.nullable().optional(),
+        expired: expired.nullable().optional(),
+        is_disabled: z.boolean().optional().describe('False also ends a lock, idleness, and a validity that has passed.'),
+        ...keptMembers,
+        email: kept(never),
+        is_admin: kept(never),
+        connector_type: kept(never),
+        connector_id: kept(never),
+        connector_name: kept(never),
+        extra: kept(never),
+      })
+      .optional(),
+    status: kept('is kept by the service'),
+  })
+  .meta({ id: 'UserPatch' });
+
+export type UserPatch = z.output<typeof userPatchBody>;

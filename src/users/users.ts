@@ -6,20 +6,19 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import type { EndUserAccess } from './end-access.ts';
-import { userProperties } from './list-properties.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
-import { PasswordEnvelopes } from './passwords/envelope.ts';
-import { NewPasswords } from './passwords/new-passwords.ts';
 import type { Passwords } from './passwords/passwords.ts';
+import { NewPasswords } from './passwords/policy.ts';
+import { PasswordEnvelopes } from './passwords/secret.ts';
 import type { Account } from './record/account.ts';
 import { type StoredUsers, UsersController } from './record/controller.ts';
 import type { LocalGroupLookup } from './record/local-groups.ts';
 import { type AccountLookup, accountLookup } from './record/lookup.ts';
-import { userResource } from './record/resource.ts';
+import { userResource } from './record/schema.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
 import { type UserRoutesNeeds, userOperations } from './routes.ts';
-import { storedObject, UserRow } from './row.ts';
+import { storedObject, UserRow, userProperties } from './row.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
 
 /** User records from one watch, in the forms that parts of the service need. Created before the cache is started. */

@@ -2,18 +2,16 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
-import { warningHeaders } from '../api/warning.ts';
-import { writeQuery } from '../api/write-options.ts';
+import { warningHeaders, writeQuery } from '../api/write-options.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
 import { UserCreator } from './create.ts';
 import { UserPatcher } from './patch.ts';
-import { userPatchBody } from './patch-body.ts';
 import { userName, userSchema } from './record/schema.ts';
 import { servedText } from './row.ts';
-import { newUserBody } from './user-body.ts';
+import { newUserBody, userPatchBody } from './user-body.ts';
 
 /** Creates a new session for users who have changed their own password, because the change has ended the old one. */
 export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<unknown>;

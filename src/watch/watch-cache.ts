@@ -1,10 +1,9 @@
 import { type StatusError, serviceUnavailable } from '../api/status.ts';
-import { abortable } from '../kubernetes/abortable.ts';
+import { abortable, until } from '../kubernetes/deadline.ts';
 import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { Slices } from '../kubernetes/slices.ts';
-import { until } from '../kubernetes/until.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 

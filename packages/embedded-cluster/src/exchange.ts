@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
 import { entityTooLarge, StatusError } from '../../../src/api/status.ts';
-import { warningHeaders } from '../../../src/api/warning.ts';
+import { warningHeaders } from '../../../src/api/write-options.ts';
 import type { Backend } from './backend.ts';
 import { parseJson } from './decode.ts';
 import type { JsonObject } from './objects.ts';

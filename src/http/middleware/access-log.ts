@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { isProbe } from '../probe.ts';
+import { isProbe } from '../health.ts';
 import { receivedCode, stateOf } from '../request-state.ts';
 
 const maxPath = 1024;

@@ -1,10 +1,10 @@
 import type { Context, Middleware } from 'koa';
 import { type StatusError, timedOut, tooManyRequests } from '../../api/status.ts';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
-import { networkOf } from '../../limits/network.ts';
+import { networkOf } from '../../limits/rate-limit.ts';
+import { ConcurrencyLimit } from '../../limits/semaphore.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { isProbe } from '../health.ts';
 import type { RequestBounds } from '../operation.ts';
-import { isProbe } from '../probe.ts';
 import type { Kind, RequestLifetime } from '../request-lifetime.ts';
 import { stateOf } from '../request-state.ts';
 import { UnfinishedBodies, type UnfinishedBody } from '../unfinished-bodies.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { indentJson } from '../../api/json.ts';
 import { internalError, StatusError } from '../../api/status.ts';
 import { closeOnUnreadBody } from '../body.ts';
-import { isProbe } from '../probe.ts';
+import { isProbe } from '../health.ts';
 import { stateOf } from '../request-state.ts';
 
 const headersOfTheAnswer = ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'];

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { headersTooLarge } from '../../api/status.ts';
-import { checkHost } from '../host.ts';
+import { checkHost } from '../client-address.ts';
 
 const maxHeaders = 200;
 /** Bound of the request line and of all headers except those that carry a bearer token. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { runInTrace, type Tracing } from '../../telemetry/tracing.ts';
-import { isProbe } from '../probe.ts';
+import { isProbe } from '../health.ts';
 import { RequestState, receivedCode } from '../request-state.ts';
 
 export interface RequestStartOptions {

@@ -6,17 +6,17 @@ import { conflict, notFound } from '../../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
 import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
-import { seenWithinMs } from '../../kubernetes/until.ts';
+import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import { revokeAtIssuer } from '../../sessions/issuer-revocation.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import type { Notices } from '../../users/logins/notices.ts';
 import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../../users/record/lookup.ts';
-import { userResource } from '../../users/record/resource.ts';
+import { userResource } from '../../users/record/schema.ts';
 import { isNamedByLogin, subjectNamesOf } from '../../users/record/subject-name.ts';
 import { UserStatusWriter } from '../../users/status.ts';
-import type { LinkedAccount, LinkedAccountList } from './schema.ts';
+import type { LinkedAccount, LinkedAccountList } from './routes.ts';
 
 const deletionsAtOnce = 10;
 

@@ -10,14 +10,13 @@ import type { Session } from '../../sessions/browser-sessions.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import type { Account } from '../../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../../users/record/lookup.ts';
-import { userResource } from '../../users/record/resource.ts';
+import { userResource } from '../../users/record/schema.ts';
 import { isNamedByLogin } from '../../users/record/subject-name.ts';
 import { beginAt } from '../begin.ts';
 import { invalidSession } from '../callback-errors.ts';
-import type { LinkingUser } from '../flow.ts';
-import type { FlowCookies } from '../flow-cookie.ts';
+import type { FlowCookies, LinkingUser } from '../flow.ts';
 import type { LoginInfo } from '../schema.ts';
-import type { LinkAccountRequest } from './schema.ts';
+import type { LinkAccountRequest } from './routes.ts';
 
 /** @throws StatusError 401, 403, 409, 422, 503 */
 export async function beginLinking(

@@ -3,12 +3,11 @@ import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf } from '../record/account.ts';
+import { phaseOf } from '../record/conditions.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { phaseOf } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
-import { LockEnds } from './lock-ends.ts';
-import { countAttempt, noFailures, withoutAttempt } from './lockout.ts';
+import { countAttempt, LockEnds, noFailures, withoutAttempt } from './lockout.ts';
 
 /** Reason why an attempt was refused. Clients must not learn it. */
 export type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type HostCookie, hostCookie } from '../../cookies/host-cookie.ts';
+import { type HostCookie, hostCookie } from '../../cookies/cookies.ts';
 import { stateOf } from '../../http/request-state.ts';
 import type { Seal } from '../../keys/seal.ts';
 import type { RateExceeded, RateLimit } from '../../limits/rate-limit.ts';

@@ -1,7 +1,7 @@
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from '../record/account.ts';
-import type { Notice, NoticeType } from '../record/notice.ts';
+import type { Notice, NoticeType } from '../record/schema.ts';
 import { type UserReference, UserStatusWriter } from '../status.ts';
 
 const maxNotices = 10;

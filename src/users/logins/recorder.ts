@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceUnavailable } from '../../api/status.ts';
+import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
-import { seenWithinMs } from '../../kubernetes/until.ts';
 import type { Services } from '../../services.ts';
 import {
   type Account,
@@ -19,13 +19,12 @@ import {
   withoutSubject,
 } from '../record/account.ts';
 import { displayName, groupsBeyondRecord, recordedGroups, sourceIDs } from '../record/bounds.ts';
+import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { recordName, shortHash } from '../record/name.ts';
-import { type AccountPhase, phaseOf } from '../record/phase.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
-import { userApiVersion } from '../record/resource.ts';
-import { readUser, type UserSpec, type UserStatus } from '../record/schema.ts';
+import { readUser, type UserSpec, type UserStatus, userApiVersion } from '../record/schema.ts';
 import { UserStatusWriter } from '../status.ts';
 
 /** Login with the claims of the issuer. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditOrigin } from '../../http/audit.ts';
-import { unending } from '../../kubernetes/abortable.ts';
-import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import { unending } from '../../kubernetes/deadline.ts';
 import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
-import { Semaphore } from '../../limits/semaphore.ts';
+import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import { LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';

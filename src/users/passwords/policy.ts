@@ -1,5 +1,29 @@
+import { type FieldError, invalidValue } from '../../api/field-error.ts';
 import type { Config } from '../../config/schema.ts';
-import { isCommonPassword } from './common-passwords.ts';
+import { Slices } from '../../kubernetes/slices.ts';
+import type { Passwords } from './passwords.ts';
+import type { PasswordEnvelopes } from './secret.ts';
+
+/** Passwords that attackers try first, collected by the zxcvbn project. Loaded when the first password is set. */
+let known: Promise<ReadonlySet<string>> | undefined;
+
+/** Reports whether the password is one of the 49,000 most common ones, in any case. */
+async function isCommonPassword(password: string): Promise<boolean> {
+  known ??= readAll();
+  return (await known).has(password.toLowerCase());
+}
+
+async function readAll(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const slices = new Slices();
+  const all = new Set<string>();
+  for (const password of dictionary['passwords-common']) {
+    const turn = slices.end();
+    if (turn) await turn;
+    all.add(password);
+  }
+  return all;
+}
 
 /** Part of `users.passwordPolicy` that concerns the password itself. */
 export type PasswordRules = Pick<Config['users']['passwordPolicy'], 'minLength' | 'maxLength' | 'classes'>;
@@ -63,3 +87,55 @@ function namesUser(password: string, { email, username }: { email: string; usern
 }
 
 const fold = (text: string) => text.normalize('NFKC').toLowerCase();
+
+/** Decrypted password and its violations of the rules. */
+interface ReadPassword {
+  /** Plain text; '' if it could not be decrypted. */
+  password: string;
+  violations: FieldError[];
+}
+
+/** Decrypts new passwords, checks them against the policy, and hashes them. */
+export class NewPasswords {
+  readonly #policy: Config['users']['passwordPolicy'];
+  readonly #envelopes: PasswordEnvelopes;
+  readonly #passwords: Passwords;
+
+  constructor(policy: Config['users']['passwordPolicy'], envelopes: PasswordEnvelopes, passwords: Passwords) {
+    this.#policy = policy;
+    this.#envelopes = envelopes;
+    this.#passwords = passwords;
+  }
+
+  /**
+   * Decrypts a new password and checks it against the policy.
+   *
+   * @param sent plain, or an envelope
+   * @param field of the body, for the violations
+   * @throws StatusError 503 while there is no key to decrypt envelopes
+   */
+  async read(sent: string, field: string, user: { email: string; username: string }): Promise<ReadPassword> {
+    const opened = await this.open(sent, field);
+    if (opened.violations.length > 0) return opened;
+    const problems = await passwordProblems(opened.password, user, this.#policy);
+    return { ...opened, violations: problems.map((problem) => invalidValue(field, '***', problemText(problem, this.#policy))) };
+  }
+
+  /** Decrypts an existing password, without a check against the policy. */
+  async open(sent: string, field: string): Promise<ReadPassword> {
+    const wrong = (detail: string) => ({ password: '', violations: [invalidValue(field, '***', detail)] });
+    if (!this.#envelopes.isEnvelope(sent))
+      return this.#policy.requireEncrypted
+        ? wrong('must be encrypted with the key of GET /auth/v1/pubkey')
+        : { password: sent, violations: [] };
+    const password = await this.#envelopes.open(sent);
+    return password === undefined
+      ? wrong('cannot be decrypted: encrypt it again with the key of GET /auth/v1/pubkey')
+      : { password, violations: [] };
+  }
+
+  /** Hashes a password. @throws StatusError 429 if too many requests are waiting */
+  hash(password: string): Promise<string> {
+    return this.#passwords.hash(password);
+  }
+}

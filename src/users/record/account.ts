@@ -3,8 +3,7 @@ import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { isLocalGroupName } from './local-groups.ts';
 import { recordName } from './name.ts';
-import { type Notice, noticesOf } from './notice.ts';
-import { readUser, type UserStatus } from './schema.ts';
+import { type Notice, noticesOf, readUser, type UserStatus } from './schema.ts';
 
 /** Subject of a user at an issuer (OpenID Connect Core 2). */
 export interface Subject {

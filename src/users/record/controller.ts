@@ -1,22 +1,19 @@
 import { Controller, type Source, type Term } from '../../controllers/controller.ts';
 import type { Outcome } from '../../controllers/work-queue.ts';
-import { report, reportTrouble } from '../../kubernetes/controller-events.ts';
+import { report, reportTrouble } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../end-access.ts';
 import { UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
-import { conditionsOf } from './conditions.ts';
+import { type AccountPhase, conditionsOf, nextChangeOf, phaseOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-user-tokens.ts';
-import { labelsToChange } from './labels.ts';
+import { labelsToChange, unfinishedEnd } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
-import { type AccountPhase, nextChangeOf, phaseOf } from './phase.ts';
 import { UserRecords } from './records.ts';
-import { userKind } from './resource.ts';
-import { readUser } from './schema.ts';
+import { readUser, userKind } from './schema.ts';
 import { localSubjectName, type SubjectNaming } from './subject-name.ts';
-import { unfinishedEnd } from './unfinished.ts';
 
 const workers = 4;
 /** Delay of a reconciliation. Creations and logins take several writes, which a reconciliation in between would disturb. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { AuditEvent } from '../../http/audit.ts';
 import { clusterEventNamespace, createEvent } from '../../kubernetes/events.ts';
 import type { Services } from '../../services.ts';
-import { userApiVersion } from './resource.ts';
+import { userApiVersion } from './schema.ts';
 
 /**
  * Rate limit per user, like that of Kubernetes' own event recorders. An attacker who knows a name must not fill the store with failed

@@ -3,7 +3,7 @@ import { serviceUnavailable } from '../../api/status.ts';
 import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';
-import { userKind } from './resource.ts';
+import { userKind } from './schema.ts';
 
 /**
  * Bound of retries, longer than any run of conflicts that ends. The lock of an account ends conflicts of guesses, and users log in one

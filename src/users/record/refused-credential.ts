@@ -1,6 +1,6 @@
 import { type StatusCause, type StatusError, unauthorized } from '../../api/status.ts';
 import type { Account } from './account.ts';
-import { phaseOf } from './phase.ts';
+import { phaseOf } from './conditions.ts';
 
 /** Cause for a token or session that was revoked. */
 export const revoked: StatusCause = { reason: 'TokenRevoked', message: 'the token was revoked' };

@@ -3,8 +3,46 @@ import { subdomainPattern } from '../../api/label-syntax.ts';
 import { conditions, objectMeta } from '../../api/object-schemas.ts';
 import { type Reading, reader } from '../../api/reader.ts';
 import { listSchema } from '../../collection/schema.ts';
-import { noticeType } from './notice.ts';
-import { userApiVersion } from './resource.ts';
+import type { ResourceType } from '../../kubernetes/resource.ts';
+import type { ResourceKind } from '../../kubernetes/resource-client.ts';
+
+/** Notices that users see at the next login. */
+export const noticeType = z.enum([
+  'PasskeyAdded',
+  'TOTPAdded',
+  'RecoveryCodesAdded',
+  'FactorRemoved',
+  'FactorsReset',
+  'PasskeySuspected',
+  'PasswordSetByLink',
+  'RecoveryCodeUsed',
+  'TOTPSuspended',
+  'AccountLinked',
+  'AccountUnlinked',
+]);
+
+export type NoticeType = z.output<typeof noticeType>;
+
+export interface Notice {
+  readonly type: NoticeType;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/** Returns the valid notices: known types with a parsable time. Other values in a record are not shown. */
+export function noticesOf(kept: readonly { type?: string; time?: string }[] = []): readonly Notice[] {
+  return kept.flatMap(({ type, time = '' }) => {
+    const { data } = noticeType.safeParse(type);
+    return data === undefined || Number.isNaN(Date.parse(time)) ? [] : [{ type: data, time }];
+  });
+}
+
+/** Custom resource User, defined in deploy/manifests. */
+export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };
+
+export const userKind: ResourceKind = { type: userResource, kind: 'User' };
+
+export const userApiVersion = `${userResource.group}/${userResource.version}`;
 
 /** Name of a record (RFC 1123): one or more DNS labels, at most 253 characters. */
 export const userName = z

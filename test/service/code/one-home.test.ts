@@ -12,7 +12,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'the time that such a wait takes',
     pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
-    home: ['kubernetes/until.ts'],
+    home: ['kubernetes/deadline.ts'],
   },
   {
     what: 'S14 the clock of the machine: `Services.now` is that of the API server',
@@ -28,7 +28,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'the status of a User: `UserStatusWriter`',
     pattern: /ServiceResource\([^\n]*\b(userKind|userResource)\b[\s\S]*\b(patchStatus\(|subresource: 'status')|\bphaseStatus\(/,
-    home: ['users/record/phase.ts', 'users/status.ts'],
+    home: ['users/record/conditions.ts', 'users/status.ts'],
   },
   {
     what: 'the end of access: `endAccess`',
@@ -50,7 +50,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'identity/sweep.ts',
       'kubernetes/events.ts',
       'keys/key-secret.ts',
-      'controllers/lease-object.ts',
+      'controllers/lease-lock.ts',
       'kubernetes/list-watch.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/resource.ts',

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { ListIndex } from '../../../src/collection/list-index.ts';
 import type { QueryParameters } from '../../../src/collection/query.ts';
-import { userProperties } from '../../../src/users/list-properties.ts';
-import { UserRow } from '../../../src/users/row.ts';
+import { UserRow, userProperties } from '../../../src/users/row.ts';
 import { aStoredUser, type UserParts } from '../users/a-user.ts';
 
 /** An index of users, which a test changes one by one. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Demo, startDemo } from '../../../src/demo/cluster.ts';
-import { recordName } from '../../../src/demo/people.ts';
+import { recordName } from '../../../src/demo/objects.ts';
 import { ClusterAdmin } from '../../support/cluster-admin.ts';
 
 describe('the demo in a cluster that is kept', () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { GatheredLines } from '../../../src/telemetry/gathered-lines.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog, GatheredLines } from '../../../src/telemetry/log.ts';
 
 const lineOf = (error: unknown): { err: unknown } => {
   const lines: string[] = [];

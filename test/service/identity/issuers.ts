@@ -27,7 +27,7 @@ import { PasswordCheck } from '../../../src/users/passwords/check.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { noLocalGroups } from '../../../src/users/record/local-groups.ts';
 import { type AccountLookup, accountLookup } from '../../../src/users/record/lookup.ts';
-import { userResource } from '../../../src/users/record/resource.ts';
+import { userResource } from '../../../src/users/record/schema.ts';
 import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
 import { cheapPasswords } from '../../support/cheap-passwords.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { JsonLines } from '../../../src/kubernetes/json-lines.ts';
+import { JsonLines } from '../../../src/kubernetes/list-watch.ts';
 
 const values = [{ name: 'zürich 🏔' }, { name: 'a\nb', n: 1.5 }, [], 'x'];
 const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));

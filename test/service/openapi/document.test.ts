@@ -53,7 +53,7 @@ describe('the OpenAPI document', () => {
       tags.filter((tag) => !described.tags.has(tag)).map((tag) => `${operationId}: ${tag}`),
     );
 
-    expect(unknown, 'describe the tag in src/openapi/tags.ts').to.deep.equal([]);
+    expect(unknown, 'describe the tag in src/openapi/document.ts').to.deep.equal([]);
   });
 
   it('describes every parameter', () => {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { StatusError } from '../../../src/api/status.ts';
 import { completed, identityOf, isIncomplete, loginOf, plainGroupsOf, usedClaims } from '../../../src/issuer/claims.ts';
-import { connectorOf } from '../../../src/issuer/connector.ts';
-import type { VerifiedClaims } from '../../../src/issuer/types.ts';
+import { connectorOf, type VerifiedClaims } from '../../../src/issuer/types.ts';
 
 const issuer = 'https://issuer.example/tenant';
 const claims = (differing: Record<string, unknown> = {}): VerifiedClaims => ({

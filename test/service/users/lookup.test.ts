@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { phaseOf } from '../../../src/users/record/phase.ts';
+import { phaseOf } from '../../../src/users/record/conditions.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aUser, nameOf } from './a-user.ts';

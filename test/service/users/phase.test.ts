@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { isRecord } from '../../../src/api/reader.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
-import { phaseOf } from '../../../src/users/record/phase.ts';
+import { phaseOf } from '../../../src/users/record/conditions.ts';
 import { aStoredUser } from './a-user.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');

@@ -16,7 +16,7 @@ import type { Account } from '../../../src/users/record/account.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
-import { userResource } from '../../../src/users/record/resource.ts';
+import { userResource } from '../../../src/users/record/schema.ts';
 import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { apiServer, type ApiServer as TestCluster } from '../../support/api-server.ts';
 import { cheapCost } from '../../support/cheap-passwords.ts';

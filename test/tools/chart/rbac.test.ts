@@ -1,7 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { formatHash } from '../../../src/users/passwords/phc.ts';
+import { formatHash } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
 import { codeOf, secretIn } from '../../service/factors/person.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { dnKey } from '../../../src/directory/dn-key.ts';
+import { dnKey } from '../../../src/directory/person.ts';
 
 describe('the key of a distinguished name', () => {
   const same: [string, string][] = [

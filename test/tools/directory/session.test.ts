@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { dnKey } from '../../../src/directory/dn-key.ts';
+import { dnKey } from '../../../src/directory/person.ts';
 import { bindsAs, DirectorySession } from '../../../src/directory/session.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aConnector } from './a-connector.ts';

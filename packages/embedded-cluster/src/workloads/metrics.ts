@@ -6,7 +6,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { quantityOf } from '../../../../src/api/quantity.ts';
+import { quantityOf } from '../../../../src/api/printed-value.ts';
 import type { Backend } from '../backend.ts';
 import { column, nameColumn } from '../columns.ts';
 import { type KubernetesObject, type StoredObject, timestamp, valueAt } from '../objects.ts';

@@ -4,7 +4,7 @@
  * @see https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 
-import { quantityOf } from '../../../../src/api/quantity.ts';
+import { quantityOf } from '../../../../src/api/printed-value.ts';
 import { StatusError } from '../../../../src/api/status.ts';
 import type { Backend } from '../backend.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
