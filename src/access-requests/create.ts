@@ -92,6 +92,7 @@ export class RequestCreator {
       ...(notBefore !== undefined && { notBefore }),
       durationSeconds,
       approvals,
+      breakGlass: false,
     };
   }
 

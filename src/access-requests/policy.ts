@@ -39,7 +39,7 @@ const spec = z.object({
   requireReason: z.boolean().optional(),
   ticketPattern: z.string().optional().describe('Pattern (RE2) for the whole ticket.'),
   requireStepUp: z.boolean().optional().describe('Requester and approvers need a recent login.'),
-  breakGlass: z.boolean().optional(),
+  breakGlass: z.boolean().optional().describe('Subjects may also get a role at once, for an hour at most, without an approval.'),
 });
 
 const status = z.object({ observedGeneration: z.int().optional(), conditions: conditions.optional() });

@@ -123,8 +123,17 @@ const spec = z.object({
   notBefore: z.string().optional(),
   durationSeconds: z.int(),
   approvals: z.int().describe('Number of approvals that the policy required when the request was made.'),
+  breakGlass: z.boolean().default(false).describe('Access at once, without the approvals. An approver reviews it afterwards.'),
 });
 export type RequestSpec = z.output<typeof spec>;
+
+const review = z.object({
+  by: z.string().describe('Name of the reviewer as Kubernetes sees it.'),
+  record: z.string().describe("Name of the reviewer's User record."),
+  comment: z.string().optional(),
+  time: z.string(),
+});
+export type Review = z.output<typeof review>;
 
 const status = z.object({
   phase: z.enum(phases).optional(),
@@ -136,6 +145,13 @@ const status = z.object({
   endedBy: z.string().optional(),
   binding: z.string().optional().describe('Name of the UserBinding.'),
   decisions: z.array(decision).optional(),
+  review: review.optional().describe('Review of break-glass.'),
+  rulesHash: z.string().optional().describe('SHA-256 of the rules of the role, as the service saw them last.'),
+  rulesChangedAt: z.string().optional().describe('Time of the last change of the rules of the role while the request was open.'),
+  notices: z
+    .array(z.object({ event: z.string(), time: z.string(), outcome: z.enum(['Sent', 'Failed']) }))
+    .optional()
+    .describe('Events that were sent to users and webhooks.'),
 });
 
 export const accessRequestSchema = z
@@ -172,6 +188,7 @@ export const accessRequestSchema = z
           reason: 'the payment worker hangs since 11:00',
           durationSeconds: 3600,
           approvals: 1,
+          breakGlass: false,
         },
         status: { phase: 'Pending' },
       },

@@ -141,6 +141,7 @@ const status = z
       .array(z.object({ type: noticeType, time }))
       .optional()
       .describe('What happened to the login of the user, told at the next one.'),
+    breakGlass: z.array(time).optional().describe('Times of break-glass in the last day.'),
     unfinishedSince: time.optional().describe('Since when the user is being made; gone when that is done.'),
     sessionsNotBefore: time.optional().describe('Tokens issued earlier do not count.'),
   })

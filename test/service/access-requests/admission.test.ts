@@ -153,10 +153,10 @@ describe('the admission policies of access requests', () => {
     const until = '2030-01-01T00:10:00Z';
     const decision = { by: 'carl@example.com', record: nameOf('carl@example.com'), approve: true, isVoid: false, time };
     let serial = 0;
-    const newRequest = async () => {
+    const newRequest = async (spec = {}) => {
       serial += 1;
       const name = `areq-${serial.toString(16).padStart(16, 'f')}`;
-      expect((await admin.call('POST', requestsPath, aRequest(name), asService)).status).to.equal(201);
+      expect((await admin.call('POST', requestsPath, aRequest(name, spec), asService)).status).to.equal(201);
       return (status: object | null) => admin.call('PATCH', `${requestsPath}/${name}/status`, { status }, { ...mergePatch, ...asService });
     };
     const accepted = async (write: (status: object | null) => Promise<Answer>, status: object) => {
@@ -198,6 +198,22 @@ describe('the admission policies of access requests', () => {
       await refused(write, { until: '2030-01-01T00:10:00.5Z' }, 'status.until');
       await accepted(write, { until: '2030-01-01T00:09:00Z' });
       await refused(write, { until }, 'the end is never put off');
+    });
+
+    it('JIT-03 lets break-glass begin without approvals, and have one review, of another person', async () => {
+      const { approve: _approve, isVoid: _isVoid, ...review } = decision;
+      const write = await newRequest({ breakGlass: true });
+      await accepted(write, { phase: 'Approving', begin, until });
+      await accepted(write, { phase: 'Active' });
+      await refused(write, { review: { ...review, record: nameOf('jane@example.com') } }, 'reviewed by another person');
+      await accepted(write, { review });
+      await refused(write, { review: { ...review, record: nameOf('bob@example.com') } }, 'a review is kept');
+      await refused(write, { review: null }, 'a review is kept');
+      await accepted(write, { phase: 'Ended' });
+
+      const other = await newRequest();
+      await accepted(other, { phase: 'Approving', begin, until, decisions: [decision] });
+      await refused(other, { review }, 'reviewed by another person');
     });
 
     it('refuses to leave a final phase, and a denial beside another phase', async () => {
