@@ -59,7 +59,7 @@ function createServices(surroundings: Surroundings) {
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
-  const keepsRules = followsNamespaces(config) || config.features.explain;
+  const keepsRules = followsNamespaces(config) || config.features.explain || config.features.accessRequests;
   const services: Services = {
     config,
     basePath: basePathOf(config),

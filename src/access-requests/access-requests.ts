@@ -7,6 +7,7 @@ import { type LocalGroupLookup, localGroupName } from '../users/record/local-gro
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
+import { isUnreviewed } from './break-glass.ts';
 import { type AccessSources, accessController } from './controller.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
@@ -77,6 +78,7 @@ export function createAccessRequests(services: Services, { policies, requests }:
     admission: new AdmissionPolicies(services),
   };
   const controller = accessController(context, needs);
+  services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));
   return {
     operations: accessOperations(context),
     checks: [policies.check, requests.check],

@@ -1,15 +1,19 @@
 import type { UserBindingRow } from '../bindings/row.ts';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
+import { report } from '../kubernetes/events.ts';
 import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
 import { isKubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { Change } from '../watch/watch-cache.ts';
+import { begin } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
-import { accessOf, activate, firstStatus, removeBinding, storedBinding } from './grant.ts';
+import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
 import { accessPolicyKind } from './policy.ts';
-import { bindingNameOf, isOpen, type RequestRow } from './request.ts';
+import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
+import { rulesHashOf } from './role-rules.ts';
 import { fallOf, isBindable } from './standing.ts';
 import { fallen, readRequest, requestsOf, transition } from './status-writer.ts';
 
@@ -87,6 +91,8 @@ interface Reconciliation {
 
 const policyKey = (name: string) => `policy/${name}`;
 const requestKey = (name: string) => `request/${name}`;
+/** Key of the doubts about the rules of a request's role. No request has such a name. */
+const rulesKey = (name: string) => `rules/${name}`;
 
 class AccessTerm implements Term, Source {
   readonly sources = [this];
@@ -114,8 +120,8 @@ class AccessTerm implements Term, Source {
       bindings.onChange((change) => this.#onBinding(change)),
       accounts.onChange((name) => this.#enqueueOpen((row) => row.spec?.record === name)),
       groups?.onChange((change) => this.#onGroup(change)),
+      services.rbac.onClusterRoleChange((name) => this.#enqueueOpen((row) => row.spec?.roleRef === name)),
       services.rbac.onClusterRole((name) => {
-        this.#enqueueOpen((row) => row.spec?.roleRef === name);
         for (const policy of policies.cache.values()) if (policy.roleRefs.includes(name)) enqueue(policyKey(policy.name));
       }),
     ];
@@ -175,11 +181,20 @@ async function reconcileRequest(term: Reconciliation, name: string, signal: Abor
   if (row === undefined) return 'done';
   if (!isOpen(row)) {
     term.doubts.forget(name);
+    term.doubts.forget(rulesKey(name));
     return finish(context, row, signal);
   }
+  if (row.phase === '') return takeUp(context, row, signal);
+  const rules = await noteRules(term, row, signal);
+  // The write of the rules wakes the controller up again.
+  if (rules === 'written') return 'done';
+  const outcome = await reconcilePhase(term, row, signal);
+  return rules === 'doubtful' && outcome !== 'again' ? { requeueAfterMs: confirmedAfterMs } : outcome;
+}
+
+function reconcilePhase(term: Reconciliation, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+  const { context } = term;
   switch (row.phase) {
-    case '':
-      return begin(context, row, signal);
     case 'Pending':
       return reconcilePending(term, row, signal);
     case 'Approving':
@@ -189,12 +204,43 @@ async function reconcileRequest(term: Reconciliation, name: string, signal: Abor
   }
 }
 
+/**
+ * Notes a change of the rules of the role, which takes effect at once for active access.
+ *
+ * @returns 'doubtful' for a change that may come from a watch that is behind that of another replica
+ * @throws StatusError 503, 504
+ */
+async function noteRules(
+  { context, doubts }: Reconciliation,
+  row: RequestRow,
+  signal: AbortSignal,
+): Promise<'same' | 'doubtful' | 'written'> {
+  const { services } = context;
+  const { name, uid, spec, rulesHash } = row;
+  const key = rulesKey(name);
+  const isSameRole = spec !== undefined && services.rbac.clusterRoleUID(spec.roleRef) === spec.roleUID;
+  const seen = isSameRole ? rulesHashOf(services.rbac, spec.roleRef) : undefined;
+  if (spec === undefined || seen === undefined || seen === rulesHash) {
+    doubts.forget(key);
+    return 'same';
+  }
+  if (rulesHash !== undefined && !doubts.isConfirmed(key)) return 'doubtful';
+  doubts.forget(key);
+  const change = { rulesHash: seen, ...(rulesHash !== undefined && { rulesChangedAt: timestamp(services.now()) }) };
+  const written = await transition(context, row, change, signal);
+  if (written === 'conflict' || rulesHash === undefined) return 'written';
+  const message = `the rules of the ClusterRole ${spec.roleRef} have changed since ${spec.requester} asked for it`;
+  const event = { type: 'Warning', reason: 'RoleChanged', message, action: 'Reconcile' } as const;
+  await report(services, { kind: accessRequestKind, object: { metadata: { name, uid } } }, event, signal);
+  return 'written';
+}
+
 /** Writes the first status of a request that its replica could not write. */
-async function begin(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+async function takeUp(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
   const { services } = context;
   const startsAt = row.created + handlerMs;
   if (services.now().getTime() < startsAt) return { requeueAt: startsAt };
-  return outcomeOf(await transition(context, row, firstStatus(row, services.now()), signal));
+  return outcomeOf(await begin(context, row, signal));
 }
 
 const outcomeOf = (written: RequestRow | 'conflict'): Outcome => (written === 'conflict' ? 'again' : 'done');

@@ -1,22 +1,39 @@
 import { randomBytes } from 'node:crypto';
 import { type FieldError, forbidden, invalidValue, notSupported, required } from '../api/field-error.ts';
 import { alreadyExists, invalid, StatusError, tooManyRequests } from '../api/status.ts';
+import type { auditCaller } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { refusalBehind } from '../kubernetes/upstream-error.ts';
 import type { Account } from '../users/record/account.ts';
+import { begin, countUse } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
-import { firstStatus, given } from './grant.ts';
+import { given } from './grant.ts';
 import { accessApiVersion, type PolicyRow, type PolicySubject } from './policy.ts';
-import { accessRequestResource, isOpen, maxAheadMs, type NewRequest, type RequestRow, type RequestSpec, requestRow } from './request.ts';
+import {
+  accessRequestResource,
+  isOpen,
+  maxAheadMs,
+  maxBreakGlassSeconds,
+  type NewRequest,
+  type RequestRow,
+  type RequestSpec,
+  requestRow,
+} from './request.ts';
 import { coversByName, isBindable, unselected } from './standing.ts';
-import { requestsOf, seen, transition } from './status-writer.ts';
+import { requestsOf, seen } from './status-writer.ts';
 
 const kind = { group: accessRequestResource.group, kind: 'AccessRequest', name: '' };
 /** Seconds after which a user with too many open requests may ask again. */
 const retryAfterSeconds = 60;
+
+interface CreateOptions {
+  readonly isDryRun: boolean;
+  /** The caller in audit events. */
+  readonly origin: ReturnType<typeof auditCaller>;
+}
 
 /** Creates requests, and counts those that are being created. */
 export class RequestCreator {
@@ -33,7 +50,7 @@ export class RequestCreator {
    *
    * @throws StatusError 401, 403, 409, 422, 429, 503, 504
    */
-  async create(asked: NewRequest, { isDryRun }: { isDryRun: boolean }, caller: Caller, signal: AbortSignal): Promise<RequestRow> {
+  async create(asked: NewRequest, { isDryRun, origin }: CreateOptions, caller: Caller, signal: AbortSignal): Promise<RequestRow> {
     const context = this.#context;
     const { services, people, requests, policies, admission } = context;
     requireNoAccessToken('accessRequests', caller);
@@ -47,14 +64,15 @@ export class RequestCreator {
       throw invalid(kind, [invalidValue('policy', asked.policy, 'no policy of that name lets you ask for access')]);
     const errors = await this.#errorsOf(asked, policy, signal);
     if (errors.length > 0) throw invalid(kind, errors);
-    if (policy.requireStepUp) requireStepUp(caller, services.config.login.stepUp, services.now());
+    if (policy.requireStepUp || asked.breakGlass === true) requireStepUp(caller, services.config.login.stepUp, services.now());
     const spec = this.#specOf(asked, { policy, subject, account, caller });
     return this.#oneOfFew(spec, async () => {
+      if (spec.breakGlass) await this.#countBreakGlass(spec, account, isDryRun, signal);
       const object = await this.#store(spec, isDryRun, signal);
       const row = requestRow(object);
       if (isDryRun) return row;
       await seen(context, object, signal);
-      const begun = await transition(context, row, firstStatus(row, services.now()), signal);
+      const begun = await begin(context, row, signal, origin);
       return begun === 'conflict' ? row : given(context, begun, signal);
     });
   }
@@ -72,7 +90,7 @@ export class RequestCreator {
   }
 
   #specOf(
-    { policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds }: NewRequest,
+    { policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds, breakGlass = false }: NewRequest,
     { policy, subject, account, caller }: { policy: PolicyRow; subject: PolicySubject; account: Account; caller: Caller },
   ): RequestSpec {
     const { name, uid, generation, ticketPattern, approvals } = policy;
@@ -92,8 +110,14 @@ export class RequestCreator {
       ...(notBefore !== undefined && { notBefore }),
       durationSeconds,
       approvals,
-      breakGlass: false,
+      breakGlass,
     };
+  }
+
+  /** Counts break-glass. A request that the API server would refuse costs no use. @throws StatusError 422, 429, 409, 503, 504 */
+  async #countBreakGlass(spec: RequestSpec, account: Account, isDryRun: boolean, signal: AbortSignal): Promise<void> {
+    if (!isDryRun) await this.#store(spec, true, signal);
+    await countUse(this.#context, account, { isDryRun, signal });
   }
 
   /** Stores a request. The API server compares the ticket, because Node.js has no RE2. @throws StatusError 422, 503, 504 */
@@ -132,8 +156,9 @@ export class RequestCreator {
   }
 }
 
-const sameKey = ({ policy, roleRef, scope, namespaces = [] }: RequestSpec): string =>
-  JSON.stringify([policy.uid, roleRef, scope, namespaces]);
+/** Break-glass stands beside a request that waits for its approvals. */
+const sameKey = ({ policy, roleRef, scope, namespaces = [], breakGlass }: RequestSpec): string =>
+  JSON.stringify([policy.uid, roleRef, scope, namespaces, breakGlass]);
 
 const openAlready = (): StatusError =>
   new StatusError(409, 'AlreadyExists', 'you have an open request for the same role and place', {
@@ -147,8 +172,9 @@ const openAlready = (): StatusError =>
 const notCovered = (field: string, name: string): FieldError =>
   invalidValue(field, name, 'the policy does not cover it, or it does not exist');
 
-function memberErrors({ roleRef, reason, ticket, notBefore, durationSeconds }: NewRequest, policy: PolicyRow, now: Date): FieldError[] {
-  const errors: FieldError[] = [];
+function memberErrors(asked: NewRequest, policy: PolicyRow, now: Date): FieldError[] {
+  const { roleRef, reason, ticket, notBefore, durationSeconds, breakGlass = false } = asked;
+  const errors: FieldError[] = breakGlass ? breakGlassErrors(asked, policy) : [];
   if (!policy.roleRefs.includes(roleRef)) errors.push(notSupported('roleRef', roleRef, policy.roleRefs));
   if (durationSeconds > policy.maxSeconds)
     errors.push(invalidValue('durationSeconds', durationSeconds, `may not be more than ${policy.maxSeconds}`));
@@ -156,6 +182,15 @@ function memberErrors({ roleRef, reason, ticket, notBefore, durationSeconds }: N
   if (policy.ticketPattern !== undefined && ticket === undefined) errors.push(required('ticket', `must match ${policy.ticketPattern}`));
   if (notBefore !== undefined && Date.parse(notBefore) > now.getTime() + maxAheadMs)
     errors.push(invalidValue('notBefore', notBefore, 'must be within two weeks'));
+  return errors;
+}
+
+function breakGlassErrors({ notBefore, durationSeconds }: NewRequest, policy: PolicyRow): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!policy.breakGlass) errors.push(forbidden('breakGlass', 'the policy has no break-glass'));
+  if (notBefore !== undefined) errors.push(forbidden('notBefore', 'break-glass begins at once'));
+  if (durationSeconds > maxBreakGlassSeconds && policy.maxSeconds > maxBreakGlassSeconds)
+    errors.push(invalidValue('durationSeconds', durationSeconds, `break-glass may not be more than ${maxBreakGlassSeconds}`));
   return errors;
 }
 

@@ -12,7 +12,7 @@ import type { PolicyRow } from './policy.ts';
 import { accessRequestResource, type Decision, maxDecisions, type NewDecision, type RequestRow } from './request.ts';
 import { fallOf } from './standing.ts';
 import { readRequest, type Transition, transition } from './status-writer.ts';
-import { requireVisible } from './visible.ts';
+import { requireOtherPerson, requireVisible } from './visible.ts';
 
 /** Each conflict is the write of another approver or of the leader. */
 const bounds = { attempts: 20, pauseMs: 50 };
@@ -64,8 +64,7 @@ export async function decide(
 /** Returns the policy of a request that the caller may decide on. @throws StatusError 403, 409 */
 function approvable({ policies, people }: AccessContext, row: RequestRow, caller: Caller, account: Account): PolicyRow {
   if (row.spec === undefined) throw decided(row, 'it cannot be read');
-  if (account.uid === row.spec.recordUID || account.name === row.spec.record)
-    throw refusedAccess(caller, 'OwnRequest', 'a request is decided by another person');
+  requireOtherPerson(row, caller, account);
   const policy = policies.cache.get(row.spec.policy.name);
   if (policy?.uid !== row.spec.policy.uid) throw decided(row, 'its policy was deleted');
   if (!people.of(account).isApprover(policy)) throw refusedAccess(caller, 'NotApprover', 'the policy does not name you as an approver');

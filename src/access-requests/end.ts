@@ -1,5 +1,4 @@
 import { conflict } from '../api/status.ts';
-import { userBindingResource } from '../bindings/resource.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -8,9 +7,9 @@ import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { untilTaken } from './grant.ts';
 import { refusedAccess } from './people.ts';
-import { accessRequestResource, bindingNameOf, isOpen, type Phase, type RequestRow } from './request.ts';
+import { accessRequestResource, isOpen, type Phase, type RequestRow } from './request.ts';
 import { readRequest, transition } from './status-writer.ts';
-import { isApproverOf, isOwn, requireVisible } from './visible.ts';
+import { isApproverOf, isOwn, mayDeleteBinding, requireVisible } from './visible.ts';
 
 const bounds = { attempts: 10, pauseMs: 50 };
 
@@ -59,7 +58,6 @@ function finalOf(row: RequestRow, account: Account): { phase: Phase; reason: str
 
 async function requireEnder(context: AccessContext, row: RequestRow, caller: Caller, account: Account, signal: AbortSignal): Promise<void> {
   if (isOwn(row, account) || isApproverOf(context, row, context.people.of(account))) return;
-  const deletion = { ...userBindingResource, verb: 'delete', name: bindingNameOf(row) };
-  if (await context.services.access.can(caller, deletion, signal)) return;
+  if (await mayDeleteBinding(context, row, caller, signal)) return;
   throw refusedAccess(caller, 'NotApprover', 'access is ended by its user, by an approver, or with the right to delete its UserBinding');
 }

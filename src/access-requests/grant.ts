@@ -10,6 +10,7 @@ import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
 import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
+import { rulesHashOf } from './role-rules.ts';
 import { fallOf, unselected } from './standing.ts';
 import { fallen, type Transition, transition } from './status-writer.ts';
 
@@ -24,8 +25,12 @@ export function periodOf({ notBefore, durationSeconds }: RequestSpec, now: Date)
 }
 
 /** Returns the first status of a request. */
-export const firstStatus = ({ spec }: Pick<RequestRow, 'spec'>, now: Date): Transition =>
-  spec?.approvals === 0 ? { phase: 'Approving', ...periodOf(spec, now) } : { phase: 'Pending' };
+export function firstStatus({ services: { now, rbac } }: Pick<AccessContext, 'services'>, { spec }: Pick<RequestRow, 'spec'>): Transition {
+  const rulesHash = spec && rulesHashOf(rbac, spec.roleRef);
+  const seen = rulesHash === undefined ? {} : { rulesHash };
+  const isAtOnce = spec !== undefined && (spec.approvals === 0 || spec.breakGlass);
+  return isAtOnce ? { phase: 'Approving', ...periodOf(spec, now()), ...seen } : { phase: 'Pending', ...seen };
+}
 
 /**
  * Gives the access of a request in phase Approving: checks the request once more, creates its UserBinding, and then writes Active or

@@ -6,6 +6,7 @@ import type { ListParameters } from '../collection/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import { isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
 import type { Person } from './people.ts';
 import { accessPolicyResource, type PolicyRow, publicText } from './policy.ts';
@@ -67,7 +68,7 @@ export async function getPolicy(
 /**
  * Lists the caller's own requests and those that the caller may decide on; all for callers who may list them.
  *
- * @param isInbox limits the list to requests that wait for the caller's decision
+ * @param isInbox limits the list to requests that wait for the caller: for a decision, or for the review of break-glass
  * @throws StatusError 400, 410, 503
  */
 export async function listRequests(
@@ -93,5 +94,5 @@ export async function listRequests(
 
 function isWaitingFor(context: AccessContext, row: RequestRow, account: Account, person: Person): boolean {
   const isUndecided = row.phase === 'Pending' && row.decisions.every(({ record }) => record !== account.name);
-  return isUndecided && !isOwn(row, account) && isApproverOf(context, row, person);
+  return (isUndecided || isUnreviewed(row)) && !isOwn(row, account) && isApproverOf(context, row, person);
 }

@@ -105,6 +105,7 @@ export interface PolicyRow extends ListRow {
   readonly approvals: number;
   readonly requireReason: boolean;
   readonly requireStepUp: boolean;
+  readonly breakGlass: boolean;
   readonly ticketPattern: string | undefined;
   readonly displayName: string;
 }
@@ -129,6 +130,7 @@ export function policyRow(object: KubernetesObject): PolicyRow {
     approvals: read?.approvals ?? Number.POSITIVE_INFINITY,
     requireReason: read?.requireReason !== false,
     requireStepUp: read?.requireStepUp === true,
+    breakGlass: read?.breakGlass === true,
     ticketPattern: read?.ticketPattern,
     displayName: (read?.displayName ?? '').toLowerCase(),
   };

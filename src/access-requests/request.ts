@@ -14,6 +14,8 @@ export const accessRequestKind: ResourceKind = { type: accessRequestResource, ki
 
 const maxDurationSeconds = 1_209_600;
 const minDurationSeconds = 300;
+/** Bound of the custom resource definition. */
+export const maxBreakGlassSeconds = 3600;
 /** A request is decided before the access begins, and kept no longer than two weeks ahead. */
 export const maxAheadMs = maxDurationSeconds * 1000;
 /** Bound of the custom resource definition. */
@@ -67,6 +69,10 @@ export const newRequestBody = z
       .optional()
       .describe('Ticket, where the policy has a pattern for it.'),
     notBefore: wholeTime.optional().describe('Earliest begin of the access, at most two weeks ahead. Default: at once.'),
+    breakGlass: z
+      .boolean()
+      .optional()
+      .describe('True for access at once, without the approvals, for an hour at most, where the policy allows it. Needs a recent login.'),
     durationSeconds: z
       .int()
       .min(minDurationSeconds, `must be at least ${minDurationSeconds}`)
@@ -96,6 +102,12 @@ export const decisionBody = z
   .meta({ examples: [{ approve: true, comment: 'for this incident only' }] });
 
 export type NewDecision = z.output<typeof decisionBody>;
+
+export const reviewBody = z
+  .strictObject({ comment: shownText(1024).optional().describe('Result of the review, one line.') })
+  .meta({ examples: [{ comment: 'justified by the incident of that night' }] });
+
+export type NewReview = z.output<typeof reviewBody>;
 
 const decision = z.object({
   by: z.string().describe('Name of the approver as Kubernetes sees it.'),
@@ -207,6 +219,8 @@ export interface RequestRow extends ListRow {
   /** Undefined for a request that no definition of ours would accept, which gives no access. */
   readonly spec: RequestSpec | undefined;
   readonly decisions: readonly Decision[];
+  readonly review: Review | undefined;
+  readonly rulesHash: string | undefined;
   readonly created: number;
   readonly begin: number;
   readonly until: number;
@@ -228,6 +242,8 @@ export function requestRow(object: KubernetesObject): RequestRow {
     phase: read.phase ?? '',
     spec: asked,
     decisions: read.decisions ?? [],
+    review: read.review,
+    rulesHash: read.rulesHash,
     created: Date.parse(metadata.creationTimestamp),
     begin: Date.parse(read.begin ?? ''),
     until: Date.parse(read.until ?? ''),

@@ -18,7 +18,16 @@ import { endRequest } from './end.ts';
 import { accessOf } from './grant.ts';
 import { getPolicy, listPolicies, listRequests } from './list.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
-import { accessRequestSchema, decisionBody, newRequestBody, type RequestRow, requestName, requestProperties } from './request.ts';
+import {
+  accessRequestSchema,
+  decisionBody,
+  newRequestBody,
+  type RequestRow,
+  requestName,
+  requestProperties,
+  reviewBody,
+} from './request.ts';
+import { reviewRequest } from './review.ts';
 import { coveredNamespaces } from './standing.ts';
 import { readRequest } from './status-writer.ts';
 import { requireVisible } from './visible.ts';
@@ -54,6 +63,7 @@ export const accessOperations = (context: AccessContext): Operation[] => [
   getRequestOperation(context),
   decisionOperation(context),
   endOperation(context),
+  reviewOperation(context),
 ];
 
 const listPoliciesOperation = (context: AccessContext) =>
@@ -120,7 +130,10 @@ const listRequestsOperation = (context: AccessContext) =>
     credential: 'required',
     before: [compressed],
     query: listQuery(requestProperties).extend({
-      inbox: z.enum(['true', 'false'], 'must be true or false').optional().describe('`true`: only requests that wait for the caller.'),
+      inbox: z
+        .enum(['true', 'false'], 'must be true or false')
+        .optional()
+        .describe('`true`: only requests that wait for the decision or the review of the caller.'),
     }),
     answers: {
       200: listAnswer(listSchema(accessRequestSchema, { apiVersion: accessApiVersion, kind: 'AccessRequestList' })),
@@ -139,7 +152,7 @@ function createOperation(context: AccessContext) {
     paths: ['/auth/v1/accessrequests'],
     tag,
     summary: 'Asks for a role of a policy, for a while',
-    description: 'A policy without approvals gives the role at once: `status.phase` is `Active` once its RBAC exists.',
+    description: 'A policy without approvals, and break-glass, give the role at once: `status.phase` is `Active` once its RBAC exists.',
     credential: 'required',
     query: z.object({ dryRun }),
     body: newRequestBody,
@@ -149,11 +162,11 @@ function createOperation(context: AccessContext) {
       403: { description: 'The caller has no User record (`NoRecord`), or uses an access token.' },
       409: { description: 'The caller has an open request for the same role and place.' },
       422: { description: 'The policy does not let the caller ask for that, with every violation.' },
-      429: { description: 'The caller has as many open requests as a user may have.' },
+      429: { description: 'The caller has as many open requests as a user may have, or has used break-glass three times in 24 hours.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const row = await creator.create(body, { isDryRun }, caller, signal);
+      const row = await creator.create(body, { isDryRun, origin: auditCaller(ctx, caller) }, caller, signal);
       if (!isDryRun) record(context, ctx, caller, row, { audit: 'AccessRequested', code: 201 });
       ctx.status = 201;
       if (!isDryRun) ctx.set('Location', `${context.services.basePath}/auth/v1/accessrequests/${row.name}`);
@@ -228,8 +241,32 @@ const endOperation = (context: AccessContext) =>
     },
   });
 
+const reviewOperation = (context: AccessContext) =>
+  operation({
+    id: 'ReviewAccessRequest',
+    method: 'POST',
+    paths: ['/auth/v1/accessrequests/:name/review'],
+    tag,
+    summary: 'Reviews break-glass',
+    description: 'For approvers of the policy. A review is written once.',
+    credential: 'required',
+    params: z.object({ name: requestName }),
+    body: reviewBody,
+    answers: {
+      200: theRequest,
+      403: { description: 'The request is of the caller (`OwnRequest`), or the policy names other approvers (`NotApprover`).' },
+      404: noRequest,
+      409: { description: 'It is reviewed already, or no break-glass.' },
+    },
+    async handle({ ctx, caller, params: { name }, body, signal }) {
+      const row = await reviewRequest(context, { name, body }, caller, signal);
+      record(context, ctx, caller, row, { audit: 'BreakGlassReviewed', code: 200 });
+      sendJson(ctx, row.text);
+    },
+  });
+
 type RequestEvent =
-  | { readonly audit: 'AccessRequested'; readonly code: number }
+  | { readonly audit: 'AccessRequested' | 'BreakGlassReviewed'; readonly code: number }
   | { readonly audit: 'AccessDecided' | 'AccessEnded'; readonly code: number; readonly reason: string };
 
 function record({ services }: AccessContext, ctx: Context, caller: Caller, row: RequestRow, event: RequestEvent): void {

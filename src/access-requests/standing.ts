@@ -32,6 +32,7 @@ export function fallOf({ policies, people, services }: AccessContext, { spec }: 
   const { roleRef } = spec;
   if (!policy.roleRefs.includes(roleRef)) return changed('the policy no longer names the role');
   if (!coversByName(policy, spec)) return changed('the policy no longer covers the place');
+  if (spec.breakGlass && !policy.breakGlass) return changed('the policy no longer allows break-glass');
   if (policy.maxSeconds < spec.durationSeconds) return changed('the policy no longer allows that duration');
   if (services.rbac.clusterRoleUID(roleRef) !== spec.roleUID) return { reason: 'RoleChanged', message: 'the ClusterRole was deleted' };
   return undefined;

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccessContext } from './context.ts';
-import { accessRequestKind, type Decision, type Phase, type RequestRow, requestRow } from './request.ts';
+import { accessRequestKind, type Decision, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
 import type { Fall } from './standing.ts';
 
 /** Members of a status that a transition writes. */
@@ -17,6 +17,9 @@ export interface Transition {
   endedBy?: string;
   binding?: string;
   decisions?: readonly Decision[];
+  review?: Review;
+  rulesHash?: string;
+  rulesChangedAt?: string;
 }
 
 export const requestsOf = ({ services }: Pick<AccessContext, 'services'>): ServiceResource =>

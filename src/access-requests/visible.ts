@@ -1,9 +1,10 @@
 import { notFound } from '../api/status.ts';
+import { userBindingResource } from '../bindings/resource.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
-import type { Person } from './people.ts';
-import { accessRequestResource, type RequestRow } from './request.ts';
+import { type Person, refusedAccess } from './people.ts';
+import { accessRequestResource, bindingNameOf, type RequestRow } from './request.ts';
 
 interface Viewer {
   /** Name that the caller asked for. */
@@ -15,11 +16,21 @@ interface Viewer {
 export const isOwn = ({ spec }: Pick<RequestRow, 'spec'>, account: Account | undefined): boolean =>
   account !== undefined && spec?.recordUID === account.uid && spec.record === account.name;
 
+/** Requires a caller who is another person than the requester. @throws StatusError 403, cause `OwnRequest` */
+export function requireOtherPerson({ spec }: Pick<RequestRow, 'spec'>, caller: Caller, account: Account): void {
+  if (account.uid === spec?.recordUID || account.name === spec?.record)
+    throw refusedAccess(caller, 'OwnRequest', 'a request is decided and reviewed by another person');
+}
+
 /** Reports whether the policy of now names the person as an approver of the request. */
 export function isApproverOf({ policies }: AccessContext, { spec }: Pick<RequestRow, 'spec'>, person: Person): boolean {
   const policy = spec && policies.cache.get(spec.policy.name);
   return policy !== undefined && policy.uid === spec?.policy.uid && person.isApprover(policy);
 }
+
+/** Reports whether RBAC lets the caller delete the UserBinding of the request. @throws StatusError 503, 504 */
+export const mayDeleteBinding = ({ services }: AccessContext, row: RequestRow, caller: Caller, signal: AbortSignal): Promise<boolean> =>
+  services.access.can(caller, { ...userBindingResource, verb: 'delete', name: bindingNameOf(row) }, signal);
 
 /** Returns the request if the caller may see it. A hidden request is answered like a missing one. @throws StatusError 404, 503, 504 */
 export async function requireVisible(

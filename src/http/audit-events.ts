@@ -69,6 +69,11 @@ export const auditEvents = {
     when: 'A request or its access ends. `actor` is missing if the service ends it; `reason` is that of the status.',
     fields: [...byUser, 'code', 'access'],
   },
+  BreakGlassUsed: {
+    when: 'A user gets a role without the approvals of the policy. `actor` is missing if the replica stopped in between.',
+    fields: ['actor', 'target', 'access'],
+  },
+  BreakGlassReviewed: { when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],

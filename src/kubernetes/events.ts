@@ -76,7 +76,7 @@ interface Reconciled {
 /** Creates an Event about a cluster-scoped object. A lost Event is no failure. */
 export async function report(
   { client, log, now, config }: EventNeeds,
-  { kind: { type, kind }, object }: Reconciled,
+  { kind: { type, kind }, object }: { kind: ResourceKind; object: { metadata: Pick<KubernetesObject['metadata'], 'name' | 'uid'> } },
   event: Pick<EventInput, 'type' | 'reason' | 'message' | 'action'>,
   signal: AbortSignal,
 ): Promise<void> {

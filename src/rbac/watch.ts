@@ -122,6 +122,11 @@ export class RbacWatch {
     return this.#roles.ClusterRole.get(name)?.uid;
   }
 
+  /** Returns the rules of a ClusterRole, undefined if it does not exist or rules are not kept. */
+  clusterRoleRules(name: string): readonly PolicyRule[] | undefined {
+    return this.#roles.ClusterRole.get(name)?.rules;
+  }
+
   /** Waits until roles and bindings are listed. @throws the reason of the signal if it aborts before */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
@@ -132,6 +137,11 @@ export class RbacWatch {
     return this.#roles.ClusterRole.onChange(({ key, old, new: current }) => {
       if (old?.uid !== current?.uid) listener(key);
     });
+  }
+
+  /** Calls the listener for each change of a ClusterRole, also one of its rules. @returns a function that removes the listener */
+  onClusterRoleChange(listener: (name: string) => void): () => void {
+    return this.#roles.ClusterRole.onChange(({ key }) => listener(key));
   }
 
   /** Returns the role of a binding, undefined if it does not exist. */

@@ -239,6 +239,16 @@ export class Metrics {
     return () => this.#queues.delete(controller);
   }
 
+  /** @param read returns the number of break-glass requests that nobody has reviewed; NaN if it is unknown */
+  breakGlass(read: () => number): void {
+    const metric: Gauge = new Gauge({
+      name: 'atrium_break_glass_unreviewed',
+      help: 'Break-glass requests without a review, the same on each replica; NaN while they are unknown.',
+      registers: [this.registry],
+      collect: () => metric.set(read()),
+    });
+  }
+
   /** @param read returns the certificate in PEM that is in use, undefined if there is none */
   certificate(purpose: string, read: () => string | Buffer | undefined): void {
     this.#certificates.set(purpose, read);
