@@ -65,6 +65,8 @@ export interface EmbeddedLoginOptions {
   issuers?: readonly Record<string, unknown>[];
   /** Switches of the extensions, as in the YAML file. */
   features?: Record<string, boolean>;
+  /** Settings of access requests, as in the YAML file. */
+  accessRequests?: Record<string, unknown>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
   /** Ids of `console.languages`, in order. Default: the default of the setting. */
@@ -115,6 +117,7 @@ async function startAll(
     login = {},
     issuers,
     features = {},
+    accessRequests = {},
     lists = {},
     languages,
     smtp,
@@ -173,6 +176,7 @@ async function startAll(
           users,
           identity,
           features,
+          accessRequests,
           lists,
           ...(smtp && { smtp: { caFile, ...smtp } }),
         }),

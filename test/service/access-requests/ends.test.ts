@@ -6,6 +6,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
+import { warningsOf } from './sessions.ts';
 import { AccessRequests, aPolicy, mergePatch, policiesPath, type Request, requestsPath, user } from './support.ts';
 
 const users = '/apis/auth.platform.io/v1/users';
@@ -80,6 +81,30 @@ describe('access that ends', () => {
     await server.kubernetes.remove(`${roles}/edit`);
     await server.kubernetes.apply(role);
     await ends(request, 'Ended', 'RoleChanged');
+  });
+
+  it('JIT-15 not when the rules of its role change, which an Event and the time in its status tell of', async () => {
+    const [given, waiting] = [await active(), await pending()];
+    expect((await access.stored(given.request)).status).not.to.have.property('rulesChangedAt');
+    await server.kubernetes.apply({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'more-to-view', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+      rules: [{ apiGroups: ['shop.example.com'], resources: ['orders'], verbs: ['get'] }],
+    });
+    for (const [{ request }, phase] of [
+      [given, 'Active'],
+      [waiting, 'Pending'],
+    ] as const) {
+      const { status } = await eventually(
+        () => access.stored(request),
+        (stored) => stored.status?.rulesChangedAt !== undefined,
+      );
+      expect(status).to.include({ phase });
+      expect(await warningsOf(server.kubernetes, request.metadata.uid, 'RoleChanged')).to.have.lengthOf(1);
+    }
+    for (const { request } of [given, waiting]) await access.end({ as: 'alice' }, request);
+    await server.kubernetes.remove(`${roles}/more-to-view`);
   });
 
   it('JIT-18 with its UserBinding, deleted or shortened by hand', async () => {

@@ -6,11 +6,10 @@ import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { isAllowed } from '../../support/grants.ts';
 import { aNamespace } from '../bindings/support.ts';
-import type { Browser } from '../identity/browser.ts';
 import { Clock } from '../login/support.ts';
-import { aPolicy, policiesPath, type Refusal, type Request, user } from './support.ts';
+import { type Member, password, SessionRequests } from './sessions.ts';
+import { aPolicy, type Refusal, user } from './support.ts';
 
-const password = 'correct horse';
 const [jane, carl] = ['jane@example.com', 'carl@example.com'];
 const asked = {
   policy: 'at-once',
@@ -33,87 +32,66 @@ describe('access requests that require a recent login', () => {
       now: clock.now,
     }),
   );
-  let requester: Browser;
-  let approver: Browser;
+  let sessions: SessionRequests;
+  let requester: Member;
+  let approver: Member;
   before(async () => {
+    sessions = new SessionRequests(service);
     const { admin } = service;
     await admin.apply(aNamespace('shop'));
     const subjects = [user(jane)];
+    [requester, approver] = [await sessions.logIn(jane), await sessions.logIn(carl)];
     const policies = [
       aPolicy('at-once', { subjects, approvals: 0, approvers: [], requireStepUp: true }),
       aPolicy('decided', { subjects, approvers: [user(carl)], requireStepUp: true }),
     ];
-    await admin.apply(...policies);
-    for (const { metadata } of policies)
-      await eventually(
-        () => admin.call('GET', `${policiesPath}/${metadata.name}`),
-        ({ body }) => JSON.stringify(body).includes('"type":"Ready"'),
-      );
-    requester = (await service.logIn(jane, password)).browser;
-    approver = (await service.logIn(carl, password)).browser;
-    for (const { metadata } of policies)
-      await eventually(
-        () => service.request(`/auth/v1/accesspolicies/${metadata.name}`, { headers: headersOf(requester) }),
-        ({ status }) => status === 200,
-      );
+    await sessions.apply(policies, [requester]);
   });
   afterEach(() => clock.reset());
 
-  const headersOf = ({ cookies }: Browser) => ({
-    cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
-    'sec-fetch-site': 'same-origin',
-    'content-type': 'application/json',
-  });
-  const post = async (headers: Record<string, string>, path: string, body?: unknown) => {
-    const answer = await service.request(`/auth/v1/accessrequests${path}`, {
-      method: 'POST',
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    return { status: answer.status, body: (await answer.json()) as Request & Refusal };
-  };
   const reasonOf = ({ body }: { body: Refusal }) => body.details?.causes?.[0]?.reason;
 
   it('give a role at once without approvals, after a recent login', async () => {
     clock.advance(360);
-    const stale = await post(headersOf(requester), '', asked);
+    const stale = await sessions.post(requester, '', asked);
     expect([stale.status, reasonOf(stale)]).to.deep.equal([401, 'StepUpRequired']);
     clock.reset();
 
-    const { status, body } = await post(headersOf(requester), '', asked);
+    const { status, body } = await sessions.post(requester, '', asked);
     expect(status, JSON.stringify(body)).to.equal(201);
     expect(body.status).to.include({ phase: 'Active' });
     await eventually(
       () => isAllowed(service.admin, jane, { verb: 'list', group: '', resource: 'pods', ...{ namespace: 'shop' } }),
       Boolean,
     );
-    expect((await post(headersOf(requester), `/${body.metadata.name}/end`)).status).to.equal(200);
+    expect((await sessions.post(requester, `/${body.metadata.name}/end`)).status).to.equal(200);
   });
 
   it('are decided after a recent login of the approver', async () => {
-    const { body } = await post(headersOf(requester), '', { ...asked, policy: 'decided' });
+    const { body } = await sessions.post(requester, '', { ...asked, policy: 'decided' });
     clock.advance(360);
-    const stale = await post(headersOf(approver), `/${body.metadata.name}/decision`, { approve: true });
+    const stale = await sessions.post(approver, `/${body.metadata.name}/decision`, { approve: true });
     expect([stale.status, reasonOf(stale)]).to.deep.equal([401, 'StepUpRequired']);
     clock.reset();
-    const decided = await post(headersOf(approver), `/${body.metadata.name}/decision`, { approve: true });
+    const decided = await sessions.post(approver, `/${body.metadata.name}/decision`, { approve: true });
     expect(decided.body.status).to.include({ phase: 'Active' });
-    expect((await post(headersOf(approver), `/${body.metadata.name}/end`)).body.status).to.include({ phase: 'Ended' });
+    expect((await sessions.post(approver, `/${body.metadata.name}/end`)).body.status).to.include({ phase: 'Ended' });
   });
 
-  it('JIT-17 are not made, decided or ended with an access token', async () => {
-    const { body } = await post(headersOf(requester), '', { ...asked, policy: 'decided' });
+  it('JIT-17 are not made, decided, ended or reviewed with an access token', async () => {
+    const { body } = await sessions.post(requester, '', { ...asked, policy: 'decided' });
     const token = await service.request('/auth/v1/accesstoken', {
       method: 'POST',
-      headers: headersOf(approver),
+      headers: approver.headers,
       body: JSON.stringify({ description: 'ci' }),
     });
     const made = (await token.json()) as { token: string };
     const headers = { authorization: `Bearer ${made.token}`, 'content-type': 'application/json' };
     for (const answer of [
-      await post(headers, '', asked),
-      await post(headers, `/${body.metadata.name}/decision`, { approve: true }),
-      await post(headers, `/${body.metadata.name}/end`),
+      await sessions.post({ headers }, '', asked),
+      await sessions.post({ headers }, `/${body.metadata.name}/decision`, { approve: true }),
+      await sessions.post({ headers }, `/${body.metadata.name}/end`),
+      await sessions.post({ headers }, `/${body.metadata.name}/review`, {}),
     ])
       expect([answer.status, reasonOf(answer)]).to.deep.equal([403, 'AccessTokenNotAllowed']);
   });

@@ -63,6 +63,9 @@ export interface Request {
     until?: string;
     binding?: string;
     ended?: string;
+    review?: { by: string; record: string; comment?: string; time: string };
+    rulesHash?: string;
+    rulesChangedAt?: string;
     decisions?: { by: string; record: string; approve: boolean; isVoid: boolean; comment?: string }[];
   };
 }
