@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import { hasAddress, isMailSet, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import type { Texts, Translations } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
@@ -10,7 +11,8 @@ import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
-import { hasAddress, isMailSet, linkMail, MailQueue, sendMail } from './mailer.ts';
+import { linkMail } from './mail.ts';
+import { MailQueue } from './mail-queue.ts';
 import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export interface LinkMailNeeds {

@@ -1,9 +1,11 @@
 import { RateLimit } from '../limits/rate-limit.ts';
+import { hasAddress, isMailSet, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import type { Translations } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';
 import type { NoticeType } from '../users/record/schema.ts';
-import { hasAddress, isMailSet, MailQueue, noticeMail, sendMail } from './mailer.ts';
+import { noticeMail } from './mail.ts';
+import { MailQueue } from './mail-queue.ts';
 
 const mailsPerUser = 20;
 const oneHourMs = 3_600_000;

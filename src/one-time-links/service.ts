@@ -4,6 +4,7 @@ import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
+import { hasAddress, isMailSet } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import type { PasswordChange, PasswordState } from '../users/passwords/change.ts';
 import type { Account } from '../users/record/account.ts';
@@ -13,7 +14,6 @@ import { isSelf } from '../users/record/subject-name.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import type { LinkMail } from './link-mail.ts';
-import { hasAddress, isMailSet } from './mailer.ts';
 import { type LinkKind, linkKinds, linksEndAt, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export const linkBody = z

@@ -1,11 +1,11 @@
 import type { Check } from '../http/health.ts';
+import { clusterNetwork, type Network } from '../http/network.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import type { PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';
 import { pluginsController } from './controller.ts';
 import { assetOperations, proxyOperations } from './routes.ts';
-import { clusterNetwork, type PluginNetwork } from './service-address.ts';
 import { PluginServices } from './services.ts';
 
 /** docs/contract/console.md */
@@ -13,7 +13,7 @@ const proxyTimeoutMs = 60_000;
 
 /** Replacements for tests, whose Services are on loopback, unlike those of a cluster. */
 export interface PluginSurroundings {
-  network?: PluginNetwork;
+  network?: Network;
   proxyTimeoutMs?: number;
 }
 

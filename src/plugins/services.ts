@@ -3,13 +3,14 @@ import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
+import type { Network } from '../http/network.ts';
 import { Rereading } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ServiceReference } from './console-plugin.ts';
-import { type ForbiddenTarget, forbiddenTarget, guardedLookup, type PluginNetwork } from './service-address.ts';
+import { type ForbiddenTarget, forbiddenTarget, guardedLookup } from './service-address.ts';
 
 /** Bound of request and answer bodies (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
@@ -49,7 +50,7 @@ export type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'header
  */
 export class PluginServices {
   readonly #metrics: Metrics;
-  readonly #network: PluginNetwork;
+  readonly #network: Network;
   /** Address of the API server, which plugins may not reach. */
   readonly #forbidden: ForbiddenTarget;
   readonly #authorities: Rereading<string | undefined>;
@@ -59,7 +60,7 @@ export class PluginServices {
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 
   /** @param apiServerURL address that plugins may not reach */
-  constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: PluginNetwork) {
+  constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: Network) {
     const { caFile } = config.console.plugins;
     this.#metrics = metrics;
     this.#network = network;

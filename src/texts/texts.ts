@@ -26,6 +26,10 @@ interface WordsFile {
 /** Returns the files of a language, the most important one first. */
 export type WordsFiles = (language: string) => readonly WordsFile[];
 
+/** Returns a time for users of any time zone. */
+export const timeText = ({ tag }: Texts, time: Date): string =>
+  `${new Intl.DateTimeFormat(tag, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(time)} UTC`;
+
 /** Maximum length of a text. Longer texts are ignored. */
 const maxLength = 2000;
 const placeholder = /\{\{(\w+)\}\}/g;

@@ -101,7 +101,10 @@ const allowed: ImportTable = {
     types: ['services.ts', 'keys'],
   },
   factors: { values: ['users', 'kubernetes', 'http', 'limits', 'config', 'api'], types: ['services.ts', 'keys'] },
-  'one-time-links': { values: ['users', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'keys', 'config', 'texts'] },
+  'one-time-links': {
+    values: ['users', 'mail', 'kubernetes', 'http', 'limits', 'texts', 'api'],
+    types: ['services.ts', 'keys', 'config'],
+  },
   login: {
     values: ['sessions', 'issuer', 'users', 'kubernetes', 'http', 'limits', 'cookies', 'config', 'api'],
     types: ['services.ts', 'keys'],
@@ -116,8 +119,8 @@ const allowed: ImportTable = {
   certificates: { values: ['users', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'api'], types: ['services.ts', 'rbac'] },
   'access-requests': {
-    values: ['bindings', 'users', 'collection', 'controllers', 'kubernetes', 'http', 'config', 'api'],
-    types: ['services.ts', 'watch'],
+    values: ['bindings', 'users', 'collection', 'mail', 'controllers', 'kubernetes', 'http', 'limits', 'texts', 'config', 'api'],
+    types: ['services.ts', 'watch', 'telemetry'],
   },
   bindings: {
     values: ['users', 'collection', 'rbac', 'controllers', 'watch', 'kubernetes', 'http', 'config', 'api'],
@@ -133,6 +136,7 @@ const allowed: ImportTable = {
   'services.ts': { values: [], types: ['rbac', 'keys', 'kubernetes', 'http', 'cookies', 'telemetry', 'config'] },
   rbac: { values: ['watch', 'api'], types: ['kubernetes', 'http'] },
   keys: { values: ['kubernetes', 'api'] },
+  mail: { values: ['kubernetes', 'http'], types: ['config'] },
   controllers: { values: ['kubernetes', 'api'], types: ['telemetry'] },
   watch: { values: ['kubernetes', 'telemetry', 'api'] },
   kubernetes: { values: ['http', 'limits', 'telemetry', 'api'], types: ['config'] },

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import * as x509 from '@peculiar/x509';
-import { clusterNetwork, type PluginNetwork } from '../../../src/plugins/service-address.ts';
+import { clusterNetwork, type Network } from '../../../src/http/network.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const oneDay = 24 * 60 * 60 * 1000;
@@ -139,7 +139,7 @@ export class PluginService {
 }
 
 /** Resolves Services to this machine, whatever their names are; other names resolve as the test says. */
-export const loopbackNetwork = (names: Readonly<Record<string, readonly string[]>> = {}): PluginNetwork => ({
+export const loopbackNetwork = (names: Readonly<Record<string, readonly string[]>> = {}): Network => ({
   resolve: async (hostname) => names[hostname] ?? ['127.0.0.1'],
   isRefused: (address) => address !== '127.0.0.1' && clusterNetwork.isRefused(address),
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { clusterNetwork } from '../../../src/plugins/service-address.ts';
+import { clusterNetwork } from '../../../src/http/network.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { loopbackNetwork } from './plugin-service.ts';

@@ -3,64 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { trustIn } from '../http/trusting-agent.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import type { Services } from '../services.ts';
-import type { Texts } from '../texts/texts.ts';
-import type { NoticeType } from '../users/record/schema.ts';
-import type { LinkKind } from './one-time-links.ts';
-
-const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
-
-/** Sends mail in the background. No request waits for a mail server. */
-export class MailQueue {
-  readonly #log: Services['log'];
-  readonly #turns = new Semaphore(turns);
-  readonly #stopping = new AbortController();
-
-  constructor({ log }: Services) {
-    this.#log = log;
-  }
-
-  stop(): void {
-    this.#stopping.abort(new Error('the service stops'));
-  }
-
-  /** Runs the work in its turn, and logs its failure. @throws StatusError 429 while the queue is full */
-  run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    return this.#turns.run(
-      () =>
-        work(signal).catch((error: unknown) => {
-          if (!signal.aborted) this.#log.warn({ err: error }, `${what} was not sent`);
-        }),
-      signal,
-    );
-  }
-}
-
-interface Told {
-  /** Name of the installation. */
-  title: string;
-  email: string;
-}
-
-export function linkMail(
-  texts: Texts,
-  kind: LinkKind,
-  { title, email, url, expiresAt }: Told & { readonly url: string; readonly expiresAt: Date },
-): Mail {
-  const text = texts.t(`mail.${kind}.text`, { title, email, url, until: timeText(texts, expiresAt) });
-  return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
-}
-
-export function noticeMail(texts: Texts, type: NoticeType, { title, email, time }: Told & { readonly time: Date }): Mail {
-  const what = texts.t(`identity.notices.titles.${type}`);
-  const text = texts.t('mail.notice.text', { title, email, what, time: timeText(texts, time) });
-  return { to: email, subject: texts.t('mail.notice.subject', { title }), text };
-}
-
-const timeText = ({ tag }: Texts, time: Date): string =>
-  `${new Intl.DateTimeFormat(tag, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(time)} UTC`;
 
 export interface Mail {
   to: string;
