@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { createAccessRequests } from './access-requests/access-requests.ts';
+import type { NoticeNeeds } from './access-requests/receivers.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type Surroundings } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
@@ -68,6 +69,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
   const { console, plugins } = createConsoles(base, surroundings);
+  const translations = new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language));
   const {
     login,
     endAccess,
@@ -85,7 +87,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   } = createLogins(base, {
     brand: console.brand,
     passwords: surroundings.passwords ?? new Passwords(),
-    translations: new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language)),
+    translations,
   });
   const users = createUsers(services, base.watched, {
     naming: base.naming,
@@ -110,7 +112,9 @@ export function createFeatures(surroundings: Surroundings): Features {
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
-    ...createTeams(base),
+    ...createTeams(base, {
+      network: surroundings.pluginSurroundings?.network,
+    }),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
     accessTokens ?? {},
@@ -166,14 +170,22 @@ function workingFeatures({ features }: Config, watches: Readonly<Record<string, 
 const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
 /** Creates groups, UserBindings and access requests. */
-function createTeams(base: Base): Feature[] {
+function createTeams(base: Base, notices: NoticeNeeds): Feature[] {
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
   return [
     ...(watchedGroups ? [createGroups(services, watchedGroups, accounts)] : []),
     ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups })] : []),
     ...(userBindings && watchedAccess
-      ? [createAccessRequests(services, watchedAccess, { accounts, localGroups, groups, userBindings: userBindings.collection.cache })]
+      ? [
+          createAccessRequests(services, watchedAccess, {
+            accounts,
+            localGroups,
+            groups,
+            userBindings: userBindings.collection.cache,
+            ...notices,
+          }),
+        ]
       : []),
   ];
 }

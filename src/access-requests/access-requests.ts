@@ -11,6 +11,7 @@ import { isUnreviewed } from './break-glass.ts';
 import { type AccessSources, accessController } from './controller.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
+import { createReceivers, type NoticeNeeds } from './receivers.ts';
 import { accessRequestResource, isOpen, type RequestRow, requestProperties, requestRow } from './request.ts';
 import { accessOperations } from './routes.ts';
 
@@ -54,7 +55,7 @@ export function watchAccess(services: Services): WatchedAccess {
   };
 }
 
-interface AccessNeeds extends AccessSources {
+interface AccessNeeds extends AccessSources, NoticeNeeds {
   readonly localGroups: LocalGroupLookup;
   readonly accounts: AccountLookup;
   readonly userBindings: WatchCache<UserBindingRow>;
@@ -77,8 +78,9 @@ export function createAccessRequests(services: Services, { policies, requests }:
     people: new People(services, needs.accounts, needs.localGroups),
     admission: new AdmissionPolicies(services),
   };
-  const controller = accessController(context, needs);
   services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));
+  const receivers = createReceivers(context, needs);
+  const controller = accessController(context, needs, receivers.term);
   return {
     operations: accessOperations(context),
     checks: [policies.check, requests.check],
@@ -89,6 +91,7 @@ export function createAccessRequests(services: Services, { policies, requests }:
     },
     async stop() {
       await controller.stop();
+      await receivers.stop();
       await Promise.all([policies.stop(), requests.stop()]);
     },
   };

@@ -11,6 +11,7 @@ import type { Change } from '../watch/watch-cache.ts';
 import { begin } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
+import { type NoticeTerm, withNotices } from './notices.ts';
 import { accessPolicyKind } from './policy.ts';
 import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
 import { rulesHashOf } from './role-rules.ts';
@@ -50,11 +51,11 @@ export interface AccessSources {
  * Ends requests and their access in time, when the policy, the user, the role or the UserBinding changes, and completes what a replica left
  * unfinished. Writes the status of policies. Only the leader does so.
  */
-export const accessController = (context: AccessContext, sources: AccessSources): Controller =>
+export const accessController = (context: AccessContext, sources: AccessSources, notices?: () => NoticeTerm): Controller =>
   new Controller(context.services, {
     name: 'atrium-access-requests',
     workers,
-    begin: () => new AccessTerm(context, sources),
+    begin: () => withNotices(new AccessTerm(context, sources), notices?.()),
   });
 
 interface Why {

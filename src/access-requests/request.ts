@@ -147,6 +147,9 @@ const review = z.object({
 });
 export type Review = z.output<typeof review>;
 
+const notice = z.object({ event: z.string(), time: z.string(), outcome: z.enum(['Sent', 'Failed']) });
+export type Notice = z.output<typeof notice>;
+
 const status = z.object({
   phase: z.enum(phases).optional(),
   reason: z.string().optional(),
@@ -160,10 +163,7 @@ const status = z.object({
   review: review.optional().describe('Review of break-glass.'),
   rulesHash: z.string().optional().describe('SHA-256 of the rules of the role, as the service saw them last.'),
   rulesChangedAt: z.string().optional().describe('Time of the last change of the rules of the role while the request was open.'),
-  notices: z
-    .array(z.object({ event: z.string(), time: z.string(), outcome: z.enum(['Sent', 'Failed']) }))
-    .optional()
-    .describe('Events that were sent to users and webhooks.'),
+  notices: z.array(notice).optional().describe('Events that were sent to users and webhooks.'),
 });
 
 export const accessRequestSchema = z
@@ -221,6 +221,8 @@ export interface RequestRow extends ListRow {
   readonly decisions: readonly Decision[];
   readonly review: Review | undefined;
   readonly rulesHash: string | undefined;
+  /** The stored status, for notices. */
+  readonly told: z.output<typeof status>;
   readonly created: number;
   readonly begin: number;
   readonly until: number;
@@ -244,6 +246,7 @@ export function requestRow(object: KubernetesObject): RequestRow {
     decisions: read.decisions ?? [],
     review: read.review,
     rulesHash: read.rulesHash,
+    told: read,
     created: Date.parse(metadata.creationTimestamp),
     begin: Date.parse(read.begin ?? ''),
     until: Date.parse(read.until ?? ''),

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccessContext } from './context.ts';
-import { accessRequestKind, type Decision, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
+import { accessRequestKind, type Decision, type Notice, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
 import type { Fall } from './standing.ts';
 
 /** Members of a status that a transition writes. */
@@ -20,6 +20,7 @@ export interface Transition {
   review?: Review;
   rulesHash?: string;
   rulesChangedAt?: string;
+  notices?: readonly Notice[];
 }
 
 export const requestsOf = ({ services }: Pick<AccessContext, 'services'>): ServiceResource =>

@@ -4,6 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { accessRequestsSection } from './access-requests-section.ts';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
 import { smtpSection } from './smtp-section.ts';
@@ -281,12 +282,6 @@ const log = z.strictObject({
   format: z.enum(['json', 'pretty']).default('json').describe('JSON lines, or text for a terminal.'),
 });
 
-const accessRequests = z.strictObject({
-  pendingSeconds: z.number().int().min(300).max(1_209_600).default(86_400).describe('Seconds after which an undecided request lapses.'),
-  keepDays: z.number().int().min(1).max(3650).default(30).describe('Days that a request is kept after its end.'),
-  maxOpen: z.number().int().min(1).max(100).default(10).describe('Open requests of a user.'),
-});
-
 const audit = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Record what happens to an object as Kubernetes Events too.'),
 });
@@ -316,7 +311,7 @@ export const configSchema = z.strictObject({
   smtp: smtpSection.prefault({}).describe('The mail server.'),
   lists: listsSection.prefault({}).describe('Lists of any resource.'),
   features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
-  accessRequests: accessRequests.prefault({}).describe('Access for a while (`features.accessRequests`).'),
+  accessRequests: accessRequestsSection.prefault({}).describe('Access for a while (`features.accessRequests`).'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),
   tracing: tracing.prefault({}).describe('Traces of requests (OpenTelemetry).'),

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
@@ -32,6 +33,8 @@ export interface TrustingAgentOptions {
   connections: number;
   /** Milliseconds until the connection must be open. */
   connectTimeoutMs: number;
+  /** Resolves host names. Default: that of Node.js. */
+  lookup?: LookupFunction;
 }
 
 export interface OutgoingRequest {
@@ -75,11 +78,11 @@ export class TrustingAgent {
 
   /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
   #connections(): Promise<Agent> {
-    const { caFile, connections, connectTimeoutMs } = this.#options;
+    const { caFile, connections, connectTimeoutMs, lookup } = this.#options;
     this.#agent ??= trustIn(caFile).then(
       (trust) =>
         new Agent({
-          connect: { ...trust, timeout: connectTimeoutMs },
+          connect: { ...trust, timeout: connectTimeoutMs, ...(lookup && { lookup }) },
           connections,
           keepAliveMaxTimeout: maxIdleMs,
         }),

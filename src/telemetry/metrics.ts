@@ -147,6 +147,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly accessNotices = new Counter({
+    name: 'atrium_access_notices_total',
+    help: 'Notices about access requests, by receiver (mail or webhook/NAME) and outcome (sent, retried, failed; digest for mail put off).',
+    labelNames: ['receiver', 'outcome'] as const,
+    registers: [this.registry],
+  });
+
   readonly spans = new Counter({
     name: 'atrium_trace_spans_total',
     help: 'Spans of traces, by outcome (exported or dropped).',

@@ -1,0 +1,196 @@
+/** Tells users and webhooks about requests. The leader does so, and writes each event that it has told into the status. */
+import type { Source, Term } from '../controllers/controller.ts';
+import type { Outcome } from '../controllers/work-queue.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
+import type { AccessContext } from './context.ts';
+import { type AccessEvent, eventsOf } from './events.ts';
+import type { Notice, RequestRow } from './request.ts';
+import { transition } from './status-writer.ts';
+
+/** Age after which an event is no longer told, for receivers that are configured later. */
+const maxAgeMs = 86_400_000;
+
+/** Receiver of events: the mail of users, or a webhook. */
+export interface Receiver {
+  /** Name in the log and in metrics. */
+  readonly name: string;
+  /** Begin of the names of its entries in the status. Receivers with the same one share them. */
+  readonly prefix: '' | 'mail-';
+  /** Begins of the attempts, in milliseconds after the first one. */
+  readonly attemptsAtMs: readonly number[];
+  wants(event: AccessEvent, row: RequestRow): boolean;
+  /** Makes one attempt. @throws NoticeError or another Error if the receiver has not taken the event */
+  send(event: AccessEvent, row: RequestRow, signal: AbortSignal): Promise<void>;
+}
+
+/** Failure whose message has no secret and no text of users. */
+export class NoticeError extends Error {
+  override readonly name = 'NoticeError';
+}
+
+/** Receiver with work of its own, apart from the events. */
+export interface Digests {
+  /** @param enqueue adds the record of a user who gets a digest later */
+  onPostponed(enqueue: (record: string) => void): void;
+  digest(record: string, signal: AbortSignal): Outcome;
+}
+
+/** State of an event at one receiver. */
+interface Delivery {
+  readonly firstAt: number;
+  attempts: number;
+  nextAt: number;
+  isTrying: boolean;
+  outcome?: Notice['outcome'];
+}
+
+const noticeKey = (name: string) => `notice/${name}`;
+const digestKey = (record: string) => `digest/${record}`;
+
+/** Term of the leader. Attempts run beside it, so that a slow receiver delays no request and no other receiver. */
+export class NoticeTerm implements Term, Source {
+  readonly sources = [this];
+  readonly #context: AccessContext;
+  readonly #receivers: readonly Receiver[];
+  readonly #digests: Digests | undefined;
+  /** Deliveries that are not in the status yet, by the names of the request, and of the event and its receiver. */
+  readonly #deliveries = new Map<string, Map<string, Delivery>>();
+  readonly #running = new Set<Promise<void>>();
+  #enqueue: (key: string) => void = () => undefined;
+
+  constructor(context: AccessContext, receivers: readonly Receiver[], digests: Digests | undefined) {
+    this.#context = context;
+    this.#receivers = receivers;
+    this.#digests = digests;
+  }
+
+  owns(key: string): boolean {
+    return /^(notice|digest)\//.test(key);
+  }
+
+  onChange(enqueue: (key: string) => void): () => void {
+    this.#enqueue = enqueue;
+    this.#digests?.onPostponed((record) => enqueue(digestKey(record)));
+    return this.#context.requests.cache.onChange(({ key }) => enqueue(noticeKey(key)));
+  }
+
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#context.requests.cache.whenSynced(signal);
+  }
+
+  *keys(): Iterable<string> {
+    for (const { name } of this.#context.requests.cache.values()) yield noticeKey(name);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const [kind, name = ''] = key.split('/');
+    if (kind === 'digest') return this.#digests?.digest(name, signal) ?? 'done';
+    const row = this.#context.requests.cache.get(name);
+    if (row !== undefined) return this.#tell(row, signal);
+    this.#deliveries.delete(name);
+    return 'done';
+  }
+
+  onFailure(key: string, error: unknown): void {
+    this.#context.services.log.warn({ access: key, err: error }, 'notices could not be recorded');
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #tell(row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+    const now = this.#context.services.now();
+    const before = this.#deliveries.get(row.name);
+    const current = new Map<string, Delivery>();
+    const settled: Notice[] = [];
+    for (const { event, prefix, receivers } of this.#untold(row, now.getTime())) {
+      const outcomes = receivers.map((receiver) => {
+        const key = `${event.id} ${receiver.name}`;
+        const delivery = before?.get(key) ?? { firstAt: now.getTime(), attempts: 0, nextAt: now.getTime(), isTrying: false };
+        current.set(key, delivery);
+        this.#attempt(delivery, receiver, { event, row }, signal);
+        return delivery.outcome;
+      });
+      if (outcomes.every((outcome) => outcome !== undefined))
+        settled.push({ event: `${prefix}${event.id}`, time: timestamp(now), outcome: outcomes.includes('Failed') ? 'Failed' : 'Sent' });
+    }
+    if (current.size > 0) this.#deliveries.set(row.name, current);
+    else this.#deliveries.delete(row.name);
+    return this.#record(row, settled, signal);
+  }
+
+  /** Returns the events that the status does not have, with the receivers that share an entry there. */
+  *#untold(row: RequestRow, now: number): Iterable<{ event: AccessEvent; prefix: string; receivers: readonly Receiver[] }> {
+    const told = new Set(row.told.notices?.map(({ event }) => event));
+    for (const event of eventsOf(row)) {
+      if (now - Date.parse(event.time) > maxAgeMs) continue;
+      for (const prefix of ['', 'mail-']) {
+        const receivers = this.#receivers.filter((receiver) => receiver.prefix === prefix && receiver.wants(event, row));
+        if (receivers.length > 0 && !told.has(`${prefix}${event.id}`)) yield { event, prefix, receivers };
+      }
+    }
+  }
+
+  #attempt(delivery: Delivery, receiver: Receiver, { event, row }: { event: AccessEvent; row: RequestRow }, signal: AbortSignal): void {
+    const { log, metrics, now } = this.#context.services;
+    if (delivery.isTrying || delivery.outcome !== undefined || now().getTime() < delivery.nextAt) return;
+    delivery.isTrying = true;
+    delivery.attempts += 1;
+    const { name } = receiver;
+    const trying = receiver
+      .send(event, row, signal)
+      .then(
+        () => {
+          delivery.outcome = 'Sent';
+          metrics.accessNotices.inc({ receiver: name, outcome: 'sent' });
+        },
+        (error: unknown) => {
+          if (signal.aborted) return;
+          const next = receiver.attemptsAtMs[delivery.attempts];
+          if (next === undefined) delivery.outcome = 'Failed';
+          else delivery.nextAt = delivery.firstAt + next;
+          metrics.accessNotices.inc({ receiver: name, outcome: next === undefined ? 'failed' : 'retried' });
+          log.warn({ accessRequest: row.name, event: event.id, receiver: name, why: whyOf(error) }, 'a notice was not taken');
+        },
+      )
+      .finally(() => {
+        delivery.isTrying = false;
+        this.#running.delete(trying);
+        this.#enqueue(noticeKey(row.name));
+      });
+    this.#running.add(trying);
+  }
+
+  /** Writes told events. A request that is being approved is left alone, so that its access is not delayed by a conflict. */
+  async #record(row: RequestRow, settled: readonly Notice[], signal: AbortSignal): Promise<Outcome> {
+    const waiting = [...(this.#deliveries.get(row.name)?.values() ?? [])].filter(
+      ({ isTrying, outcome }) => !isTrying && outcome === undefined,
+    );
+    const outcome: Outcome = waiting.length === 0 ? 'done' : { requeueAt: Math.min(...waiting.map(({ nextAt }) => nextAt)) };
+    if (settled.length === 0 || row.phase === 'Approving') return outcome;
+    const written = await transition(this.#context, row, { notices: [...(row.told.notices ?? []), ...settled] }, signal);
+    return written === 'conflict' ? 'again' : outcome;
+  }
+}
+
+/** Returns a failure without the address of the receiver, which may have a secret in it. */
+function whyOf(error: unknown): string {
+  if (error instanceof NoticeError) return error.message;
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}
+
+/** Returns one term of two. Without receivers there is only the first. */
+export function withNotices(access: Term, notices: NoticeTerm | undefined): Term {
+  if (notices === undefined) return access;
+  const termOf = (key: string) => (notices.owns(key) ? notices : access);
+  return {
+    sources: [...access.sources, ...notices.sources],
+    reconcile: (key, signal) => termOf(key).reconcile(key, signal),
+    onFailure: (key, error) => termOf(key).onFailure(key, error),
+    end: async () => {
+      await Promise.all([access.end?.(), notices.end()]);
+    },
+  };
+}
