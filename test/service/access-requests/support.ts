@@ -67,6 +67,7 @@ export interface Request {
     rulesHash?: string;
     rulesChangedAt?: string;
     decisions?: { by: string; record: string; approve: boolean; isVoid: boolean; comment?: string }[];
+    notices?: { event: string; outcome: string }[];
   };
 }
 
