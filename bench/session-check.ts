@@ -58,6 +58,7 @@ const sessions = createSessions(services, {
   localGroups: noLocalGroups,
   accounts: {
     get: () => undefined,
+    values: () => [],
     find: () => undefined,
     ofSubject: () => undefined,
     ofLogin: () => undefined,

@@ -113,6 +113,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
     ...createTeams(base, {
+      letterhead: { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title },
       network: surroundings.pluginSurroundings?.network,
     }),
     createRoles({ services, accounts, localGroups }),

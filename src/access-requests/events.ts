@@ -3,7 +3,7 @@ import type { accessEventTypes } from '../config/access-requests-section.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Decision, RequestRow } from './request.ts';
 
-type AccessEventType = (typeof accessEventTypes)[number];
+export type AccessEventType = (typeof accessEventTypes)[number];
 
 export interface AccessEvent {
   /** Type and number, such as `decided-2`. */

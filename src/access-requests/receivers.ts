@@ -1,10 +1,13 @@
 import { clusterNetwork, type Network } from '../http/network.ts';
+import { isMailSet } from '../mail/mailer.ts';
 import type { AccessContext } from './context.ts';
+import { AccessMail, type Letterhead } from './notice-mail.ts';
 import { NoticeTerm } from './notices.ts';
 import { Webhook } from './webhooks.ts';
 
 /** Dependencies of notices. */
 export interface NoticeNeeds {
+  readonly letterhead: Letterhead;
   /** Addresses of webhooks, for tests. */
   readonly network: Network | undefined;
 }
@@ -16,11 +19,17 @@ interface Receivers {
 }
 
 /** Creates the receivers of the configuration. */
-export function createReceivers(context: AccessContext, { network = clusterNetwork }: NoticeNeeds): Receivers {
+export function createReceivers(context: AccessContext, { letterhead, network = clusterNetwork }: NoticeNeeds): Receivers {
   const { services } = context;
-  const webhooks = services.config.accessRequests.webhooks.map((config) => new Webhook(services, config, network));
+  const { accessRequests, server, smtp } = services.config;
+  const webhooks = accessRequests.webhooks.map((config) => new Webhook(services, config, network));
+  const isMailed = accessRequests.mail && isMailSet(smtp) && server.publicURL !== undefined;
+  const newTerm = () => {
+    const mail = isMailed ? new AccessMail(context, letterhead) : undefined;
+    return new NoticeTerm(context, [...webhooks, ...(mail ? [mail] : [])], mail);
+  };
   return {
-    term: webhooks.length > 0 ? () => new NoticeTerm(context, webhooks, undefined) : undefined,
+    term: isMailed || webhooks.length > 0 ? newTerm : undefined,
     async stop() {
       await Promise.all(webhooks.map((webhook) => webhook.stop()));
     },

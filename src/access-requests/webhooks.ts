@@ -111,7 +111,8 @@ export class Webhook implements Receiver {
 }
 
 /** Returns the address of the request's page in the console. */
-const requestURL = (publicURL: string, name: string): string => `${publicURL.replace(/\/{1,8}$/, '')}/requests/${name}`;
+export const requestURL = (publicURL: string, name?: string): string =>
+  `${publicURL.replace(/\/{1,8}$/, '')}/requests${name === undefined ? '' : `/${name}`}`;
 
 /** Reads the secrets for each attempt, because the file may be rotated. @throws NoticeError without a usable secret */
 async function secretsOf(file: string): Promise<Buffer[]> {

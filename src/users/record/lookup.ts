@@ -15,6 +15,8 @@ export interface AccountChange {
 export interface AccountLookup {
   /** Returns the account by the name of its record. */
   get(name: string): Account | undefined;
+  /** Returns all accounts. There may be many: work on them ends slices. */
+  values(): Iterable<Account>;
   /** Returns the account by login string in any case, if the whole email of the record matches. */
   find(login: string): Account | undefined;
   /**
@@ -62,7 +64,7 @@ export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, c
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'isSynced' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
+  'get' | 'values' | 'isSynced' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
 >;
 
 /** Looks up accounts in a watch cache of Users. Created before the cache is started. */
@@ -117,6 +119,9 @@ export function accountLookup(records: Records): AccountLookup {
 
   return {
     get,
+    *values() {
+      for (const { account } of records.values()) yield account;
+    },
     find,
     ofLogin(subject, login) {
       const named = login === undefined ? undefined : find(login);
