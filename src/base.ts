@@ -16,6 +16,7 @@ import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import type { PluginSurroundings } from './plugins/plugins.ts';
+import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import type { Services } from './services.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -60,6 +61,7 @@ function createServices(surroundings: Surroundings) {
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
   const keepsRules = followsNamespaces(config) || config.features.explain || config.features.accessRequests;
+  const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -74,7 +76,8 @@ function createServices(surroundings: Surroundings) {
     client,
     access,
     keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: surroundings.newSigningKeys }),
-    rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules }),
+    rbac,
+    longRequests: new LongRequests({ access, rbac, now, clock }),
   };
   return { services, events };
 }

@@ -104,6 +104,7 @@ export function createFeatures(surroundings: Surroundings): Features {
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
   const features: readonly Feature[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
+    lifeOf(services.longRequests),
     login,
     noticeMail,
     sessions,

@@ -6,6 +6,7 @@ import type { Audit } from './http/audit.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { KubernetesClient, ServiceClient } from './kubernetes/kubernetes-client.ts';
+import type { LongRequests } from './rbac/long-requests.ts';
 import type { RbacWatch } from './rbac/watch.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -30,4 +31,6 @@ export interface Services {
   readonly access: AccessReviews;
   readonly keyRing: KeyRing;
   readonly rbac: RbacWatch;
+  /** Long requests of all features, which end with the right of their caller. */
+  readonly longRequests: LongRequests;
 }

@@ -88,7 +88,7 @@ export class LiveLists<Row extends LiveRow> {
     const after = startOf(ctx, parameters);
     if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
 
-    const lasting = whileAllowed(ctx, { check, signal }, this.#guard);
+    const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
     const closed = new AbortController();
     const over = AbortSignal.any([lasting.signal, closed.signal, AbortSignal.timeout(seconds * 1000)]);

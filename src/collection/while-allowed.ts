@@ -1,9 +1,10 @@
 import type { Context } from 'koa';
 import { forbidden } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import type { Bearer } from '../http/operation.ts';
+import type { Bearer, Caller } from '../http/operation.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
+import type { Services } from '../services.ts';
 
 const leastRightMs = 1_000;
 
@@ -12,6 +13,7 @@ export interface WhileAllowedOptions {
   again: Authenticator['revalidate'];
   /** `kubernetes.accessCache`, in milliseconds. */
   accessCacheMs: number;
+  longRequests: Services['longRequests'];
 }
 
 /** Checks that the caller may still see the rows. @throws StatusError 403 if not */
@@ -24,22 +26,30 @@ export const rightCheck =
     if (!(await access.can(bearer, right, signal))) throw forbidden({ ...right, user });
   };
 
+interface Checked {
+  check: RightCheck;
+  /** Default: unknown. */
+  caller?: Caller;
+  signal: AbortSignal;
+}
+
 /**
  * Ends an open watch once the credential or the permission that it began with is revoked, because it must not show more than repeated lists
  * would. A failed check does not end it.
  */
 export function whileAllowed(
   ctx: Context,
-  { check, signal: outer }: { check: RightCheck; signal: AbortSignal },
-  { again, accessCacheMs }: WhileAllowedOptions,
+  { check, caller, signal }: Checked,
+  { again, accessCacheMs, longRequests }: WhileAllowedOptions,
 ): Lasting {
-  // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list would.
-  const rightMs = Math.max(accessCacheMs / 2, leastRightMs);
-  let askedAt = performance.now();
-  return whilePermitted(outer, async (signal) => {
-    const bearer = await again(ctx);
-    if (performance.now() - askedAt < rightMs) return;
-    await check(bearer, signal);
-    askedAt = performance.now();
-  });
+  const credential = whilePermitted(signal, async () => void (await again(ctx)));
+  return longRequests.add(
+    {
+      ...(caller && { users: [caller.identity] }),
+      check: async (lasting) => check(await again(ctx), lasting),
+      // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list would.
+      everyMs: Math.max(accessCacheMs / 2, leastRightMs),
+    },
+    credential,
+  );
 }

@@ -19,8 +19,8 @@ export interface Lists {
 
 /** Creates the feature. @param allowed undefined if no resource is listed */
 export function createLists(services: Services, allowed: Namespaces['allowed'] | undefined, again: WhileAllowedOptions['again']): Lists {
-  const { config } = services;
-  const guard = { again, accessCacheMs: config.kubernetes.accessCache };
+  const { config, longRequests } = services;
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
   const resources = new Map(
     config.lists.resources.map((setting) => {
       const { group, version, resource } = setting;

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { StatusError } from '../api/status.ts';
+import { forbidden, type StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
@@ -13,6 +13,7 @@ import type { PassedCall } from '../kubernetes/passage.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
+import { requestedAccess } from './requested-access.ts';
 import { checkRequest } from './rules.ts';
 import { compactSearch, isTrue, type Target, targetOf } from './target.ts';
 import { withoutTokenSecret } from './token-secrets.ts';
@@ -71,7 +72,9 @@ export class KubernetesProxy {
     const target = targetOf(ctx, this.#own);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     const isLong = this.isLong(ctx);
-    const lasting = isLong ? this.#watchPermission(ctx, signal) : { signal, end: this.#short.begin(caller.identity.name) };
+    const lasting = isLong
+      ? this.#whilePermitted({ ctx, caller, target }, signal)
+      : { signal, end: this.#short.begin(caller.identity.name) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
       lasting.end();
@@ -104,11 +107,20 @@ export class KubernetesProxy {
     return withoutTokenSecret(ctx, refusal);
   }
 
-  #watchPermission(ctx: Context, signal: AbortSignal): Lasting {
-    return whilePermitted(signal, async (lastingSignal) => {
+  /** Watches the credential and the right of a long request. */
+  #whilePermitted({ ctx, caller, target }: Open, outer: AbortSignal): Lasting {
+    const { access, longRequests } = this.#services;
+    const credential = whilePermitted(outer, async (signal) => {
       // The API server is asked about credentials that the service cannot verify itself, once its answer is a minute old.
-      await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), lastingSignal);
+      await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), signal);
     });
+    const asked = requestedAccess(ctx.method, target);
+    if (asked === undefined) return credential;
+    const check = async (signal: AbortSignal) => {
+      const isAllowed = await access.can(await this.#authenticator.revalidate(ctx), asked, signal);
+      if (!isAllowed) throw forbidden({ ...asked, user: caller.identity.name });
+    };
+    return longRequests.add({ users: [caller.identity], check }, credential);
   }
 
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {

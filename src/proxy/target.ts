@@ -7,6 +7,8 @@ export interface TargetResource {
   /** Empty for a cluster-scoped path. */
   namespace: string;
   resource: string;
+  /** Empty for a collection. */
+  name: string;
   subresource: string;
   /** Prefix of the deprecated paths `/api/v1/watch/…` and `/api/v1/proxy/…`. */
   prefix: 'watch' | 'proxy' | undefined;
@@ -76,8 +78,8 @@ function resourceOf(segments: readonly string[]): TargetResource | undefined {
   const isWithin = rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2] ?? '');
   const namespace = isWithin ? (rest[1] ?? '') : '';
   if (isWithin) rest = rest.slice(2);
-  const [resource, , subresource = ''] = rest;
-  return resource === undefined ? undefined : { group, namespace, resource, subresource, prefix };
+  const [resource, name = '', subresource = ''] = rest;
+  return resource === undefined ? undefined : { group, namespace, resource, name, subresource, prefix };
 }
 
 /** Reports whether the parameter is true for the API server: any value except `0` and `false`. */

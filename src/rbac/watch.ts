@@ -37,6 +37,7 @@ export class RbacWatch {
   readonly #bindings: readonly WatchCache<RoleBinding>[];
   readonly #roles: Readonly<Record<'Role' | 'ClusterRole', WatchCache<RoleRow>>>;
   readonly #index = new BindingIndex();
+  readonly #lossListeners = new Set<(subjects: Iterable<BoundSubject>) => void>();
 
   constructor(parts: WatchCacheParts, { onChange, keepsRules = false }: RbacWatchOptions) {
     const bindings = (resource: string, kind: RoleBinding['kind']) => {
@@ -46,10 +47,11 @@ export class RbacWatch {
       cache.onChange((change) => {
         this.#index.record(change);
         onChange();
+        if (change.old !== undefined) this.#lose(change.old.subjects);
       });
       return cache;
     };
-    const roles = (resource: string) => {
+    const roles = (resource: string, kind: NamedRole['kind']) => {
       const type = { group, version, resource };
       const cache = new WatchCache<RoleRow>(parts, {
         name: resource,
@@ -61,10 +63,13 @@ export class RbacWatch {
           return { uid, ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
         },
       });
-      cache.onChange(onChange);
+      cache.onChange(({ key, old }) => {
+        onChange();
+        if (old !== undefined) this.#lose(this.#subjectsOf(kind, key));
+      });
       return cache;
     };
-    this.#roles = { Role: roles('roles'), ClusterRole: roles('clusterroles') };
+    this.#roles = { Role: roles('roles', 'Role'), ClusterRole: roles('clusterroles', 'ClusterRole') };
     this.#bindings = [bindings('rolebindings', 'RoleBinding'), bindings('clusterrolebindings', 'ClusterRoleBinding')];
   }
 
@@ -144,6 +149,14 @@ export class RbacWatch {
     return this.#roles.ClusterRole.onChange(({ key }) => listener(key));
   }
 
+  /**
+   * Calls the listener when a binding or a role is deleted or changed, with the subjects that may have fewer rights since. They are found
+   * while they are read. Service accounts are named only if they are kept.
+   */
+  onLoss(listener: (subjects: Iterable<BoundSubject>) => void): void {
+    this.#lossListeners.add(listener);
+  }
+
   /** Returns the role of a binding, undefined if it does not exist. */
   roleOf({ role: { kind, name }, namespace }: RoleBinding): RoleRow | undefined {
     return this.#roles[kind].get(kind === 'Role' ? `${namespace}/${name}` : name);
@@ -162,6 +175,17 @@ export class RbacWatch {
   /** A number that grows with every change of a role or binding, and only then. */
   get revision(): number {
     return this.#caches().reduce((sum, { revision }) => sum + revision, 0);
+  }
+
+  #lose(subjects: Iterable<BoundSubject>): void {
+    for (const listener of this.#lossListeners) listener(subjects);
+  }
+
+  /** Returns the subjects of a role's bindings. @param key key of the role in its cache */
+  *#subjectsOf(kind: NamedRole['kind'], key: string): IterableIterator<BoundSubject> {
+    for (const bindings of this.#bindings)
+      for (const { role, namespace, subjects } of bindings.values())
+        if (role.kind === kind && key === (kind === 'Role' ? `${namespace}/${role.name}` : role.name)) yield* subjects;
   }
 
   #caches(): readonly (WatchCache<RoleBinding> | WatchCache<RoleRow>)[] {

@@ -35,7 +35,8 @@ export function userOperations(
   live: ((guard: WhileAllowedOptions) => LiveLists<UserRow>) | undefined,
   { again, sessions }: UserRoutesNeeds,
 ): Operation[] {
-  const guard = { again, accessCacheMs: context.services.config.kubernetes.accessCache };
+  const { config, longRequests } = context.services;
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
   return [
     ...nativeUserOperations(context.services, guard),
     ...listOperations(context, live?.(guard)),

@@ -5,6 +5,7 @@ import { Audit } from '../../src/http/audit.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
+import { LongRequests } from '../../src/rbac/long-requests.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
@@ -18,6 +19,7 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
   const namespace = 'atrium-system';
   const now = () => new Date();
   const access = new AccessReviews({ apiServer, accessCacheMs: config.kubernetes.accessCache, metrics, now });
+  const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear() });
   return {
     config,
     basePath: '',
@@ -32,7 +34,8 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
     client,
     access,
     keyRing: new KeyRing({ client, namespace, secretName: 'atrium-keys', log, newSigningKeys: keptSigningKeys }),
-    rbac: new RbacWatch({ client, metrics, log }, { onChange: () => access.clear() }),
+    rbac,
+    longRequests: new LongRequests({ access, rbac, now }),
     ...overrides,
   };
 }

@@ -72,7 +72,7 @@ function forward(cluster: OwnApiServer, request: IncomingMessage, response: Serv
       ca: cluster.certificateAuthority,
     },
     (answer) => {
-      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      response.writeHead(answer.statusCode ?? 0, answer.headers).flushHeaders();
       answer.pipe(response);
     },
   );
