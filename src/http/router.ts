@@ -71,7 +71,7 @@ function answerOptions(ctx: Context, allowed: readonly string[]): void {
   ctx.set('Allow', allowed.join(', '));
   if (!ctx.response.get('Access-Control-Allow-Origin')) return;
   ctx.set('Access-Control-Allow-Methods', allowed.join(', '));
-  ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id');
+  ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Match, If-None-Match, Traceparent, Tracestate, X-Request-Id');
   ctx.set('Access-Control-Max-Age', '600');
 }
 

@@ -32,8 +32,6 @@ const passedToService = [
   'last-event-id',
   'prefer',
   'range',
-  'traceparent',
-  'tracestate',
 ];
 
 /** Returns the headers to pass on. Headers that `Connection` names are for this hop only (RFC 9110, 7.6.1). */

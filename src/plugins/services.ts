@@ -9,6 +9,7 @@ import { Deadline } from '../kubernetes/deadline.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import type { ServiceReference } from './console-plugin.ts';
 import { type ForbiddenTarget, forbiddenTarget, guardedLookup } from './service-address.ts';
 
@@ -81,15 +82,17 @@ export class PluginServices {
       end();
     };
     const endTimer = this.#metrics.plugins.startTimer({ call: request.call });
+    const call = { name: `plugin ${request.call}`, method: request.method, server: hostOf(request.service) };
+    const outgoing = beginCall(call, endTimer);
     try {
-      const answer = await this.#send(request, deadline.signal);
-      endTimer({ outcome: answer.statusCode });
+      const answer = await this.#send(request, outgoing.headers, deadline.signal);
+      outgoing.end(answer.statusCode);
       answer.body.once('close', finish);
       // The reader of the body gets the error too. Without a listener, an error before the first read would end the process.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
-      endTimer({ outcome: deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable' });
+      outgoing.end(deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable');
       finish();
       if (request.signal.aborted) throw request.signal.reason;
       if (error instanceof StatusError) throw error;
@@ -101,14 +104,14 @@ export class PluginServices {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
   }
 
-  async #send(request: ServiceRequest, signal: AbortSignal): Promise<ServiceAnswer> {
+  async #send(request: ServiceRequest, traceHeaders: OutgoingCall['headers'], signal: AbortSignal): Promise<ServiceAnswer> {
     const { service, method, path, query, headers, body } = request;
     const agent = this.#agentFor(request.caCertificate ?? (await this.#authorities.get()));
     const options = {
       origin: `https://${hostOf(service)}:${service.port}`,
       path: `${service.basePath}/${path}${query ? `?${query}` : ''}`,
       method,
-      headers: { 'user-agent': 'atrium', ...headers },
+      headers: { 'user-agent': 'atrium', ...headers, ...traceHeaders },
       body: body ?? null,
       signal,
     };

@@ -77,7 +77,7 @@ const allowed: ImportTable = {
   meta: { values: ['openapi', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts', 'telemetry'] },
   console: { values: ['static', 'watch', 'kubernetes', 'http', 'limits', 'api'], types: ['plugins', 'services.ts', 'config'] },
   static: { values: ['http', 'api'], types: ['services.ts'] },
-  plugins: { values: ['controllers', 'watch', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'telemetry'] },
+  plugins: { values: ['controllers', 'watch', 'kubernetes', 'http', 'limits', 'telemetry', 'api'], types: ['services.ts'] },
   proxy: { values: ['kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'config'] },
   tokens: {
     values: ['users', 'collection', 'controllers', 'kubernetes', 'http', 'limits', 'config', 'api'],
