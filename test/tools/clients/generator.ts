@@ -69,7 +69,7 @@ export async function pythonClient(document: string, directory: string): Promise
 }
 
 /** Returns the path of a Python with the libraries that a folder of this suite names. */
-export async function python(suite: 'python' | 'openapi-python-client'): Promise<string> {
+export async function python(suite: 'python' | 'openapi-python-client' | 'kubernetes-python'): Promise<string> {
   const requirements = fileURLToPath(new URL(`${suite}/requirements.txt`, import.meta.url));
   const digest = hash('sha256', await readFile(requirements)).slice(0, 12);
   const folder = await kept(`python-${digest}`, async (unfinished) => {
