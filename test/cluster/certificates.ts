@@ -12,13 +12,17 @@ export interface KeyPair {
   key: string;
 }
 
-/** Creates the certificate authority of the tests and a serving certificate for loopback, both valid for a day. */
-export async function loopbackCertificates(): Promise<{ authority: KeyPair; serving: KeyPair }> {
+/**
+ * Creates the certificate authority of the tests and a serving certificate for loopback, both valid for a day.
+ *
+ * @param name of the authority. A machine that trusts several must be able to tell them apart.
+ */
+export async function loopbackCertificates(name = 'control plane for tests'): Promise<{ authority: KeyPair; serving: KeyPair }> {
   const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + oneDay), signingAlgorithm: algorithm };
   const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
-    name: 'CN=control plane for tests',
+    name: `CN=${name}`,
     keys: authorityKeys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
