@@ -1,8 +1,8 @@
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
+import { describedGrant } from '../rbac/described.ts';
 import { grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
-import type { BoundSubject } from '../rbac/role-bindings.ts';
-import type { AccessQuestion, PolicyRule } from '../rbac/rules.ts';
+import type { AccessQuestion } from '../rbac/rules.ts';
 import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
@@ -37,7 +37,7 @@ export class Explainer {
     const question = questionOf(spec);
     if (question === undefined || !this.#rbac.isSynced) return unknown;
     const grant = grantOf(this.#rbac, caller.identity, question);
-    if (status.allowed) return grant === undefined ? unknown : { source: 'rbac', ...explained(grant) };
+    if (status.allowed) return grant === undefined ? unknown : { source: 'rbac', ...describedGrant(grant) };
     // If the roles allow it, or another authorizer denies it, further roles would not help.
     if (status.denied === true || grant !== undefined || isMaster(caller.identity)) return unknown;
     try {
@@ -70,31 +70,6 @@ function questionOf(spec: ReviewSpec): AccessQuestion | undefined {
   }
   return path ? { verb: path.verb ?? '', path: path.path ?? '' } : undefined;
 }
-
-function explained({ binding, subject, rule }: NonNullable<ReturnType<typeof grantOf>>) {
-  const { kind, name, namespace, role, userBinding } = binding;
-  return {
-    binding: { kind, name, namespace, ...(userBinding !== undefined && { userBinding }) },
-    role: { ...role, namespace: role.kind === 'Role' ? namespace : '' },
-    subject: subjectOf(subject),
-    rule: given(rule),
-  };
-}
-
-function subjectOf({ kind, name }: BoundSubject) {
-  if (kind !== 'ServiceAccount') return { kind, name };
-  const [, , namespace = '', account = ''] = name.split(':');
-  return { kind, name: account, namespace };
-}
-
-/** Returns the rule of the role without empty members. */
-const given = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) => ({
-  verbs: [...verbs],
-  ...(apiGroups.length > 0 && { apiGroups: [...apiGroups] }),
-  ...(resources.length > 0 && { resources: [...resources] }),
-  ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
-  ...(nonResourceURLs.length > 0 && { nonResourceURLs: [...nonResourceURLs] }),
-});
 
 const gettingOf = ({ kind, name, namespace }: NamedRole): ResourceAccess => ({
   verb: 'get',

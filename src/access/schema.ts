@@ -19,7 +19,7 @@ const selector = z
   .nullish()
   .describe('Counts where the API server knows it, from 1.32 on; else the answer is for the wider request.');
 
-const resourceAttributes = z
+export const resourceAttributes = z
   .object({
     namespace: text(),
     verb: text(),
@@ -33,7 +33,7 @@ const resourceAttributes = z
   })
   .meta({ id: 'ResourceAttributes' });
 
-const nonResourceAttributes = z.object({ path: text(), verb: text() }).meta({ id: 'NonResourceAttributes' });
+export const nonResourceAttributes = z.object({ path: text(), verb: text() }).meta({ id: 'NonResourceAttributes' });
 
 /** Spec of a review. Only these two members are sent to the API server, so the question is always about the caller. */
 const reviewSpec = z
@@ -135,6 +135,9 @@ const rule = z
     nonResourceURLs: texts.exactOptional(),
   })
   .meta({ id: 'ExplainedRule', description: 'The one of the role that allows it.' });
+
+/** Parts of an explanation, which answers of the access explorer have, too. */
+export const explainedParts = { role, binding, subject, rule };
 
 const explanation = z
   .union([

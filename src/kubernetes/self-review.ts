@@ -22,13 +22,13 @@ export function tokenLifetimeMs(token: string, now: Date): number {
 
 export interface SelfReview {
   group: 'authentication.k8s.io' | 'authorization.k8s.io';
-  kind: 'SelfSubjectReview' | 'SelfSubjectAccessReview' | 'SelfSubjectRulesReview';
+  kind: 'SelfSubjectReview' | 'SelfSubjectAccessReview' | 'SelfSubjectRulesReview' | 'SubjectAccessReview';
   spec?: unknown;
   signal: AbortSignal;
 }
 
 /**
- * Sends a review of the caller. The API server stores nothing, so that it can be repeated.
+ * Sends a review with the rights of the caller. The API server stores nothing, so that it can be repeated.
  *
  * @returns the review with its status, unchanged
  * @throws UpstreamError the refusal of the API server

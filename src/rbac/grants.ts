@@ -31,7 +31,7 @@ export const isGranted = (rbac: Bindings, who: Who, question: AccessQuestion): b
 export function grantOf(rbac: Bindings, who: Who, question: AccessQuestion): Grant | undefined {
   const namespace = 'path' in question ? '' : question.namespace;
   let found: Grant | undefined;
-  for (const { binding, subject } of bindingsOf(rbac, who)) {
+  for (const { binding, subject } of bindingsFor(rbac, who)) {
     if (binding.namespace !== '' && binding.namespace !== namespace) continue;
     if (found !== undefined && orderOf(found.binding) <= orderOf(binding)) continue;
     const rule = rulesOf(rbac, binding).find((one) => ruleAllows(one, question));
@@ -48,7 +48,7 @@ export function allowedNamespaces(rbac: Bindings, who: Who, asked: Omit<Resource
   if (isMaster(who)) return 'all';
   const namespaces = new Set<string>();
   const fitting = new Map<readonly PolicyRule[], readonly PolicyRule[]>();
-  for (const { binding } of bindingsOf(rbac, who)) {
+  for (const { binding } of bindingsFor(rbac, who)) {
     const all = rulesOf(rbac, binding);
     const rules = fitting.get(all) ?? all.filter((rule) => isAboutResource(rule, asked));
     fitting.set(all, rules);
@@ -80,7 +80,11 @@ export function rolesAllowing(rbac: Pick<RbacWatch, 'rolesFor'>, question: Acces
   return Array.from(rbac.rolesFor(namespace)).filter(({ rules }) => rules.some((rule) => ruleAllows(rule, question)));
 }
 
-function* bindingsOf(rbac: Bindings, { name, groups }: Who): IterableIterator<{ binding: RoleBinding; subject: BoundSubject }> {
+/** Returns the bindings of a user and the user's groups. A binding that names several of them comes once for each. */
+export function* bindingsFor(
+  rbac: Pick<RbacWatch, 'bindingsOf'>,
+  { name, groups }: Who,
+): IterableIterator<{ binding: RoleBinding; subject: BoundSubject }> {
   const subjects: BoundSubject[] = [
     { kind: 'User', name },
     { kind: 'ServiceAccount', name },

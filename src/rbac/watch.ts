@@ -30,6 +30,9 @@ export interface RbacWatchOptions {
   keepsRules?: boolean;
 }
 
+/** Seconds without news after which the roles are too old to tell who may do something. */
+const maxAgeSeconds = 60;
+
 const displayNameAnnotation = 'console.platform.io/display-name';
 
 /** Watches roles and role bindings, and reports their changes. */
@@ -111,6 +114,19 @@ export class RbacWatch {
     this.requireSynced();
     if (this.#bindings.some((cache) => cache.isStale()))
       throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure() ?? 'nothing was heard for too long'}`) });
+  }
+
+  /** Checks that roles and bindings are at most a minute old, for answers about other users. @throws StatusError 503 */
+  requireRecent(): void {
+    this.requireSynced();
+    if (this.#caches().some((cache) => cache.ageSeconds() > maxAgeSeconds))
+      throw serviceUnavailable('kubernetes', { cause: new Error(`roles: ${this.failure() ?? 'nothing was heard for too long'}`) });
+  }
+
+  /** Returns all ClusterRoleBindings for '', otherwise the RoleBindings of a namespace. */
+  *bindingsIn(namespace: string): IterableIterator<RoleBinding> {
+    const [local, clusterWide] = this.#bindings;
+    for (const binding of (namespace === '' ? clusterWide : local)?.values() ?? []) if (binding.namespace === namespace) yield binding;
   }
 
   /** Returns the bindings that name exactly this subject, as they were last seen. */
