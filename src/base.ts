@@ -60,7 +60,8 @@ function createServices(surroundings: Surroundings) {
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
-  const keepsRules = followsNamespaces(config) || config.features.explain || config.features.accessRequests;
+  const { explain, explorer, accessRequests } = config.features;
+  const keepsRules = followsNamespaces(config) || explain || explorer || accessRequests;
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
   const services: Services = {
     config,

@@ -12,6 +12,7 @@ import { createCertificates } from './certificates/certificates.ts';
 import { namingIssuerOf } from './config/issuers.ts';
 import type { Config } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
+import { createExplorer } from './explorer/explorer.ts';
 import { createFactors } from './factors/routes.ts';
 import { createGroups } from './groups/groups.ts';
 import type { Authenticator } from './http/authenticator.ts';
@@ -122,6 +123,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     accessTokens ?? {},
     createKubeconfig({ config, connection, namingIssuer: (user) => namingIssuerOf(config, accounts.get(user)) }),
     createAccess(services),
+    createExplorer(services, { users: base.watched, localGroups }),
     namespaces ?? {},
     lists,
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service }),

@@ -267,6 +267,7 @@ const features = z.strictObject({
   sessions: feature('`/auth/v1/sessions`: seeing and ending sessions.'),
   watch: feature('Live lists of users as server-sent events.'),
   namespaces: feature('`GET /auth/v1/namespaces`.'),
+  explorer: feature('The access explorer: `/auth/v1/accesssubjects`, `accessrules`, `subjectaccessreviews` and `simulations`.'),
   explain: feature('`?explain=true` on access reviews.'),
   pluginAssets: feature('`GET /plugins/…`: files of console plugins.'),
   kubernetesProxy: feature('`/api/kubernetes/…`: the Kubernetes API, as the caller.'),

@@ -18,6 +18,7 @@ const allowed: ImportTable = {
       'search',
       'lists',
       'access',
+      'explorer',
       'meta',
       'console',
       'plugins',
@@ -73,6 +74,10 @@ const allowed: ImportTable = {
   },
   search: { values: ['users', 'kubernetes', 'http', 'limits', 'api'], types: ['lists', 'groups', 'collection', 'services.ts'] },
   lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  explorer: {
+    values: ['access', 'users', 'collection', 'rbac', 'kubernetes', 'http', 'limits', 'config', 'api'],
+    types: ['services.ts'],
+  },
   access: { values: ['collection', 'rbac', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'watch'] },
   meta: { values: ['openapi', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts', 'telemetry'] },
   console: { values: ['static', 'watch', 'kubernetes', 'http', 'limits', 'api'], types: ['plugins', 'services.ts', 'config'] },

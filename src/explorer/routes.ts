@@ -1,0 +1,76 @@
+/** Operations of the access explorer. Each requires the rights of RBAC to see what it tells. */
+import { badRequest } from '../api/status.ts';
+import { type Caller, callerKey, type Operation, operation } from '../http/operation.ts';
+import { compressed } from '../http/preparations.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
+import type { AccessQuestion } from '../rbac/rules.ts';
+import type { ExplorerContext } from './context.ts';
+import { accessRuleList, accessSubjectList, rulesQuery, type SubjectsQuery, subjectsQuery } from './schema.ts';
+import { SubjectRules } from './subject-rules.ts';
+import { whoCan } from './who-can.ts';
+
+const tag = 'access';
+const json = 'application/json';
+
+const forbidden = { description: 'The caller may not list the bindings that the answer is made of.' };
+
+/** Bounds of one caller, because an answer may need every role and binding of the cluster. */
+const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are waiting' };
+
+export function explorerOperations(context: ExplorerContext): Operation[] {
+  const semaphore = new KeyedSemaphore(turns);
+  const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
+  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn)];
+}
+
+type InTurn = <T>(caller: Caller, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+const subjectsOperation = (context: ExplorerContext, inTurn: InTurn) =>
+  operation({
+    id: 'ListAccessSubjects',
+    method: 'GET',
+    paths: ['/auth/v1/accesssubjects'],
+    tag,
+    summary: 'Lists the users, groups and ServiceAccounts that may do something, by RBAC',
+    description: 'Other authorizers may allow or deny more. Bindings of the whole cluster are left out if the caller may not list them.',
+    credential: 'required',
+    before: [compressed],
+    query: subjectsQuery,
+    answers: { 200: { description: 'One page.', content: { [json]: accessSubjectList } }, 403: forbidden },
+    async handle({ ctx, caller, query, signal }) {
+      const question = questionOf(query);
+      ctx.body = await inTurn(caller, () => whoCan(context, question, query, { caller, signal }), signal);
+    },
+  });
+
+/** @throws StatusError 400 unless the query names exactly one of `resource` and `path` */
+function questionOf({ verb, group, resource, subresource, namespace, name, path }: SubjectsQuery): AccessQuestion {
+  if ((resource || undefined) !== undefined && path === undefined)
+    return { verb, group, resource: resource ?? '', subresource, namespace, name };
+  if (path !== undefined && resource === undefined && [group, subresource, namespace, name].every((given) => given === ''))
+    return { verb, path };
+  throw badRequest('give resource, with group, subresource, namespace and name, or path alone');
+}
+
+function rulesOperation(context: ExplorerContext, inTurn: InTurn): Operation {
+  const rules = new SubjectRules(context);
+  return operation({
+    id: 'ListAccessRules',
+    method: 'GET',
+    paths: ['/auth/v1/accessrules'],
+    tag,
+    summary: 'Lists the rules that bindings give to a user, group or ServiceAccount',
+    description: 'Those of its groups included. The groups of a user are those of the User record.',
+    credential: 'required',
+    before: [compressed],
+    query: rulesQuery,
+    answers: {
+      200: { description: 'One page.', content: { [json]: accessRuleList } },
+      403: forbidden,
+      410: { description: '`continue` is too old; start again without it.' },
+    },
+    async handle({ ctx, caller, query, signal }) {
+      ctx.body = await inTurn(caller, () => rules.list(query, { caller, signal }), signal);
+    },
+  });
+}

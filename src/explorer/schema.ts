@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { explainedParts } from '../access/schema.ts';
+import { wholeNumber } from '../http/input.ts';
+
+const apiVersion = z.literal('auth.platform.io/v1');
+
+/** Bound of the items of a page. */
+const maxItems = 500;
+
+const { binding, role, subject, rule } = explainedParts;
+
+const text = (max = 253) => z.string().max(max, `may not be longer than ${max} characters`);
+
+const notes = z
+  .array(z.enum(['SystemMasters', 'ClusterWideHidden', 'MembersHidden', 'GroupsUnknown']))
+  .describe('Facts that the items do not show: `SystemMasters` (its members may do everything), or parts that the caller may not see.');
+
+export const subjectsQuery = z.object({
+  verb: text().min(1, 'must not be empty').describe('`get`, `list`, `create`, …'),
+  group: text().default('').describe('API group; empty for the core group.'),
+  resource: text().optional().describe('Plural name, such as `pods`. Either this or `path`.'),
+  subresource: text().default('').describe('Such as `scale`.'),
+  namespace: text().default('').describe('Empty: in all namespaces, or for a resource without namespaces.'),
+  name: text().default('').describe('Empty: any object.'),
+  path: text(1024).optional().describe('A path that is no resource, such as `/metrics`.'),
+  limit: wholeNumber({ cap: maxItems }).default(100).describe(`How many at most, 1-${maxItems}, default 100; more counts as ${maxItems}.`),
+  page: wholeNumber().default(1).describe('Which page of `limit` items, from 1; past the end it is empty.'),
+});
+
+export type SubjectsQuery = z.output<typeof subjectsQuery>;
+
+const accessSubject = z.object({
+  subject: subject.describe('A user, group or ServiceAccount that may do it.'),
+  user: z.string().exactOptional().describe('Name of the User record.'),
+  memberOf: z.string().exactOptional().describe('Group through which the user may do it.'),
+  binding,
+  role,
+  rule: rule.exactOptional().describe('Missing for a role that the caller may not get.'),
+});
+
+export type AccessSubject = z.output<typeof accessSubject>;
+
+const exampleBinding = { kind: 'RoleBinding', name: 'dev-edit', namespace: 'shop' };
+const exampleRole = { kind: 'ClusterRole', name: 'edit', namespace: '' };
+const exampleRule = { verbs: ['create', 'delete', 'patch'], apiGroups: ['apps'], resources: ['deployments'] };
+
+export const accessSubjectList = z
+  .object({
+    apiVersion,
+    kind: z.literal('AccessSubjectList'),
+    metadata: z.object({}),
+    complete: z.boolean().describe('False if the caller may not list ClusterRoleBindings, so that more subjects may do it.'),
+    notes,
+    total: z.int().describe('How many there are, on all pages.'),
+    items: z.array(accessSubject),
+  })
+  .meta({
+    id: 'AccessSubjectList',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'AccessSubjectList',
+        metadata: {},
+        complete: true,
+        notes: ['SystemMasters'],
+        total: 1,
+        items: [{ subject: { kind: 'Group', name: 'dev' }, binding: exampleBinding, role: exampleRole, rule: exampleRule }],
+      },
+    ],
+  });
+
+export type AccessSubjectList = z.output<typeof accessSubjectList>;
+
+const subjectName = text(512).min(1, 'must not be empty').optional();
+
+export const rulesQuery = z.object({
+  user: subjectName.describe('User name as Kubernetes sees it. Exactly one of `user`, `group` and `serviceaccount`.'),
+  group: subjectName.describe('Group as Kubernetes sees it.'),
+  serviceaccount: text(317)
+    .regex(/^[^/]+\/[^/]+$/, 'must be NAMESPACE/NAME')
+    .optional()
+    .describe('`NAMESPACE/NAME` of a ServiceAccount.'),
+  namespace: text(63).min(1, 'must not be empty').optional().describe('Only what holds in this namespace. Default: everywhere.'),
+  limit: wholeNumber({ cap: maxItems })
+    .default(maxItems)
+    .describe(`How many at most, 1-${maxItems}, the default; more counts as ${maxItems}.`),
+  continue: z.string().max(4096).default('').describe('`metadata.continue` of the page before.'),
+});
+
+export type RulesQuery = z.output<typeof rulesQuery>;
+
+const accessRule = z.object({
+  subject: subject.describe('The subject itself, or a group of it.'),
+  binding,
+  role,
+  rule: rule.exactOptional().describe('A rule of the role.'),
+  hidden: z.literal(true).exactOptional().describe('The caller may not get the role, whose rules are not shown.'),
+  missing: z.literal(true).exactOptional().describe('The role does not exist, so that the binding gives nothing.'),
+});
+
+export type AccessRule = z.output<typeof accessRule>;
+
+export const accessRuleList = z
+  .object({
+    apiVersion,
+    kind: z.literal('AccessRuleList'),
+    metadata: z.object({ continue: z.string().exactOptional() }),
+    complete: z.boolean().describe('False if the caller may not list ClusterRoleBindings.'),
+    notes,
+    subject,
+    groups: z.array(z.string()).describe('Groups of the subject that are counted.'),
+    items: z.array(accessRule),
+  })
+  .meta({
+    id: 'AccessRuleList',
+    examples: [
+      {
+        apiVersion: 'auth.platform.io/v1',
+        kind: 'AccessRuleList',
+        metadata: {},
+        complete: true,
+        notes: [],
+        subject: { kind: 'User', name: 'jane@example.com' },
+        groups: ['dev', 'system:authenticated'],
+        items: [{ subject: { kind: 'Group', name: 'dev' }, binding: exampleBinding, role: exampleRole, rule: exampleRule }],
+      },
+    ],
+  });
+
+export type AccessRuleList = z.output<typeof accessRuleList>;

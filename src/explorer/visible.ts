@@ -1,0 +1,86 @@
+/** Bindings and roles that the caller may see. */
+import type { ResourceAccess } from '../kubernetes/access.ts';
+import type { RoleBinding } from '../rbac/role-bindings.ts';
+import type { Services } from '../services.ts';
+import type { Asking } from './context.ts';
+
+const rbacGroup = 'rbac.authorization.k8s.io';
+
+/**
+ * Requires the right to list the RoleBindings of a namespace, or of all namespaces for undefined.
+ *
+ * @returns whether the caller may list ClusterRoleBindings, too
+ * @throws StatusError 403, 503, 504
+ */
+export async function requireBindings({ access }: Services, namespace: string | undefined, { caller, signal }: Asking): Promise<boolean> {
+  const local = { group: rbacGroup, resource: 'rolebindings', verb: 'list', ...(namespace !== undefined && { namespace }) };
+  await access.require(caller, local, signal);
+  return access.can(caller, clusterWide, signal);
+}
+
+/** Requires the right to list ClusterRoleBindings. @throws StatusError 403, 503, 504 */
+export const requireClusterBindings = ({ access }: Services, { caller, signal }: Asking): Promise<void> =>
+  access.require(caller, clusterWide, signal);
+
+const clusterWide: ResourceAccess = Object.freeze({ group: rbacGroup, resource: 'clusterrolebindings', verb: 'list' });
+
+/** Roles that a caller may get. The rules of other roles are hidden. */
+export class VisibleRoles {
+  readonly #services: Services;
+  readonly #asking: Asking;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(services: Services, asking: Asking) {
+    this.#services = services;
+    this.#asking = asking;
+  }
+
+  /** Reviews the roles of the bindings. @throws StatusError 429, 503, 504 */
+  async review(bindings: Iterable<RoleBinding>): Promise<void> {
+    const { access } = this.#services;
+    const { caller, signal } = this.#asking;
+    const unknown = new Map<string, ResourceAccess>();
+    for (const binding of bindings) {
+      const key = keyOf(binding);
+      if (!this.#known.has(key)) unknown.set(key, gettingOf(binding));
+    }
+    if (unknown.size === 0) return;
+    // Most callers may get all roles, or none.
+    const wide = await Promise.all(
+      (['Role', 'ClusterRole'] as const).map((kind) =>
+        access.can(caller, { group: rbacGroup, resource: pluralOf[kind], verb: 'get' }, signal),
+      ),
+    );
+    const isWide = { Role: wide[0] === true, ClusterRole: wide[1] === true };
+    const left = [...unknown].filter(([key, { resource }]) => {
+      const isKnown = isWide[resource === pluralOf.Role ? 'Role' : 'ClusterRole'];
+      if (isKnown) this.#known.set(key, true);
+      return !isKnown;
+    });
+    const answers = await access.canEach(
+      caller,
+      left.map(([, getting]) => getting),
+      signal,
+    );
+    for (const [index, [key]] of left.entries()) this.#known.set(key, answers[index] === true);
+  }
+
+  /** Reports whether a reviewed role is visible. */
+  has(binding: RoleBinding): boolean {
+    return this.#known.get(keyOf(binding)) === true;
+  }
+}
+
+const pluralOf = { Role: 'roles', ClusterRole: 'clusterroles' } as const;
+
+const namespaceOf = ({ role, namespace }: RoleBinding) => (role.kind === 'Role' ? namespace : '');
+
+const keyOf = (binding: RoleBinding) => `${binding.role.kind} ${namespaceOf(binding)} ${binding.role.name}`;
+
+const gettingOf = (binding: RoleBinding): ResourceAccess => ({
+  group: rbacGroup,
+  resource: pluralOf[binding.role.kind],
+  verb: 'get',
+  name: binding.role.name,
+  ...(binding.role.kind === 'Role' && { namespace: binding.namespace }),
+});
