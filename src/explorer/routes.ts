@@ -5,7 +5,16 @@ import { compressed } from '../http/preparations.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { ExplorerContext } from './context.ts';
-import { accessRuleList, accessSubjectList, rulesQuery, type SubjectsQuery, subjectsQuery } from './schema.ts';
+import { reviewSubject } from './reviews.ts';
+import {
+  accessRuleList,
+  accessSubjectList,
+  rulesQuery,
+  type SubjectsQuery,
+  subjectReviewAnswer,
+  subjectReviewBody,
+  subjectsQuery,
+} from './schema.ts';
 import { SubjectRules } from './subject-rules.ts';
 import { whoCan } from './who-can.ts';
 
@@ -20,7 +29,7 @@ const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are w
 export function explorerOperations(context: ExplorerContext): Operation[] {
   const semaphore = new KeyedSemaphore(turns);
   const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
-  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn)];
+  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context)];
 }
 
 type InTurn = <T>(caller: Caller, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -74,3 +83,25 @@ function rulesOperation(context: ExplorerContext, inTurn: InTurn): Operation {
     },
   });
 }
+
+const reviewOperation = ({ services }: ExplorerContext) =>
+  operation({
+    id: 'CreateSubjectAccessReview',
+    method: 'POST',
+    paths: ['/auth/v1/subjectaccessreviews'],
+    tag,
+    summary: 'Asks the API server whether another user may do something',
+    description: 'Passed on as the caller. "No" is an answer: 201 with `allowed: false`.',
+    credential: 'required',
+    before: [compressed],
+    body: subjectReviewBody,
+    answers: {
+      201: { description: 'The review with its answer.', content: { [json]: subjectReviewAnswer } },
+      403: { description: 'The caller may not create subjectaccessreviews.authorization.k8s.io.' },
+      422: { description: 'The API server refuses the review.' },
+    },
+    async handle({ ctx, caller, body, signal }) {
+      ctx.status = 201;
+      ctx.body = await reviewSubject(services, body, { caller, signal });
+    },
+  });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { explainedParts } from '../access/schema.ts';
+import { accessStatus, explainedParts, nonResourceAttributes, resourceAttributes } from '../access/schema.ts';
 import { wholeNumber } from '../http/input.ts';
 
 const apiVersion = z.literal('auth.platform.io/v1');
@@ -128,3 +128,49 @@ export const accessRuleList = z
   });
 
 export type AccessRuleList = z.output<typeof accessRuleList>;
+
+const reviewKind = z.literal('SubjectAccessReview');
+const kubernetesVersion = z.literal('authorization.k8s.io/v1');
+
+const reviewSpec = z.looseObject({
+  user: z.string().nullish(),
+  groups: z.array(z.string()).nullish(),
+  resourceAttributes: resourceAttributes.nullish(),
+  nonResourceAttributes: nonResourceAttributes.nullish(),
+});
+
+export const subjectReviewBody = z
+  .object({
+    apiVersion: kubernetesVersion.optional(),
+    kind: reviewKind.optional(),
+    spec: reviewSpec.describe('Goes to the API server, which says what is valid.'),
+  })
+  .meta({
+    id: 'SubjectAccessReviewRequest',
+    examples: [
+      { spec: { user: 'jane@example.com', groups: ['dev'], resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'shop' } } },
+    ],
+  });
+
+export type SubjectReview = z.output<typeof subjectReviewBody>;
+
+export const subjectReviewAnswer = z
+  .object({
+    apiVersion: kubernetesVersion,
+    kind: reviewKind,
+    metadata: z.object({}),
+    spec: reviewSpec,
+    status: accessStatus,
+  })
+  .meta({
+    id: 'SubjectAccessReview',
+    examples: [
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        metadata: {},
+        spec: { user: 'jane@example.com', resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'shop' } },
+        status: { allowed: false },
+      },
+    ],
+  });

@@ -54,6 +54,13 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'ListNamespaces', path: '/auth/v1/namespaces?verb=list&resource=pods', asks: [mayThey], isRepeated: true },
   { id: 'ListAccessSubjects', path: '/auth/v1/accesssubjects?verb=list&resource=pods', asks: [mayThey], isRepeated: true },
   { id: 'ListAccessRules', path: '/auth/v1/accessrules?group=dev', asks: [mayThey], isRepeated: true },
+  {
+    id: 'CreateSubjectAccessReview',
+    method: 'POST',
+    path: '/auth/v1/subjectaccessreviews',
+    body: { spec: { user: someEmail, ...review.spec } },
+    asks: ['create subjectaccessreviews'],
+  },
   { id: 'ListOfferedResources', path: '/api/v2/resources', asks: [] },
   { id: 'ListResources', path: '/api/v2/resources/rbac.authorization.k8s.io/v1/roles', asks: [mayThey], isRepeated: true },
   {
