@@ -1,6 +1,6 @@
 /**
- * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users` calls the
- * service.
+ * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users` and
+ * `who-can` call the service.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletion } from './completion.ts';
@@ -9,6 +9,7 @@ import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { ManifestOptions } from './user-manifest.ts';
 import type { LinkRequest } from './users.ts';
+import type { WhoCanOptions } from './who-can.ts';
 
 /** @param terminal called by a command that needs it */
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
@@ -88,6 +89,19 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       const own = terminal();
       const { resetFactors } = await import('./users.ts');
       await resetFactors(user, await wantedOf(command, own), own);
+    });
+
+  withContext(program.command('who-can'))
+    .argument('<verb>', 'get, list, create, …')
+    .argument('<resource>', 'plural name with its group, such as deployments.apps or pods/eviction, or a path such as /metrics')
+    .description('list the users, groups and ServiceAccounts that may do something')
+    .option('-n, --namespace <namespace>', 'in this namespace (default: in all namespaces)')
+    .option('--name <name>', 'with this object (default: any)')
+    .addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json']))
+    .action(async (verb: string, resource: string, options: WhoCanOptions, command: Command) => {
+      const own = terminal();
+      const { whoCan } = await import('./who-can.ts');
+      await whoCan(verb, resource, options, await wantedOf(command, own), own);
     });
 
   addCompletion(program, terminal);

@@ -1,0 +1,72 @@
+/** Calls of the service, with the token that kubectl uses. */
+import * as z from 'zod/mini';
+import { currentTokens, loginAgain, type Wanted } from './kept-login.ts';
+import { CommandError, harmless, say, type Terminal } from './terminal.ts';
+import type { Tokens } from './tokens.ts';
+
+const refusalSchema = z.object({
+  message: z.string(),
+  details: z.optional(z.object({ causes: z.optional(z.array(z.object({ reason: z.optional(z.string()) }))) })),
+});
+
+const issuerPath = '/identity';
+
+export interface Asked {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Path of an operation, with its query. */
+  path: string;
+  body?: object;
+}
+
+/**
+ * Sends a request to the service, and logs in again if it requires a fresh login.
+ *
+ * @returns the body of the answer
+ * @throws CommandError for a refusal, too
+ */
+export async function askService(asked: Asked, wanted: Wanted, terminal: Terminal): Promise<unknown> {
+  const url = `${serviceOf(wanted)}${asked.path}`;
+  const first = await send(url, asked, await currentTokens(wanted, { isInteractive: true }, terminal), { wanted, terminal });
+  const needsLogin = refusalOf(first)?.details?.causes?.some(({ reason }) => reason === 'StepUpRequired') ?? false;
+  const answer = needsLogin ? await send(url, asked, await freshLogin(wanted, terminal), { wanted, terminal }) : first;
+  if (answer.status >= 300) throw new CommandError(harmless(refusalOf(answer)?.message ?? `the service answered ${answer.status}`));
+  return answer.body;
+}
+
+/** Returns the address of the service: the one that has the embedded issuer. */
+function serviceOf({ logIn: { issuer } }: Wanted): string {
+  if (issuer.endsWith(issuerPath)) return issuer.slice(0, -issuerPath.length);
+  throw new CommandError('this is for users of the embedded issuer, whose address ends with /identity');
+}
+
+function freshLogin({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
+  say(terminal, 'This wants a fresh login.');
+  return loginAgain({ logIn, ways: { ...ways, isFresh: true } }, terminal);
+}
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+const refusalOf = ({ status, body }: Answer) => (status >= 400 ? refusalSchema.safeParse(body).data : undefined);
+
+async function send(
+  url: string,
+  { method, body }: Asked,
+  { idToken }: Tokens,
+  { wanted, terminal }: { wanted: Wanted; terminal: Terminal },
+): Promise<Answer> {
+  const { issuerFetch } = await import('./issuer-fetch.ts');
+  const { troubleOf } = await import('./issuer.ts');
+  const { fetch, close } = issuerFetch(terminal, wanted.logIn.certificateAuthority);
+  try {
+    const headers = { authorization: `Bearer ${idToken}`, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+    const answer = await fetch(url, { method, headers, redirect: 'manual', body: body && JSON.stringify(body) });
+    return { status: answer.status, body: await answer.json().catch(() => undefined) };
+  } catch (error) {
+    throw troubleOf('the service could not be asked', error, terminal);
+  } finally {
+    await close();
+  }
+}
