@@ -108,6 +108,8 @@ export interface PolicyRow extends ListRow {
   readonly breakGlass: boolean;
   readonly ticketPattern: string | undefined;
   readonly displayName: string;
+  /** True once the controller has found and may bind the roles of this generation. */
+  readonly isReady: boolean;
 }
 
 /** Returns the row of a policy. A policy that no definition of ours would accept fits no user. */
@@ -133,7 +135,13 @@ export function policyRow(object: KubernetesObject): PolicyRow {
     breakGlass: read?.breakGlass === true,
     ticketPattern: read?.ticketPattern,
     displayName: (read?.displayName ?? '').toLowerCase(),
+    isReady: isReady(object),
   };
+}
+
+function isReady({ metadata, status: written }: KubernetesObject): boolean {
+  const { observedGeneration, conditions: known = [] } = status.safeParse(written).data ?? {};
+  return observedGeneration === metadata.generation && known.some(({ type, status: value }) => type === 'Ready' && value === 'True');
 }
 
 /** Returns the JSON of a policy for callers whom it lets ask, without subjects, approvers and selector. */

@@ -21,7 +21,7 @@ export const maxAheadMs = maxDurationSeconds * 1000;
 /** Bound of the custom resource definition. */
 export const maxDecisions = 10;
 
-const phases = ['Pending', 'Approving', 'Scheduled', 'Active', 'Denied', 'Withdrawn', 'Lapsed', 'Ended'] as const;
+export const phases = ['Pending', 'Approving', 'Scheduled', 'Active', 'Denied', 'Withdrawn', 'Lapsed', 'Ended'] as const;
 export type Phase = (typeof phases)[number];
 
 /** Phases in which a request may still give access. */

@@ -17,6 +17,7 @@ import { decide } from './decide.ts';
 import { endRequest } from './end.ts';
 import { accessOf } from './grant.ts';
 import { getPolicy, listPolicies, listRequests } from './list.ts';
+import { optionsOperation } from './options-routes.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
 import {
   accessRequestSchema,
@@ -60,6 +61,7 @@ export const accessOperations = (context: AccessContext): Operation[] => [
   policyNamespacesOperation(context),
   listRequestsOperation(context),
   createOperation(context),
+  optionsOperation(context),
   getRequestOperation(context),
   decisionOperation(context),
   endOperation(context),

@@ -69,6 +69,18 @@ export async function unselected(
   return names.filter((_name, index) => found[index] !== true);
 }
 
+/** Returns the labels of a namespace, undefined if it does not exist. @throws StatusError 503, 504 */
+export async function labelsOf(
+  { client }: Services,
+  name: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const selection = { fieldSelector: `metadata.name=${name}`, isMetadataOnly: true };
+  for await (const { metadata } of resource.list(selection, signal)) return metadata.labels ?? {};
+  return undefined;
+}
+
 /** Bound of the namespaces that the answer names. */
 const maxNamed = 1000;
 

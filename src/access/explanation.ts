@@ -4,6 +4,7 @@ import { describedGrant } from '../rbac/described.ts';
 import { grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
+import { compareWidths, rulesWidth } from '../rbac/width.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
 /** Bound of the roles whose visibility is reviewed, the narrowest first. */
@@ -81,15 +82,7 @@ const gettingOf = ({ kind, name, namespace }: NamedRole): ResourceAccess => ({
 
 /** Sorts roles of the namespace first, then other roles, then those of Kubernetes; within each the narrowest first. */
 function byWidth(left: NamedRole, right: NamedRole): number {
-  const [a, b] = [widthOf(left), widthOf(right)];
-  const at = a.findIndex((width, index) => width !== b[index]);
-  if (at >= 0) return (a[at] ?? 0) - (b[at] ?? 0);
-  return left.name < right.name ? -1 : 1;
+  return compareWidths(widthOf(left), widthOf(right)) || (left.name < right.name ? -1 : 1);
 }
 
-const widthOf = ({ kind, name, rules }: NamedRole): number[] => [
-  kind === 'Role' ? 0 : 1,
-  name.startsWith('system:') ? 1 : 0,
-  rules.some(({ verbs, resources, nonResourceURLs }) => [...verbs, ...resources, ...nonResourceURLs].includes('*')) ? 1 : 0,
-  rules.reduce((sum, { verbs, resources }) => sum + verbs.length * resources.length, 0),
-];
+const widthOf = (role: NamedRole): number[] => [role.kind === 'Role' ? 0 : 1, role.name.startsWith('system:') ? 1 : 0, ...rulesWidth(role)];

@@ -15,6 +15,7 @@ describe('access requests that are turned off', () => {
     for (const operation of [
       ...['', '/idle', '/idle/namespaces'].map((path) => `GET /auth/v1/accesspolicies${path}`),
       ...['GET /auth/v1/accessrequests', 'POST /auth/v1/accessrequests'],
+      'GET /auth/v1/accessrequests/options?verb=get&resource=pods',
       ...[`GET ${request}`, `POST ${request}/decision`, `POST ${request}/end`],
     ]) {
       const [method = '', url = ''] = operation.split(' ');

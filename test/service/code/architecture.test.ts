@@ -124,7 +124,7 @@ const allowed: ImportTable = {
   certificates: { values: ['users', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'api'], types: ['services.ts', 'rbac'] },
   'access-requests': {
-    values: ['bindings', 'users', 'collection', 'mail', 'controllers', 'kubernetes', 'http', 'limits', 'texts', 'config', 'api'],
+    values: ['bindings', 'users', 'collection', 'mail', 'rbac', 'controllers', 'kubernetes', 'http', 'limits', 'texts', 'config', 'api'],
     types: ['services.ts', 'watch', 'telemetry'],
   },
   bindings: {
