@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
+import { refetch } from '../api/load';
 import { asProblem, type Problem } from '../api/problem';
 
 export interface Right {
@@ -85,7 +86,30 @@ async function askAll(rights: readonly Right[]): Promise<void> {
 /** Returns undefined until the answer is known. Reading it subscribes. */
 export const may = (right: Right): boolean | undefined => answers.value.get(keyOf(right));
 
-/** Requests rights when the page appears, when the window regains focus, and after a refusal. Known answers stay in effect meanwhile. */
+/** Counts the changes of access that the console is told of. */
+const changes = signal(0);
+
+/**
+ * Requests the rights and explanations that the page shows again, after access has begun or ended. The cluster follows role bindings by a
+ * watch, so it is asked a second time a moment later.
+ *
+ * @public
+ */
+export function refreshRights(): void {
+  const again = () => {
+    changes.value += 1;
+    void refetch('why/', 'options/');
+  };
+  again();
+  setTimeout(again, settleMs);
+}
+
+const settleMs = 2000;
+
+/**
+ * Requests rights when the page appears, when the window regains focus, after a refusal, and by `refreshRights`. Known answers stay in effect
+ * meanwhile.
+ */
 export function useRights(rights: readonly Right[]): void {
   const key = rights.map(keyOf).join();
   useEffect(() => {
@@ -108,7 +132,7 @@ export function useRights(rights: readonly Right[]): void {
       removeEventListener('focus', again);
       refusals.removeEventListener('refusal', onRefusal);
     };
-  }, [key, resumed.value]);
+  }, [key, resumed.value, changes.value]);
 }
 
 /** Explains a decision in the words of the cluster: the bindings that allow it, or the roles that would. */
