@@ -5,14 +5,13 @@
  * Run: npm run web; npm run web:dev (a server that rebuilds what changes, in front of a running demo).
  * With --if-changed it does nothing while web/dist was made from these sources; with --types it writes the types alone.
  */
-import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, createServer, type InlineConfig, type Plugin } from 'vite';
 import { z } from 'zod';
@@ -270,14 +269,15 @@ async function checkBudget(directory: string): Promise<void> {
 
 /** openapi-typescript prints with the compiler's own interface, which TypeScript 7 no longer has. */
 async function writeTypes(): Promise<void> {
-  const main = join(root, 'src/atrium.js');
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'openapi'], { maxBuffer: 64 * 1024 * 1024 });
+  const { App } = await import('../src/app.ts');
+  // The console has pages of extensions that are off by default.
+  const document = JSON.stringify(App.describe({ accessRequests: true }));
   const hooks = registerHooks({
     resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-5' : specifier, context),
   });
   try {
     const { default: openapiTS, astToString } = await import('openapi-typescript');
-    const text = astToString(await openapiTS(stdout));
+    const text = astToString(await openapiTS(document));
     await mkdir(join(web, 'src/api'), { recursive: true });
     if (text !== (await readFile(types, 'utf8').catch(() => ''))) await writeFile(types, text);
   } finally {

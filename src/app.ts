@@ -119,10 +119,10 @@ export class App {
     });
   }
 
-  /** Returns the OpenAPI document of a service with all features. Starts nothing. */
-  static describe() {
+  /** Returns the OpenAPI document of a service with the default features and these. Starts nothing. */
+  static describe(features: Partial<Config['features']> = {}) {
     const publicURL = 'https://console.example.com';
-    const { operations } = App.#unstarted(parseConfig({ yaml: `server: { publicURL: ${publicURL} }` }));
+    const { operations } = App.#unstarted(parseConfig({ yaml: JSON.stringify({ server: { publicURL }, features }) }));
     return openApiDocument(operations, { version, serverURL: '/', sessionCookie: cookieNames(publicURL).host('session') });
   }
 
