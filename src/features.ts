@@ -3,8 +3,7 @@
 import type { Middleware } from 'koa';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
-import { createAccessRequests } from './access-requests/access-requests.ts';
-import type { NoticeNeeds } from './access-requests/receivers.ts';
+import { type AccessSurroundings, createAccessRequests } from './access-requests/access-requests.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type Surroundings } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
@@ -117,6 +116,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     ...createTeams(base, {
       letterhead: { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title },
       network: surroundings.pluginSurroundings?.network,
+      again: (ctx) => authenticator.revalidate(ctx),
     }),
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
@@ -174,7 +174,7 @@ function workingFeatures({ features }: Config, watches: Readonly<Record<string, 
 const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
 /** Creates groups, UserBindings and access requests. */
-function createTeams(base: Base, notices: NoticeNeeds): Feature[] {
+function createTeams(base: Base, needs: AccessSurroundings): Feature[] {
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
   return [
@@ -187,7 +187,7 @@ function createTeams(base: Base, notices: NoticeNeeds): Feature[] {
             localGroups,
             groups,
             userBindings: userBindings.collection.cache,
-            ...notices,
+            ...needs,
           }),
         ]
       : []),

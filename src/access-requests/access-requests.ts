@@ -1,5 +1,6 @@
 import type { UserBindingRow } from '../bindings/row.ts';
-import { type Collection, collection } from '../collection/collection.ts';
+import { type Collection, collection, liveLists } from '../collection/collection.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
@@ -9,11 +10,17 @@ import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';
 import { type AccessSources, accessController } from './controller.ts';
+import type { LiveAccess } from './live.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
 import { createReceivers, type NoticeNeeds } from './receivers.ts';
 import { accessRequestResource, isOpen, type RequestRow, requestProperties, requestRow } from './request.ts';
 import { accessOperations } from './routes.ts';
+
+const collected = {
+  policies: { resource: accessPolicyResource, kind: 'AccessPolicy', row: policyRow, properties: policyProperties },
+  requests: { resource: accessRequestResource, kind: 'AccessRequest', row: requestRow, properties: requestProperties },
+};
 
 /** Watches of policies and requests. Create them before the collections are started. */
 interface WatchedAccess {
@@ -28,18 +35,8 @@ interface WatchedAccess {
 }
 
 export function watchAccess(services: Services): WatchedAccess {
-  const policies = collection(services, {
-    resource: accessPolicyResource,
-    kind: 'AccessPolicy',
-    row: policyRow,
-    properties: policyProperties,
-  });
-  const requests = collection(services, {
-    resource: accessRequestResource,
-    kind: 'AccessRequest',
-    row: requestRow,
-    properties: requestProperties,
-  });
+  const policies = collection(services, collected.policies);
+  const requests = collection(services, collected.requests);
   return {
     policies,
     requests,
@@ -55,7 +52,13 @@ export function watchAccess(services: Services): WatchedAccess {
   };
 }
 
-interface AccessNeeds extends AccessSources, NoticeNeeds {
+/** Dependencies that are made for the whole service. */
+export interface AccessSurroundings extends NoticeNeeds {
+  /** Checks the credential of a request again. */
+  readonly again: WhileAllowedOptions['again'];
+}
+
+interface AccessNeeds extends AccessSources, AccessSurroundings {
   readonly localGroups: LocalGroupLookup;
   readonly accounts: AccountLookup;
   readonly userBindings: WatchCache<UserBindingRow>;
@@ -82,7 +85,7 @@ export function createAccessRequests(services: Services, { policies, requests }:
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);
   return {
-    operations: accessOperations(context),
+    operations: accessOperations(context, liveAccess(services, { policies, requests }, needs)),
     checks: [policies.check, requests.check],
     start() {
       policies.start();
@@ -95,4 +98,14 @@ export function createAccessRequests(services: Services, { policies, requests }:
       await Promise.all([policies.stop(), requests.stop()]);
     },
   };
+}
+
+function liveAccess(
+  { config, longRequests }: Services,
+  { policies, requests }: Pick<WatchedAccess, 'policies' | 'requests'>,
+  { again }: AccessNeeds,
+): LiveAccess {
+  if (!config.features.watch) return undefined;
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
+  return { policies: liveLists(policies, collected.policies, guard), requests: liveLists(requests, collected.requests, guard) };
 }

@@ -23,23 +23,33 @@ function scopeOf<Row>(
   context: AccessContext,
   account: Account | undefined,
   what: string,
+  versions: (person: Person) => readonly string[],
   fits: (row: Row, account: Account, person: Person) => boolean,
 ): Scope<Row> {
   if (account === undefined) return { key: 'none', fits: () => false };
-  // Policies and groups change the rows without a change of the listed objects.
-  const names = [account.uid, ...context.people.keysOf(account), context.policies.cache.revision];
-  const key = `${what} ${hash('sha256', JSON.stringify(names), 'base64url')}`;
   const person = context.people.of(account);
+  // Policies and groups change the rows without a change of the listed objects.
+  const names = [account.uid, ...context.people.keysOf(account), ...versions(person)];
+  const key = `${what} ${hash('sha256', JSON.stringify(names), 'base64url')}`;
   return { key, holder: hash('sha256', account.uid, 'base64url'), fits: (row) => fits(row, account, person) };
 }
+
+/** Returns the policies that let the caller ask. @throws StatusError 503 */
+export const policyScope = (context: AccessContext, caller: Caller): Scope<PolicyRow> =>
+  scopeOf<PolicyRow>(
+    context,
+    accountOf(context, caller),
+    'for',
+    () => [],
+    (row, _account, person) => person.subjectOf(row) !== undefined,
+  );
 
 /** Lists the policies that let the caller ask; all, with their subjects, for callers who may list them. @throws StatusError 400, 410, 503 */
 export async function listPolicies(context: AccessContext, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
   const { policies, services } = context;
-  const account = accountOf(context, caller);
+  requireAccounts(context.people.accounts);
   if (await services.access.can(caller, { ...accessPolicyResource, verb: 'list' }, signal)) return policies.lister.list(parameters, signal);
-  const scope = scopeOf<PolicyRow>(context, account, 'for', (row, _account, person) => person.subjectOf(row) !== undefined);
-  const page = await policies.lister.list(parameters, signal, scope);
+  const page = await policies.lister.list(parameters, signal, policyScope(context, caller));
   return page.withTexts(({ text }) => publicText(text));
 }
 
@@ -78,18 +88,22 @@ export async function listRequests(
   signal: AbortSignal,
 ): Promise<Page> {
   const { requests, services, policies } = context;
-  const account = accountOf(context, caller);
+  requireAccounts(context.people.accounts);
   await policies.lister.whenUsable(signal);
-  if (isInbox)
-    return requests.lister.list(
-      parameters,
-      signal,
-      scopeOf<RequestRow>(context, account, 'inbox', (row, of, person) => isWaitingFor(context, row, of, person)),
-    );
-  if (await services.access.can(caller, { ...accessRequestResource, verb: 'list' }, signal))
+  if (!isInbox && (await services.access.can(caller, { ...accessRequestResource, verb: 'list' }, signal)))
     return requests.lister.list(parameters, signal);
-  const scope = scopeOf<RequestRow>(context, account, 'of', (row, of, person) => isOwn(row, of) || isApproverOf(context, row, person));
-  return requests.lister.list(parameters, signal, scope);
+  return requests.lister.list(parameters, signal, requestScope(context, isInbox, caller));
+}
+
+/** Returns the requests that wait for the caller, or else the caller's own ones and those that the caller may decide on. @throws StatusError 503 */
+export function requestScope(context: AccessContext, isInbox: boolean, caller: Caller): Scope<RequestRow> {
+  const account = accountOf(context, caller);
+  // A policy that is created again under its name has another uid, and no approvers of the requests before.
+  const approved = (person: Person) =>
+    [...context.policies.cache.values()].filter((policy) => person.isApprover(policy)).map(({ uid }) => uid);
+  return isInbox
+    ? scopeOf<RequestRow>(context, account, 'inbox', approved, (row, of, person) => isWaitingFor(context, row, of, person))
+    : scopeOf<RequestRow>(context, account, 'of', approved, (row, of, person) => isOwn(row, of) || isApproverOf(context, row, person));
 }
 
 function isWaitingFor(context: AccessContext, row: RequestRow, account: Account, person: Person): boolean {

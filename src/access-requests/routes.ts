@@ -6,11 +6,12 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { labelPattern } from '../api/label-syntax.ts';
 import { dryRun } from '../api/write-options.ts';
+import { isLive, liveParameters } from '../collection/live-lists.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { compressed, lasting } from '../http/preparations.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';
 import { decide } from './decide.ts';
@@ -18,6 +19,7 @@ import { endRequest } from './end.ts';
 import { accessOf } from './grant.ts';
 import { getPolicy, listPolicies, listRequests } from './list.ts';
 import { optionsOperation } from './options-routes.ts';
+import { followPolicies, followRequests, type LiveAccess } from './live.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
 import {
   accessRequestSchema,
@@ -41,6 +43,15 @@ const noRequest: AnswerDescription = { description: 'The request does not exist,
 const stepUp: AnswerDescription = { description: 'Also if the policy requires a recent login: cause `StepUpRequired`.' };
 const theRequest: AnswerDescription = { description: 'The request.', content: { [json]: accessRequestSchema } };
 
+const liveDescription =
+  ' With `watch=true` and `Accept: text/event-stream`: the changes as events, as for users. Ends with 410 once the caller may see other objects.';
+const requestQuery = listQuery(requestProperties).extend({
+  inbox: z
+    .enum(['true', 'false'], 'must be true or false')
+    .optional()
+    .describe('`true`: only requests that wait for the decision or the review of the caller.'),
+});
+
 const policyName = z.string().max(63).regex(labelPattern).describe('Name of the AccessPolicy.');
 
 const namesSchema = z
@@ -55,11 +66,11 @@ const namesSchema = z
     examples: [{ apiVersion: accessApiVersion, kind: 'AccessPolicyNamespaces', isAny: false, items: ['shop'] }],
   });
 
-export const accessOperations = (context: AccessContext): Operation[] => [
-  listPoliciesOperation(context),
+export const accessOperations = (context: AccessContext, live: LiveAccess): Operation[] => [
+  listPoliciesOperation(context, live),
   getPolicyOperation(context),
   policyNamespacesOperation(context),
-  listRequestsOperation(context),
+  listRequestsOperation(context, live),
   createOperation(context),
   optionsOperation(context),
   getRequestOperation(context),
@@ -68,22 +79,24 @@ export const accessOperations = (context: AccessContext): Operation[] => [
   reviewOperation(context),
 ];
 
-const listPoliciesOperation = (context: AccessContext) =>
+const listPoliciesOperation = (context: AccessContext, live: LiveAccess) =>
   operation({
     id: 'ListAccessPolicies',
     method: 'GET',
     paths: ['/auth/v1/accesspolicies'],
     tag,
     summary: 'Lists the policies that let the caller ask for access',
-    description: 'Callers who may list AccessPolicies see all, with their subjects and approvers.',
+    description: `Callers who may list AccessPolicies see all, with their subjects and approvers.${live ? liveDescription : ''}`,
     credential: 'required',
-    before: [compressed],
-    query: listQuery(policyProperties),
+    before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
+    query: live ? listQuery(policyProperties).extend(liveParameters) : listQuery(policyProperties),
+    ignoredQuery: Object.keys(liveParameters),
     answers: {
       200: listAnswer(listSchema(accessPolicySchema, { apiVersion: accessApiVersion, kind: 'AccessPolicyList' })),
       410: expired,
     },
     async handle({ ctx, caller, query, signal }) {
+      if (live && isLive(ctx)) return followPolicies(context, live.policies, query, { ctx, caller, signal });
       sendPage(ctx, await listPolicies(context, query, caller, signal));
     },
   });
@@ -121,28 +134,26 @@ const policyNamespacesOperation = (context: AccessContext) =>
     },
   });
 
-const listRequestsOperation = (context: AccessContext) =>
+const listRequestsOperation = (context: AccessContext, live: LiveAccess) =>
   operation({
     id: 'ListAccessRequests',
     method: 'GET',
     paths: ['/auth/v1/accessrequests'],
     tag,
     summary: "Lists the caller's requests, and those that the caller may decide on",
-    description: 'Callers who may list AccessRequests see all.',
+    description: `Callers who may list AccessRequests see all.${live ? liveDescription : ''}`,
     credential: 'required',
-    before: [compressed],
-    query: listQuery(requestProperties).extend({
-      inbox: z
-        .enum(['true', 'false'], 'must be true or false')
-        .optional()
-        .describe('`true`: only requests that wait for the decision or the review of the caller.'),
-    }),
+    before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
+    query: live ? requestQuery.extend(liveParameters) : requestQuery,
+    ignoredQuery: Object.keys(liveParameters),
     answers: {
       200: listAnswer(listSchema(accessRequestSchema, { apiVersion: accessApiVersion, kind: 'AccessRequestList' })),
       410: expired,
     },
     async handle({ ctx, caller, query: { inbox, ...parameters }, signal }) {
-      sendPage(ctx, await listRequests(context, { ...parameters, isInbox: inbox === 'true' }, caller, signal));
+      const asked = { ...parameters, isInbox: inbox === 'true' };
+      if (live && isLive(ctx)) return followRequests(context, live.requests, asked, { ctx, caller, signal });
+      sendPage(ctx, await listRequests(context, asked, caller, signal));
     },
   });
 

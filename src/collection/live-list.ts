@@ -21,6 +21,8 @@ export interface LiveListOptions<Row extends LiveRow> {
   kind: string;
   /** Selects rows. Undefined for all rows. */
   fits: Predicate<Row> | undefined;
+  /** Returns the JSON that the client may see of a row. Undefined for the whole text. */
+  textOf?: ((row: Row) => string) | undefined;
   /** Version of the last event that the client has seen. Undefined to begin with the existing rows. */
   after: string | undefined;
   /** Ends the stream. A StatusError as its reason is sent before. */
@@ -52,23 +54,25 @@ interface Progress {
 }
 
 async function* changeEvents<Row extends LiveRow>(options: LiveListOptions<Row>, progress: Progress): AsyncGenerator<string> {
-  const { changes, fits, signal } = options;
+  const { changes, signal } = options;
   while (!signal.aborted) {
     const change = changes.at(progress.position);
     if (change === 'forgotten') {
       yield tooOld();
       return;
     }
-    const text = change === undefined ? await silence(options, progress) : pass(change, progress, fits);
+    const text = change === undefined ? await silence(options, progress) : pass(change, progress, options);
     if (text !== undefined) yield text;
     else if (progress.position % slice === 0) await letOthersGoOn();
   }
 }
 
-function pass<Row extends LiveRow>(change: LoggedChange<Row>, progress: Progress, fits: Predicate<Row> | undefined): string | undefined {
+type Shown<Row extends LiveRow> = Pick<LiveListOptions<Row>, 'fits' | 'textOf'>;
+
+function pass<Row extends LiveRow>(change: LoggedChange<Row>, progress: Progress, shown: Shown<Row>): string | undefined {
   progress.position += 1;
   if (change.isLast) progress.version = change.resourceVersion;
-  return eventOf(change, fits);
+  return eventOf(change, shown);
 }
 
 /**
@@ -85,24 +89,27 @@ async function silence<Row extends LiveRow>(options: LiveListOptions<Row>, progr
 }
 
 async function* initialEvents<Row extends LiveRow>(options: LiveListOptions<Row>, version: string): AsyncGenerator<string> {
-  const { cache, fits, signal } = options;
+  const { cache, fits, textOf, signal } = options;
   let seen = 0;
   for (const row of cache.values()) {
     if (signal.aborted) return;
     seen += 1;
     // Rows that have changed since are sent as changes.
     const isChangedSince = (compareResourceVersions(row.resourceVersion, version) ?? 0) > 0;
-    if (!isChangedSince && (fits === undefined || fits(row))) yield event('ADDED', row.text);
+    if (!isChangedSince && (fits === undefined || fits(row))) yield event('ADDED', textOf?.(row) ?? row.text);
     else if (seen % slice === 0) await letOthersGoOn();
   }
   yield bookmark(options, version);
 }
 
-function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, fits: Predicate<Row> | undefined): string | undefined {
+function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, { fits, textOf }: Shown<Row>): string | undefined {
   const { old, new: current, resourceVersion, isLast } = change;
   const id = isLast ? resourceVersion : undefined;
   const didFit = old !== undefined && (fits === undefined || fits(old));
   const doesFit = current !== undefined && (fits === undefined || fits(current));
+  // The new state of a row that no longer fits is hidden from clients who see a part of each row.
+  if (textOf && didFit && !doesFit) return event('DELETED', textOf(old), id);
+  if (textOf && doesFit) return event(didFit ? 'MODIFIED' : 'ADDED', textOf(current), id);
   if (doesFit) return change.text(didFit ? 'MODIFIED' : 'ADDED', () => event(didFit ? 'MODIFIED' : 'ADDED', current.text, id));
   return didFit ? change.text('DELETED', () => event('DELETED', (current ?? old).text, id)) : undefined;
 }

@@ -57,7 +57,9 @@ interface Asking<Row> {
   /** Checks the permission at the beginning, and again while the list is open. */
   check: RightCheck;
   /** Limits the list to the rows of this caller. Default: all rows. */
-  scope?: Scope<Row>;
+  scope?: Scope<Row> | undefined;
+  /** Returns the JSON that the caller may see of a row. Default: the whole text. */
+  textOf?: ((row: Row) => string) | undefined;
   signal: AbortSignal;
 }
 
@@ -77,7 +79,7 @@ export class LiveLists<Row extends LiveRow> {
   }
 
   /** Answers with a stream of events. @throws StatusError 400, 403, 503, 504 before the answer begins */
-  async answer(ctx: Context, parameters: LiveParameters, { caller, check, scope, signal }: Asking<Row>): Promise<void> {
+  async answer(ctx: Context, parameters: LiveParameters, { caller, check, scope, textOf, signal }: Asking<Row>): Promise<void> {
     const { cache, lister, properties, apiVersion, kind, nativePath } = this.#options;
     if (!accepts(ctx)) throw badParameter('watch', `needs the header Accept: ${eventStream}; other watches are at ${nativePath}`);
     for (const name of ['continue', 'page'] as const)
@@ -92,7 +94,7 @@ export class LiveLists<Row extends LiveRow> {
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
     const closed = new AbortController();
     const over = AbortSignal.any([lasting.signal, closed.signal, AbortSignal.timeout(seconds * 1000)]);
-    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, after, signal: over });
+    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
     const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
     ctx.res.once('close', () => {

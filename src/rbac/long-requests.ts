@@ -11,12 +11,14 @@ const firstCheckMs = 1_000;
 /** Delay of the last check, for an authorizer that is behind. */
 const lastCheckMs = 4_000;
 const maxChecksAtOnce = 8;
+/** Codes of a check that end the request: unauthorized, forbidden, and a list that has to be read again. */
+const endingCodes: readonly unknown[] = [401, 403, 410];
 
 /** A watch, followed log, live list or connection in another protocol. */
 export interface LongRequest {
   /** Users whose bindings allow it: the caller and, if the caller acts as another user, that user. Default: unknown, thus any. */
   users?: readonly Pick<Identity, 'name' | 'groups'>[];
-  /** Asks the question of the request again, as its caller. @throws StatusError 401 or 403 if it would be refused now */
+  /** Asks the question of the request again, as its caller. @throws StatusError 401 or 403 if it would be refused now, 410 if it shows other objects now */
   check(signal: AbortSignal): Promise<void>;
   /** Interval of further checks, in milliseconds. Default: checks follow a loss only. */
   everyMs?: number | undefined;
@@ -75,7 +77,7 @@ export class LongRequests {
    * Adds a request.
    *
    * @param credential lasts as long as the credential of the request
-   * @returns a signal that aborts with that of the credential, or with the 401 or 403 of a check
+   * @returns a signal that aborts with that of the credential, or with the 401, 403 or 410 of a check
    */
   add(request: LongRequest, credential: Lasting): Lasting {
     const lost = new AbortController();
@@ -113,7 +115,7 @@ export class LongRequests {
       await open.check(open.signal);
     } catch (error) {
       if (open.signal.aborted) return 'done';
-      if (!(error instanceof StatusError && [401, 403].includes(error.status.code))) throw error;
+      if (!(error instanceof StatusError && endingCodes.includes(error.status.code))) throw error;
       open.end(error);
       return 'done';
     }
