@@ -12,6 +12,7 @@ import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed, lasting } from '../http/preparations.ts';
+import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';
 import { decide } from './decide.ts';
@@ -30,10 +31,11 @@ import {
   requestProperties,
   reviewBody,
 } from './request.ts';
+import { readRequestedRole } from './requested-role.ts';
 import { reviewRequest } from './review.ts';
 import { coveredNamespaces } from './standing.ts';
 import { readRequest } from './status-writer.ts';
-import { requireVisible } from './visible.ts';
+import { isApproverOf, isOwn, requireVisible } from './visible.ts';
 
 const json = 'application/json';
 const tag = 'access requests';
@@ -194,16 +196,23 @@ const getRequestOperation = (context: AccessContext) =>
     method: 'GET',
     paths: ['/auth/v1/accessrequests/:name'],
     tag,
-    summary: 'Shows a request',
+    summary: 'Shows a request; with the rules of its role to approvers',
     credential: 'required',
     params: z.object({ name: requestName }),
     answers: { 200: theRequest, 404: noRequest },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = context.people.normal(caller);
       const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
-      sendJson(ctx, row.text);
+      sendJson(ctx, await withRole(context, row, account, signal));
     },
   });
+
+/** Returns the JSON of a request. Approvers see the rules that they decide on, whether or not RBAC lets them read the role. */
+async function withRole(context: AccessContext, row: RequestRow, account: Account | undefined, signal: AbortSignal): Promise<string> {
+  const isApprover = account !== undefined && !isOwn(row, account) && isApproverOf(context, row, context.people.of(account));
+  const role = isApprover && row.spec ? await readRequestedRole(context.services, row.spec, signal) : undefined;
+  return role === undefined ? row.text : `${row.text.slice(0, -1)},"role":${JSON.stringify(role)}}`;
+}
 
 const decisionOperation = (context: AccessContext) =>
   operation({

@@ -328,6 +328,25 @@ describe('access requests', () => {
     await access.end({ as: 'alice' }, request);
   });
 
+  it('show approvers the rules of the role, as they are now', async () => {
+    const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/edit';
+    const rule = (verb: string) => ({ verbs: [verb], apiGroups: [''], resources: ['pods'] });
+    const setRule = (verb: string) => server.kubernetes.call('PATCH', role, { aggregationRule: null, rules: [rule(verb)] }, mergePatch);
+    await access.apply(aPolicy('shown', { subjects, approvers, roleRefs: ['edit'] }));
+    const request = await asked({ policy: 'shown', roleRef: 'edit' });
+    const shown = async (as: 'alice' | 'bob' | 'admin') => {
+      const { body } = await access.call('GET', `/auth/v1/accessrequests/${request.metadata.name}`, { as });
+      return (body as { role?: { rules: object[] } }).role;
+    };
+    for (const verb of ['get', 'list']) {
+      await setRule(verb);
+      expect((await shown('bob'))?.rules).to.deep.equal([{ ...rule(verb), resourceNames: [], nonResourceURLs: [] }]);
+    }
+    expect([await shown('alice'), await shown('admin')]).to.deep.equal([undefined, undefined]);
+    await server.kubernetes.remove(role);
+    expect(await shown('bob')).to.equal(undefined);
+  });
+
   it('show policies without their subjects to users whom they let ask', async () => {
     await access.apply(aPolicy('not-for-alice', { subjects: [user('viewer')], approvers }));
     const answer = await server.request('/auth/v1/accesspolicies', { as: 'alice' });

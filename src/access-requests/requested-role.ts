@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { type PolicyRule, policyRules } from '../rbac/rules.ts';
+import type { Services } from '../services.ts';
+import type { RequestSpec } from './request.ts';
+
+const clusterRole = { type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' }, kind: 'ClusterRole' };
+
+const texts = z.array(z.string());
+/** The role of a request, as it is now. */
+export const requestedRole = z.object({
+  rules: z.array(z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts })),
+});
+
+/** Reads the requested ClusterRole. Returns undefined if it no longer exists, also if another one has its name. @throws StatusError 503, 504 */
+export async function readRequestedRole(
+  { client }: Services,
+  { roleRef, roleUID }: RequestSpec,
+  signal: AbortSignal,
+): Promise<{ rules: readonly PolicyRule[] } | undefined> {
+  const roles = new ServiceResource(client, clusterRole);
+  for await (const { metadata, rules } of roles.list({ fieldSelector: `metadata.name=${roleRef}` }, signal)) {
+    if (metadata.uid !== roleUID) return undefined;
+    return { rules: policyRules(rules) };
+  }
+  return undefined;
+}
