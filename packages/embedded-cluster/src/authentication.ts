@@ -39,15 +39,43 @@ interface Impersonation {
   extra: Record<string, string[]>;
 }
 
-/** Returns the user to act as. @throws StatusError 403 for a user, group, uid or extra that the caller may not impersonate. */
-export function impersonate(request: IncomingMessage, caller: UserInfo, rbac: Rbac): UserInfo {
-  const wanted = wantedUser(request);
+/**
+ * Returns the user to act as. Constrained impersonation comes first, then the verb `impersonate`, as in the API server.
+ *
+ * @param request the request as the other user
+ * @throws StatusError 403 for a user, group, uid, extra or request that the caller may not impersonate
+ * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation
+ */
+export function impersonate(headers: IncomingMessage, caller: UserInfo, request: AccessAttributes, rbac: Rbac): UserInfo {
+  const wanted = wantedUser(headers);
   if (!wanted) return caller;
-  for (const attributes of questionsOf(wanted)) {
-    if (!rbac.authorize(caller, attributes).allowed) throw forbiddenAccess(caller, attributes);
+  const firstDenied = (questions: readonly AccessAttributes[]) =>
+    questions.find((attributes) => !rbac.authorize(caller, attributes).allowed);
+  const mode = modeOf(wanted);
+  const denied = mode && firstDenied(constrainedQuestions(mode, wanted, request));
+  if (!mode || denied) {
+    const legacyDenied = firstDenied(questionsOf(wanted));
+    if (legacyDenied) throw forbiddenAccess(caller, denied ?? legacyDenied);
   }
   const { username, uid, extra } = wanted;
   return { username, uid, groups: effectiveGroups(wanted), ...(Object.keys(extra).length > 0 && { extra }) };
+}
+
+type Mode = 'user-info' | 'serviceaccount';
+
+/** Returns the mode of constrained impersonation, undefined for the verb `impersonate` alone, as for nodes here. */
+function modeOf({ username, uid, groups, extra }: Impersonation): Mode | undefined {
+  if (username.startsWith('system:node:') || groups.includes('system:masters')) return undefined;
+  if (serviceAccountOf(username) === undefined) return 'user-info';
+  return uid === '' && groups.length === 0 && Object.keys(extra).length === 0 ? 'serviceaccount' : undefined;
+}
+
+function constrainedQuestions(mode: Mode, wanted: Impersonation, request: AccessAttributes): AccessAttributes[] {
+  const constrained = { verb: `impersonate:${mode}`, group: 'authentication.k8s.io' };
+  return [
+    { ...request, verb: `impersonate-on:${mode}:${request.verb}` },
+    ...questionsOf(wanted).map((attributes) => ({ ...attributes, ...constrained })),
+  ];
 }
 
 function wantedUser({ headersDistinct }: IncomingMessage): Impersonation | undefined {

@@ -108,8 +108,8 @@ export class ApiServer {
     const backend = this.#backend;
     const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
     const caller = await authenticate(request, backend);
-    const user = impersonate(request, caller, backend.rbac);
     const attributes = attributesOf(info);
+    const user = impersonate(request, caller, attributes, backend.rbac);
     if (!backend.rbac.authorize(user, attributes).allowed) throw forbiddenAccess(user, attributes);
     return { backend, info, user };
   }

@@ -144,6 +144,51 @@ describe('authentication', () => {
       await admin.delete(`${rbac}/clusterroles/${name}`);
     });
 
+    it('is limited by constrained impersonation to users, verbs and resources', async () => {
+      const name = `${workspace.namespace}-constrained`;
+      const group = 'authentication.k8s.io';
+      const rules = [
+        { apiGroups: [group], resources: ['users'], resourceNames: ['dave'], verbs: ['impersonate:user-info'] },
+        { apiGroups: [group], resources: ['groups', 'uids'], resourceNames: ['crew', 'u-1'], verbs: ['impersonate:user-info'] },
+        { apiGroups: [group], resources: ['selfsubjectreviews'], verbs: ['impersonate-on:user-info:create'] },
+        { nonResourceURLs: ['/version'], verbs: ['impersonate-on:user-info:get'] },
+        { apiGroups: [group], resources: ['serviceaccounts'], resourceNames: ['robot'], verbs: ['impersonate:serviceaccount'] },
+        { apiGroups: [group], resources: ['selfsubjectreviews'], verbs: ['impersonate-on:serviceaccount:create'] },
+      ];
+      const rbac = '/apis/rbac.authorization.k8s.io/v1';
+      await admin.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
+      await admin.create(`${rbac}/clusterrolebindings`, {
+        metadata: { name },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'bob' }],
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      });
+      const bob = await workspace.as('bob');
+      const review = (headers: ReturnType<typeof as>) => bob.send('POST', whoAmI, { body: selfReview, ...headers });
+      const answer = await eventually(async () => {
+        const reviewed = await review(as('dave', { 'impersonate-group': 'crew', 'impersonate-uid': 'u-1' }));
+        expect(reviewed.status).to.equal(201);
+        return reviewed;
+      });
+      expect(answer.body).to.have.nested.property('status.userInfo').that.deep.includes({ username: 'dave', uid: 'u-1' });
+      expect((await bob.send('GET', '/version', as('dave'))).status).to.equal(200);
+      expect((await review(as('system:serviceaccount:default:robot'))).status).to.equal(201);
+
+      for (const refused of [
+        as('erin'),
+        as('dave', { 'impersonate-group': 'other' }),
+        as('dave', { 'impersonate-uid': 'u-2' }),
+        as('dave', { 'impersonate-group': 'system:masters' }),
+        as('system:node:worker'),
+        as('system:serviceaccount:default:robot', { 'impersonate-group': 'crew' }),
+      ])
+        expect((await review(refused)).status, JSON.stringify(refused)).to.equal(403);
+      const list = await bob.send('GET', '/api/v1/namespaces', as('dave'));
+      expect(list.status).to.equal(403);
+      expect(list.body).to.have.property('message').that.includes('User "bob" cannot impersonate-on:user-info:list resource "namespaces"');
+      await admin.delete(`${rbac}/clusterrolebindings/${name}`);
+      await admin.delete(`${rbac}/clusterroles/${name}`);
+    });
+
     it('needs a user name', async () => {
       const answer = await admin.send('GET', '/api/v1/namespaces', { headers: { 'impersonate-group': 'crew' } });
 
