@@ -10,6 +10,13 @@ export interface Lasting {
   end(): void;
 }
 
+/** Reports whether an error is the 401 or 403 of a request that is no longer permitted. */
+export const isRefusal = (error: unknown): error is StatusError =>
+  error instanceof StatusError && (error.status.code === 401 || error.status.code === 403);
+
+/** Returns the 401 or 403 that ended a request; undefined if it has not ended, or for another reason. */
+export const refusalOf = ({ reason }: AbortSignal): StatusError | undefined => (isRefusal(reason) ? reason : undefined);
+
 /**
  * Ends an open request when a check, made each second, throws 401 or 403. Other failures of the check do not end it.
  *
@@ -25,7 +32,7 @@ export function whilePermitted(outer: AbortSignal, check: (signal: AbortSignal) 
     try {
       await check(signal);
     } catch (error) {
-      if (error instanceof StatusError && (error.status.code === 401 || error.status.code === 403)) lost.abort(error);
+      if (isRefusal(error)) lost.abort(error);
     } finally {
       isChecking = false;
     }

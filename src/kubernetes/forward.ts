@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { isJson, withErrorEvent } from './ended-watch.ts';
 import { gathered } from './gathered.ts';
 import type { StreamCall, UpstreamResponse } from './transport.ts';
 
@@ -27,7 +28,7 @@ export async function forward(ctx: Context, call: ForwardCall, open: (call: Stre
   const accept = ctx.get('Accept');
   const { statusCode, headers, body } = await open({ ...rest, method: 'GET', isLong, ...(accept && { accept }) });
   // HEAD is sent as GET, and only the headers of the answer are used.
-  const content = isLong || ctx.method === 'HEAD' ? body : await gathered(body, call.signal);
+  const content = ctx.method === 'HEAD' ? body : isLong ? watchBody(headers, body, call.signal) : await gathered(body, call.signal);
   ctx.status = statusCode;
   for (const name of passedOn) {
     const value = headers[name.toLowerCase()];
@@ -37,3 +38,6 @@ export async function forward(ctx: Context, call: ForwardCall, open: (call: Stre
   // Headers are sent at once, because the first event of a watch may take long.
   if (isLong) ctx.flushHeaders();
 }
+
+const watchBody = (headers: UpstreamResponse['headers'], body: UpstreamResponse['body'], signal: AbortSignal) =>
+  isJson(headers) ? withErrorEvent(body, signal) : body;

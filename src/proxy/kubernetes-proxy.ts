@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { forbidden, type StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
@@ -8,6 +9,8 @@ import { requestBody } from '../http/unfinished-bodies.ts';
 import { cutWhenStuck } from '../http/unread-answers.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
+import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
+import { isJson, withErrorEvent } from '../kubernetes/ended-watch.ts';
 import { gathered } from '../kubernetes/gathered.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
@@ -92,7 +95,7 @@ export class KubernetesProxy {
     const upgrade = upgradeOf(ctx.req);
     if (upgrade !== undefined) return this.#switch({ ctx, caller, target }, upgrade, call);
     const answer = await apiServer.passageOf(caller).answer(call);
-    const content = isLong || !isGathered(target) ? answer.body : await gathered(answer.body, call.signal);
+    const content = await contentOf(answer, target, call);
     answerWith(ctx, answer, this.#own, content);
     if (!isLong) return;
     // Proxies such as nginx buffer answers by default.
@@ -137,7 +140,7 @@ export class KubernetesProxy {
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
     const { idleTimeout: idleMs, pingInterval } = config.kubernetes.proxy;
     const pingMs = upgrade.protocol === 'websocket' ? pingInterval : undefined;
-    void carry({ ...tunnel, idleMs, pingMs, signal: call.signal }).then(({ sent, received }) =>
+    void carry({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal }).then(({ sent, received }) =>
       this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
     );
   }
@@ -183,6 +186,15 @@ const holdsCredentials = ({ resource }: Target): boolean => resource?.resource =
 /** Reports whether the request reads a list or an object. Answers of subresources may be text that is read while it arrives. */
 const isGathered = ({ resource }: Target): boolean =>
   resource !== undefined && resource.subresource === '' && resource.prefix === undefined;
+
+function subProtocolOf({ 'sec-websocket-protocol': protocol }: PassedAnswer['headers']): string | undefined {
+  return typeof protocol === 'string' ? protocol : undefined;
+}
+
+async function contentOf({ headers, body }: PassedAnswer, target: Target, { isLong, signal }: PassedCall): Promise<Readable | Buffer> {
+  if (isLong) return isJson(headers) ? withErrorEvent(body, signal) : body;
+  return isGathered(target) ? gathered(body, signal) : body;
+}
 
 function bodyOf({ req }: Context): PassedCall['body'] {
   if (!hasBody(req)) return undefined;

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { endSoon } from '../http/upgrade.ts';
+import { refusalOf } from '../http/while-permitted.ts';
+import { closingFrames } from './closing-frames.ts';
 import { WebSocketPings } from './websocket-pings.ts';
 
 export interface Tunnel {
@@ -12,7 +14,9 @@ export interface Tunnel {
   idleMs: number;
   /** Interval of pings; undefined for a connection that is not a WebSocket. */
   pingMs: number | undefined;
-  /** Cuts the tunnel. */
+  /** Sub-protocol of a WebSocket. */
+  protocol: string | undefined;
+  /** Cuts the tunnel. A WebSocket is told a 401 or 403 before. */
   signal: AbortSignal;
 }
 
@@ -24,9 +28,11 @@ export interface Carried {
 }
 
 const keepAliveMs = 30_000;
+/** Bound of the time in which the client gets the rest of a frame and the reason of the end. */
+const closingMs = 1_000;
 
 /** Carries bytes between two connections with backpressure. The end of one connection ends the other. */
-export function carry({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, signal }: Tunnel): Promise<Carried> {
+export function carry({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, protocol, signal }: Tunnel): Promise<Carried> {
   const before = { sent: upstream.bytesWritten, received: client.bytesWritten };
   const cut = () => {
     client.destroy();
@@ -47,30 +53,49 @@ export function carry({ client, clientHead, upstream, upstreamHead, idleMs, ping
   }
   // All bytes are read from or written to the upstream socket.
   upstream.setTimeout(idleMs, cut);
-  signal.addEventListener('abort', cut, { once: true });
   if (clientHead.length > 0) client.unshift(clientHead);
   if (upstreamHead.length > 0) upstream.unshift(upstreamHead);
   const pings = pingMs === undefined ? undefined : new WebSocketPings(client, pingMs);
-  if (pings === undefined) client.pipe(upstream);
-  else passWithoutPongs(client, upstream, pings);
+  const refuse = () => {
+    const refusal = refusalOf(signal);
+    if (refusal === undefined || pings === undefined) return cut();
+    stopInput();
+    upstream.unpipe(client).resume();
+    pings.close(closingFrames(refusal, protocol), () => {
+      upstream.destroy();
+      endSoon(client);
+    });
+    setTimeout(cut, closingMs).unref();
+  };
+  signal.addEventListener('abort', refuse, { once: true });
+  const stopInput = pings === undefined ? passAll(client, upstream) : passWithoutPongs(client, upstream, pings);
   upstream.pipe(client);
-  // Added after the pipe's listener, so that the bytes are already written.
+  // Added after the pipe's listener, so that the bytes are already written, unless the tunnel is being closed.
   if (pings !== undefined) upstream.on('data', (chunk) => pings.passed(chunk));
   if (signal.aborted || client.destroyed || upstream.destroyed) cut();
   return Promise.all([closed(client), closed(upstream)]).then(() => {
-    signal.removeEventListener('abort', cut);
+    signal.removeEventListener('abort', refuse);
     pings?.end();
     const received = client.bytesWritten - before.received - (pings?.bytes ?? 0);
     return { sent: upstream.bytesWritten - before.sent, received };
   });
 }
 
-function passWithoutPongs(client: Socket, upstream: Socket, pings: WebSocketPings): void {
-  client.on('data', (chunk) => {
+/** @returns a function that drops further input */
+function passAll(client: Socket, upstream: Socket): () => void {
+  client.pipe(upstream);
+  return () => client.unpipe(upstream);
+}
+
+/** @returns a function that drops further input */
+function passWithoutPongs(client: Socket, upstream: Socket, pings: WebSocketPings): () => void {
+  const pass = (chunk: Buffer) => {
     if (!upstream.writable) return;
     for (const piece of pings.withoutPongs(chunk)) if (!upstream.write(piece)) client.pause();
-  });
+  };
+  client.on('data', pass);
   upstream.on('drain', () => client.resume());
+  return () => void client.off('data', pass).resume();
 }
 
 const closed = (socket: Socket) => new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())));

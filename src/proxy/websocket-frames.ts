@@ -23,6 +23,18 @@ export class WebSocketFrames {
     return this.#missing === 0 && this.#held.length === 0 && !this.#isClosing;
   }
 
+  /** Returns the bytes up to the end of the current frame. Follows no others. */
+  takeFrame(chunk: Buffer): Buffer {
+    let at = 0;
+    while (at < chunk.length && !this.isBetweenFrames) {
+      // A header is read byte by byte, because its length is unknown.
+      const end = at + Math.max(1, this.#missing);
+      this.take(chunk.subarray(at, end));
+      at = Math.min(end, chunk.length);
+    }
+    return chunk.subarray(0, at);
+  }
+
   /** Returns the bytes to pass on. */
   take(chunk: Buffer): Buffer[] {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);

@@ -17,6 +17,7 @@ export class WebSocketPings {
   readonly #fromServer = new WebSocketFrames({ removedLength: 0, isRemoved: () => false });
   readonly #fromClient = new WebSocketFrames({ removedLength: pongLength, isRemoved: isPong });
   #isDue = false;
+  #closing: { frames: Buffer; done: () => void } | undefined;
   #bytes = 0;
 
   constructor(client: Socket, intervalMs: number) {
@@ -33,8 +34,21 @@ export class WebSocketPings {
     clearInterval(this.#timer);
   }
 
-  /** Follows the bytes that were written to the client. */
+  /** Sends the last frames after the current frame, whose rest `passed` receives. @param done called once they are sent */
+  close(frames: Buffer, done: () => void): void {
+    this.end();
+    this.#isDue = false;
+    this.#closing = { frames, done };
+    this.#close();
+  }
+
+  /** Follows the bytes that were written to the client. After `close` it writes the rest of the current frame itself. */
   passed(chunk: Buffer): void {
+    if (this.#closing !== undefined) {
+      this.#client.write(this.#fromServer.takeFrame(chunk));
+      this.#close();
+      return;
+    }
     this.#fromServer.take(chunk);
     if (this.#isDue) this.#ping();
   }
@@ -42,6 +56,15 @@ export class WebSocketPings {
   /** Returns the client's bytes without pongs, for the API server. */
   withoutPongs(chunk: Buffer): Buffer[] {
     return this.#fromClient.take(chunk);
+  }
+
+  #close(): void {
+    if (this.#closing === undefined || !this.#fromServer.isBetweenFrames) return;
+    const { frames, done } = this.#closing;
+    this.#closing = undefined;
+    this.#client.write(frames);
+    this.#bytes += frames.length;
+    done();
   }
 
   #ping(): void {

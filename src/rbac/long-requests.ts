@@ -1,7 +1,7 @@
-import { StatusError } from '../api/status.ts';
+import type { StatusError } from '../api/status.ts';
 import { WorkQueue } from '../controllers/work-queue.ts';
 import type { Identity } from '../http/operation.ts';
-import type { Lasting } from '../http/while-permitted.ts';
+import { isRefusal, type Lasting } from '../http/while-permitted.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { BoundSubject } from './role-bindings.ts';
 import type { RbacWatch } from './watch.ts';
@@ -115,7 +115,7 @@ export class LongRequests {
       await open.check(open.signal);
     } catch (error) {
       if (open.signal.aborted) return 'done';
-      if (!(error instanceof StatusError && endingCodes.includes(error.status.code))) throw error;
+      if (!isRefusal(error)) throw error;
       open.end(error);
       return 'done';
     }

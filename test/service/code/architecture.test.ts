@@ -139,7 +139,7 @@ const allowed: ImportTable = {
   collection: { values: ['watch', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys', 'telemetry'] },
   openapi: { values: ['http', 'api'] },
   'services.ts': { values: [], types: ['rbac', 'keys', 'kubernetes', 'http', 'cookies', 'telemetry', 'config'] },
-  rbac: { values: ['controllers', 'watch', 'api'], types: ['kubernetes', 'http'] },
+  rbac: { values: ['controllers', 'watch', 'http', 'api'], types: ['kubernetes'] },
   keys: { values: ['kubernetes', 'api'] },
   mail: { values: ['kubernetes', 'http'], types: ['config'] },
   controllers: { values: ['kubernetes', 'api'], types: ['telemetry'] },

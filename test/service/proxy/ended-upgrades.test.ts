@@ -86,7 +86,7 @@ describe('connections in another protocol that end', () => {
     expect((await server.request('/auth/v1/sessions', { method: 'DELETE', headers: ended })).status).to.be.oneOf([200, 204]);
     await closed(socket);
     await closed(upstream[0]);
-    expect(await rest).to.equal('cut');
+    expect(await rest).to.match(/^\{\}\n\{"type":"ERROR","object":\{"kind":"Status".*"code":401\}\}\n$/);
     // All sessions of the user have ended with it.
     await closed(ofAnother);
   });

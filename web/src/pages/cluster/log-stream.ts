@@ -7,6 +7,8 @@ import { t } from '../../text/text';
 
 /** The API server closes a complete log with this code. Any other code, such as 1006 of a proxy that timed out, is a lost connection. */
 const normalClosure = 1000;
+/** The service closes a log with this code when its right or credential ends. */
+const policyViolation = 1008;
 const [firstPauseMs, longestPauseMs] = [1000, 30_000];
 /** Number of lines that a stream begins with if no age is chosen. */
 export const tailLines = 1000;
@@ -52,7 +54,7 @@ export function followLog({ path, asked, sinceSeconds, since, onData, onLost, on
     socket.onclose = ({ code }) => {
       if (isLeft) return;
       if (wasOpen && code === normalClosure) onEnd();
-      else void (wasOpen ? again() : refused());
+      else void (wasOpen && code !== policyViolation ? again() : refused());
     };
     return () => socket.close();
   }
