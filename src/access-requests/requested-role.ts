@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { type PolicyRule, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import type { RequestSpec } from './request.ts';
 
 const clusterRole = { type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' }, kind: 'ClusterRole' };
 
@@ -15,7 +14,7 @@ export const requestedRole = z.object({
 /** Reads the requested ClusterRole. Returns undefined if it no longer exists, also if another one has its name. @throws StatusError 503, 504 */
 export async function readRequestedRole(
   { client }: Services,
-  { roleRef, roleUID }: RequestSpec,
+  { roleRef, roleUID }: { roleRef: string; roleUID: string },
   signal: AbortSignal,
 ): Promise<{ rules: readonly PolicyRule[] } | undefined> {
   const roles = new ServiceResource(client, clusterRole);

@@ -19,8 +19,8 @@ import { decide } from './decide.ts';
 import { endRequest } from './end.ts';
 import { accessOf } from './grant.ts';
 import { getPolicy, listPolicies, listRequests } from './list.ts';
-import { optionsOperation } from './options-routes.ts';
 import { followPolicies, followRequests, type LiveAccess } from './live.ts';
+import { optionsOperation } from './options-routes.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
 import {
   accessRequestSchema,
