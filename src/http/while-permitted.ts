@@ -4,21 +4,24 @@ import { StatusError } from '../api/status.ts';
 const checkMs = 1_000;
 
 export interface Lasting {
-  /** Aborts with the given signal, or with the 401 or 403 that the request would get now. */
+  /** Aborts with the given signal, or with the 401, 403 or 410 that the request would get now. */
   signal: AbortSignal;
   /** To be called when the request is over. */
   end(): void;
 }
 
-/** Reports whether an error is the 401 or 403 of a request that is no longer permitted. */
-export const isRefusal = (error: unknown): error is StatusError =>
-  error instanceof StatusError && (error.status.code === 401 || error.status.code === 403);
+/** Codes that end an open request: unauthorized, forbidden, and a list that has to be read again. */
+const endingCodes: readonly unknown[] = [401, 403, 410];
 
-/** Returns the 401 or 403 that ended a request; undefined if it has not ended, or for another reason. */
+/** Reports whether an error is the 401, 403 or 410 of a request that may not go on. */
+export const isRefusal = (error: unknown): error is StatusError =>
+  error instanceof StatusError && endingCodes.includes(error.status.code);
+
+/** Returns the 401, 403 or 410 that ended a request; undefined if it has not ended, or for another reason. */
 export const refusalOf = ({ reason }: AbortSignal): StatusError | undefined => (isRefusal(reason) ? reason : undefined);
 
 /**
- * Ends an open request when a check, made each second, throws 401 or 403. Other failures of the check do not end it.
+ * Ends an open request when a check, made each second, throws 401, 403 or 410. Other failures of the check do not end it.
  *
  * @param check receives the signal of the result. Checks do not overlap.
  */

@@ -11,8 +11,6 @@ const firstCheckMs = 1_000;
 /** Delay of the last check, for an authorizer that is behind. */
 const lastCheckMs = 4_000;
 const maxChecksAtOnce = 8;
-/** Codes of a check that end the request: unauthorized, forbidden, and a list that has to be read again. */
-const endingCodes: readonly unknown[] = [401, 403, 410];
 
 /** A watch, followed log, live list or connection in another protocol. */
 export interface LongRequest {
