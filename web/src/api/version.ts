@@ -32,6 +32,12 @@ async function askOnce(): Promise<void> {
   }
 }
 
+/** Returns whether the service reports an extension as enabled, by the name of its setting. */
+export function useFeature(name: string): boolean {
+  useEffect(() => void askOnce(), []);
+  return features.value[name] === true;
+}
+
 /**
  * Returns a function that reports whether an extension is enabled, by the name of its setting. Extensions are enabled unless the service
  * reports otherwise.

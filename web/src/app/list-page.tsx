@@ -70,6 +70,8 @@ interface ListPageProps<T extends Row> {
   /** Asked together with the rights of `offers`. */
   rights?: readonly Right[];
   about?: ComponentChildren;
+  /** Links to other lists of the page. */
+  views?: ComponentChildren;
   /** Formats the number of rows beside the heading. */
   countOf?: (total: number) => string;
   offers?: OffersProps['of'];
@@ -97,7 +99,7 @@ export function ListPage<T extends Row>(props: ListPageProps<T>) {
   );
 }
 
-function Shown<T extends Row>({ list, about, countOf, offers = [], selection }: ListPageProps<T>) {
+function Shown<T extends Row>({ list, about, views, countOf, offers = [], selection }: ListPageProps<T>) {
   const windows = useList(list);
   const total = windows.list.total.value;
   return (
@@ -113,6 +115,7 @@ function Shown<T extends Row>({ list, about, countOf, offers = [], selection }: 
           <Offers of={offers} />
         </div>
       </header>
+      {views}
       {about && <p class="muted measure">{about}</p>}
       <Rows list={list} windows={windows} selection={selection} />
     </section>

@@ -2,6 +2,7 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem';
+import { useFeature } from '../api/version';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
 import type { PageProps } from '../app/page-props';
@@ -21,6 +22,22 @@ import { Shell } from './shell';
 import { Start } from './start';
 import { StepUpAsked } from './step-up';
 
+/** Strip below the header about the user's own access, loaded once the page is rendered. */
+function OwnAccess() {
+  const [isOn, isLive] = [useFeature('accessRequests'), useFeature('watch')];
+  const Strip = useSignal<ComponentType | undefined>(undefined);
+  const record = person.value?.ext.user;
+  useEffect(() => {
+    if (!isOn || record === undefined) return;
+    return afterPaint(async () => {
+      const { OwnAccess: Loaded, followOwnAccess } = await import('./own-access');
+      Strip.value = Loaded;
+      return followOwnAccess(record, isLive);
+    });
+  }, [isOn, isLive, record]);
+  return isOn && Strip.value ? <Strip.value /> : null;
+}
+
 export function App() {
   useSignalEffect(() => {
     if (person.value === undefined || isPasswordDue.value) return;
@@ -30,7 +47,7 @@ export function App() {
   if (isPasswordDue.value) return <PasswordDue />;
   return (
     <>
-      <Shell>
+      <Shell strip={<OwnAccess />}>
         <CurrentPage />
       </Shell>
       <Ended />

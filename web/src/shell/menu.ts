@@ -1,11 +1,12 @@
 import { Bell, Boxes, type IconNode, Puzzle } from 'lucide';
 import { eventsPage } from '../api/kinds';
-import { useFeatures } from '../api/version';
+import { useFeature, useFeatures } from '../api/version';
 import { useClusterMenu } from '../app/cluster-menu';
 import { entriesUnder, pluginEntries } from '../app/extensions';
 import { namespace } from '../app/namespace';
+import { inbox } from '../app/own-requests';
 import { useRights } from '../app/rights';
-import { t } from '../text/text';
+import { count, t } from '../text/text';
 import { menu } from './pages';
 
 export interface ShownEntry {
@@ -14,6 +15,8 @@ export interface ShownEntry {
   within?: string;
   text: string;
   icon: IconNode;
+  /** Number of things that wait behind the entry, and its meaning. */
+  badge?: { count: string; label: string } | undefined;
 }
 
 export type Sections = ReturnType<typeof useMenu>;
@@ -23,6 +26,7 @@ export function useMenu() {
   useRights(pluginEntries.value.flatMap(({ rights }) => rights));
   const kinds = useClusterMenu();
   const isOn = useFeatures();
+  const hasRequests = useFeature('accessRequests');
   const events = { to: eventsPage(namespace.value), within: eventsPage(), text: t('cluster.recentEvents'), icon: Bell };
   const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, events, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
   return menu
@@ -31,12 +35,17 @@ export function useMenu() {
       entries: [
         ...(place === 'cluster' ? ofCluster : []),
         ...entries
-          .filter(({ feature }) => feature === undefined || isOn(feature))
-          .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key) })),
+          .filter(({ feature }) => feature === undefined || (feature === 'accessRequests' ? hasRequests : isOn(feature)))
+          .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key), badge: to === '/requests' ? waiting() : undefined })),
         ...(place === undefined ? [] : entriesUnder(place)).map(
           (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
         ),
       ],
     }))
     .filter(({ entries }) => entries.length > 0);
+}
+
+function waiting(): ShownEntry['badge'] {
+  const { length } = inbox.value;
+  return length > 0 ? { count: count(length), label: t('requests.waiting', { count: length }) } : undefined;
 }

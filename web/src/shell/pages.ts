@@ -1,5 +1,6 @@
 import type { Pack } from 'virtual:texts';
 import {
+  Hourglass,
   House,
   type IconNode,
   Info,
@@ -40,6 +41,7 @@ const routes: readonly Route[] = [
   { pattern: '/bindings/new', title: 'bindings.new', load: () => import('../pages/bindings/binding-new') },
   { pattern: '/bindings/:name', title: 'bindings.title', load: () => import('../pages/bindings/binding') },
   { pattern: '/access', title: 'access.title', load: () => import('../pages/access/access') },
+  { pattern: '/requests', title: 'requests.title', load: () => import('../pages/requests/requests') },
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
@@ -122,6 +124,7 @@ export const menu: readonly MenuSection[] = [
     label: 'menu.access',
     entries: [
       { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
+      { to: '/requests', feature: 'accessRequests', label: 'requests.title', icon: Hourglass },
       { to: '/sessions', feature: 'sessions', label: 'sessions.title', icon: MonitorSmartphone },
       { to: '/tokens', feature: 'accessTokens', label: 'tokens.title', icon: KeyRound },
       { to: '/kubeconfig', feature: 'kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },

@@ -19,14 +19,14 @@ import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
 import { isWithin } from './pages';
 
-export function Shell({ children }: { children: ComponentChildren }) {
+export function Shell({ strip, children }: { strip: ComponentChildren; children: ComponentChildren }) {
   const sections = useMenu();
   return (
     <div class="shell">
       <a class="skip" href="#main" data-outside>
         {t('shell.skip')}
       </a>
-      <TopBar />
+      <TopBar strip={strip} />
       <SideMenu sections={sections} />
       <main id="main" tabIndex={-1}>
         {children}
@@ -38,7 +38,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 
 const themeIcons = { system: Monitor, light: Sun, dark: Moon } as const;
 
-function TopBar() {
+function TopBar({ strip }: { strip: ComponentChildren }) {
   const themeItems = themes.map(
     (choice: Theme): MenuItem => ({
       label: t(`theme.${choice}`),
@@ -69,30 +69,33 @@ function TopBar() {
     }),
   );
   return (
-    <header class="top">
-      <a class="brand" href={href('/')} aria-label={brandTitle()}>
-        <Logo size={24} />
-        <span>{brandTitle()}</span>
-      </a>
-      <span class="grow" />
-      <NamespaceChoice />
-      <button
-        type="button"
-        class="button quiet palette-button"
-        aria-haspopup="dialog"
-        aria-keyshortcuts="Control+K"
-        title={t('palette.title')}
-        onClick={() => {
-          overlay.value = 'palette';
-        }}
-      >
-        <Icon of={Search} />
-        <span class="hidden">{t('palette.title')}</span>
-        <kbd>Ctrl K</kbd>
-      </button>
-      <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />
-      <Menu label={t('shell.language')} icon={Languages} items={languageItems} onOpen={offerLanguages} />
-      <PersonMenu />
+    <header>
+      <div class="top">
+        <a class="brand" href={href('/')} aria-label={brandTitle()}>
+          <Logo size={24} />
+          <span>{brandTitle()}</span>
+        </a>
+        <span class="grow" />
+        <NamespaceChoice />
+        <button
+          type="button"
+          class="button quiet palette-button"
+          aria-haspopup="dialog"
+          aria-keyshortcuts="Control+K"
+          title={t('palette.title')}
+          onClick={() => {
+            overlay.value = 'palette';
+          }}
+        >
+          <Icon of={Search} />
+          <span class="hidden">{t('palette.title')}</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />
+        <Menu label={t('shell.language')} icon={Languages} items={languageItems} onOpen={offerLanguages} />
+        <PersonMenu />
+      </div>
+      {strip}
     </header>
   );
 }
@@ -124,11 +127,17 @@ function PersonMenu() {
   );
 }
 
-function Entry({ entry: { to, within = to, text, icon } }: { entry: ShownEntry }) {
+function Entry({ entry: { to, within = to, text, icon, badge } }: { entry: ShownEntry }) {
   return (
     <a href={href(to)} aria-current={isWithin(path.value, within) ? 'page' : undefined}>
       <Icon of={icon} size={18} />
       <span>{text}</span>
+      {badge && (
+        <span class="badge" title={badge.label}>
+          <span aria-hidden="true">{badge.count}</span>
+          <span class="hidden">{badge.label}</span>
+        </span>
+      )}
     </a>
   );
 }
