@@ -186,6 +186,18 @@ export function relative(time: string | number): string {
   return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
 
+const lengths: readonly [unit: string, seconds: number][] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** Formats a duration in the largest unit that fits without a rest: `2 hours`, `90 minutes`. */
+export function duration(seconds: number): string {
+  const [unit, size] = lengths.find(([, length]) => seconds % length === 0) ?? ['second', 1];
+  return new Intl.NumberFormat(language.value, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
+}
+
 /** The units of kubectl's ages: a unit is used until two of the next one have passed, or three of an hour. */
 const briefUnits: readonly [unit: string, seconds: number, until: number][] = [
   ['second', 1, 120],
