@@ -42,6 +42,7 @@ const routes: readonly Route[] = [
   { pattern: '/bindings/:name', title: 'bindings.title', load: () => import('../pages/bindings/binding') },
   { pattern: '/access', title: 'access.title', load: () => import('../pages/access/access') },
   { pattern: '/requests', title: 'requests.title', load: () => import('../pages/requests/requests') },
+  { pattern: '/requests/new', title: 'requests.new', load: () => import('../pages/requests/request-new') },
   { pattern: '/requests/:name', title: 'requests.title', load: () => import('../pages/requests/request') },
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },

@@ -1,3 +1,4 @@
+import { Plus } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { follow } from '../../api/live';
 import { useFeature } from '../../api/version';
@@ -81,6 +82,7 @@ export function Page() {
       list={requestList(view, isOn && (!isAll || may(watchRight) === true))}
       {...(isAll && { right: listRight })}
       views={<Views current={view} />}
+      offers={[{ rights: [], label: t('requests.new'), icon: Plus, to: '/requests/new', isMain: true }]}
     />
   );
 }
