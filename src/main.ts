@@ -88,6 +88,14 @@ async function createAdmin({ config: file, passwordFile, ...options }: CreateAdm
   console.log(await runCreateAdmin({ ...options, password, config, connection: await connect(config) }));
 }
 
+async function sweep({ config: file }: { config?: string }): Promise<void> {
+  const config = parseConfig(configSources(file));
+  const { runSweep } = await withoutRuntimeWarning(() => import('./sweep.ts'));
+  const writeAudit = (line: string) => process.stdout.write(line);
+  const log = await processLog(config);
+  log.info(await runSweep({ config, connection: await connect(config), log, writeAudit }));
+}
+
 interface CreateAdminOptions {
   email: string;
   name: string;
@@ -128,6 +136,12 @@ program
   .option('--secret <name>', 'Secret that tells of the administrator', 'atrium-first-admin')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(createAdmin);
+
+program
+  .command('sweep')
+  .description('end the access of access requests that has reached its end, once; for times when no replica runs')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(sweep);
 
 program
   .command('sandbox')

@@ -1,11 +1,11 @@
 import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
+import type { Controller } from '../controllers/controller.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';
@@ -58,11 +58,12 @@ export interface AccessSurroundings extends NoticeNeeds {
   readonly again: WhileAllowedOptions['again'];
 }
 
-interface AccessNeeds extends AccessSources, AccessSurroundings {
+interface EndNeeds extends AccessSources {
   readonly localGroups: LocalGroupLookup;
-  readonly accounts: AccountLookup;
   readonly userBindings: WatchCache<UserBindingRow>;
 }
+
+interface AccessNeeds extends EndNeeds, AccessSurroundings {}
 
 /** The feature: its operations, checks and watches. */
 interface AccessRequests {
@@ -72,15 +73,22 @@ interface AccessRequests {
   stop(): Promise<void>;
 }
 
-export function createAccessRequests(services: Services, { policies, requests }: WatchedAccess, needs: AccessNeeds): AccessRequests {
-  const context = {
-    services,
-    policies,
-    requests,
-    bindings: needs.userBindings,
-    people: new People(services, needs.accounts, needs.localGroups),
-    admission: new AdmissionPolicies(services),
-  };
+const contextOf = (services: Services, { policies, requests }: WatchedAccess, { accounts, localGroups, userBindings }: EndNeeds) => ({
+  services,
+  policies,
+  requests,
+  bindings: userBindings,
+  people: new People(services, accounts, localGroups),
+  admission: new AdmissionPolicies(services),
+});
+
+/** Creates the controller alone, for a sweep. Replicas tell receivers of the ends, as the sweep has no secrets of webhooks. */
+export const createAccessEnds = (services: Services, watched: WatchedAccess, needs: EndNeeds): Controller =>
+  accessController(contextOf(services, watched, needs), needs);
+
+export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): AccessRequests {
+  const { policies, requests } = watched;
+  const context = contextOf(services, watched, needs);
   services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);

@@ -27,6 +27,8 @@ export interface TestServer {
   metricsURL: string;
   request(path: string, options?: RequestOptions): Promise<Response>;
   token(person: Person): Promise<string>;
+  /** The cluster behind the service. */
+  cluster: Pick<OwnApiServer, 'url' | 'certificateAuthority'>;
   /** Administrator of the cluster behind the service, without the service in between. */
   kubernetes: ClusterAdmin;
   /** Relay in front of the API server, whose address the service gets: a test can cut it. */
@@ -124,6 +126,7 @@ export async function startServer({
     url,
     port,
     metricsURL,
+    cluster,
     kubernetes,
     relay,
     logLines,

@@ -5,6 +5,7 @@ import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './
 /** Rooms are the files and folders of `src`, and the packages. Only the wiring imports files of operations (`routes.ts`, `*-routes.ts`). */
 const allowed: ImportTable = {
   'main.ts': { values: ['kubernetes', 'telemetry', 'config', 'signals.ts', 'kubectl-atrium'] },
+  'sweep.ts': { values: ['base.ts', 'access-requests', 'bindings', 'config'], types: ['kubernetes'] },
   'create-admin.ts': { values: ['users', 'kubernetes', 'telemetry', 'config'] },
   demo: { values: ['app.ts', 'users', 'embedded-cluster', 'telemetry', 'config'] },
   'app.ts': {

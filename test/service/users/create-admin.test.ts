@@ -15,6 +15,7 @@ import { type ApiServer, apiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, serviceNamespace as namespace } from '../../support/cluster-admin.ts';
 import { type Finished, run } from '../../support/command.ts';
 import { install } from '../../support/installed-cluster.ts';
+import { aKubeconfig } from '../../support/kubeconfig.ts';
 
 const secret = z.object({ metadata: z.object({ resourceVersion: z.string() }), data: z.record(z.string(), z.base64()) });
 const user = z.looseObject({
@@ -243,15 +244,3 @@ describe('atrium create-admin', () => {
     expect(stderr).to.contain('identity.enabled');
   });
 });
-
-function aKubeconfig({ url, certificateAuthority }: ApiServer, token: string): string {
-  const cluster = { server: url, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') };
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'test', cluster }],
-    users: [{ name: 'test', user: { token } }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
-    'current-context': 'test',
-  });
-}

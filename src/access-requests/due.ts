@@ -1,0 +1,27 @@
+import type { UserBindingRow } from '../bindings/row.ts';
+import { isOpen, type RequestRow } from './request.ts';
+
+/** Watched requests and UserBindings. */
+interface Followed {
+  readonly requests: Iterable<Pick<RequestRow, 'name' | 'phase' | 'until'>>;
+  readonly bindings: Iterable<Pick<UserBindingRow, 'name' | 'request' | 'expiresAt' | 'phase' | 'isDeleted'>>;
+}
+
+/**
+ * Returns the names of requests and UserBindings whose access has reached its end at that time and still exists.
+ *
+ * @param at milliseconds since 1970
+ */
+export function dueEnds({ requests, bindings }: Followed, at: number): string[] {
+  const due: string[] = [];
+  const over = new Set<string>();
+  for (const row of requests) {
+    if (!isOpen(row)) over.add(row.name);
+    else if (row.until <= at) due.push(row.name);
+  }
+  for (const { name, request, expiresAt = Number.POSITIVE_INFINITY, phase, isDeleted } of bindings) {
+    const isExpired = expiresAt <= at && phase !== 'Expired';
+    if (isExpired || isDeleted || (request !== undefined && over.has(request.name))) due.push(name);
+  }
+  return due;
+}
