@@ -27,6 +27,7 @@ const byHand = {
   'access-requests.yaml': 'features.accessRequests',
   'access-tokens.yaml': 'features.accessTokens',
   'certificates.yaml': 'users.certificates.enabled',
+  'sweep.yaml': 'features.accessRequests',
   'user-bindings.yaml': 'features.userBindings',
   'workload-lists.yaml': 'lists.preset',
 };

@@ -193,6 +193,7 @@ export const valuesSchema = z.strictObject({
     install: z.boolean(),
     serviceAccounts: z.array(z.strictObject({ namespace: objectName().min(1), name: objectName().min(1) })),
   }),
+  accessRequests: z.strictObject({ sweep: z.strictObject({ enabled: z.boolean(), schedule: text().min(1) }) }),
   service: z.strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: port().nullish(),

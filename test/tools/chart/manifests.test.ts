@@ -97,7 +97,7 @@ describe('deploy/manifests', () => {
   });
 
   it('apply no features that are off by default, like config.yaml and the example', () => {
-    for (const file of ['access-requests.yaml', 'access-tokens.yaml', 'certificates.yaml', 'user-bindings.yaml']) {
+    for (const file of ['access-requests.yaml', 'access-tokens.yaml', 'certificates.yaml', 'sweep.yaml', 'user-bindings.yaml']) {
       expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
       expect(files.get('kustomization.yaml')).not.to.include(file);
     }

@@ -32,7 +32,8 @@ describe('monitoring of the chart', () => {
   let text = '';
 
   before(async () => {
-    login = await startEmbeddedLogin({ emails: ['jane@example.com'], password, credentials: 'impersonate' });
+    const features = { accessRequests: true };
+    login = await startEmbeddedLogin({ emails: ['jane@example.com'], password, credentials: 'impersonate', features });
     await login.logIn('jane@example.com', password);
     text = await (await fetch(`${login.metricsURL}/metrics`)).text();
   });
