@@ -39,8 +39,12 @@ export interface TestServer {
   auditLines: string[];
   /** Path of the API server's audit log; the embedded cluster keeps none. */
   auditLog: string | undefined;
-  /** Starts another replica on the same cluster. The replica stops with the first one, or earlier. */
-  replica(): Promise<{ url: string; metricsURL: string; stop(): Promise<void> }>;
+  /**
+   * Starts another replica on the same cluster. The replica stops with the first one, or earlier.
+   *
+   * @param clockAheadMs milliseconds by which the clock of its machine is ahead. Default: 0
+   */
+  replica(clockAheadMs?: number): Promise<{ url: string; metricsURL: string; stop(): Promise<void> }>;
   /** Stops the replica at `url`; other replicas and the cluster continue. */
   stopFirst(): Promise<void>;
   stop(): Promise<void>;
@@ -94,8 +98,8 @@ export async function startServer({
   const logLines: string[] = [];
   const auditLines: string[] = [];
   const apps = new Set<TestApp>();
-  const startApp = async () => {
-    const app = newApp();
+  const startApp = async (clockAheadMs = 0) => {
+    const app = newApp(clockAheadMs);
     apps.add(app);
     const { port, metricsPort } = await app.start();
     const metricsURL = `http://127.0.0.1:${metricsPort}`;
@@ -108,12 +112,13 @@ export async function startServer({
     };
     return { port, url: `http://127.0.0.1:${port}`, metricsURL, stop };
   };
-  const newApp = () =>
+  const newApp = (clockAheadMs: number) =>
     new TestApp({
       config: parseConfig({ yaml: stringify(merge(baseline, config)) }),
       connection: connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority }),
       environment,
       ...(now && { now }),
+      wallClock: () => new Date(Date.now() + clockAheadMs),
       ...(passwords && { passwords }),
       ...(pluginSurroundings && { pluginSurroundings }),
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),

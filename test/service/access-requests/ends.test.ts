@@ -4,7 +4,7 @@ import { before, describe, it } from 'mocha';
 import { asService, eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
+import { aGroup, aNamespace, applyKnown, Bindings, bindingsPath } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { warningsOf } from './sessions.ts';
 import { AccessRequests, aPolicy, mergePatch, policiesPath, type Request, requestsPath, user } from './support.ts';
@@ -107,6 +107,26 @@ describe('access that ends', () => {
     await server.kubernetes.remove(`${roles}/more-to-view`);
   });
 
+  it('JIT-10 not when its RoleBinding is altered or deleted by hand, which is put back', async () => {
+    const { request } = await active();
+    const name = `ar-${request.metadata.uid}`;
+    const bindings = new Bindings(server.kubernetes);
+    await bindings.untilBound(name, ['User alice in shop']);
+    const [before] = await bindings.made(name);
+    const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings/${before?.metadata.name}`;
+    const wider = ['alice', 'mallory'].map((subject) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: subject }));
+    expect((await server.kubernetes.call('PATCH', path, { subjects: wider }, mergePatch)).status).to.equal(200);
+    await bindings.untilBound(name, ['User alice in shop']);
+    await server.kubernetes.remove(path);
+    await eventually(
+      () => bindings.made(name),
+      ([again]) => again !== undefined && again.metadata.uid !== before?.metadata.uid,
+    );
+    await bindings.untilBound(name, ['User alice in shop']);
+    expect((await access.stored(request)).status).to.include({ phase: 'Active' });
+    await access.end({ as: 'alice' }, request);
+  });
+
   it('JIT-18 with its UserBinding, deleted or shortened by hand', async () => {
     const [deleted, shortened] = [await active(), await active()];
     const path = ({ metadata: { uid } }: Request) => `${bindingsPath}/ar-${uid}`;
@@ -155,6 +175,20 @@ describe('access that ends', () => {
     await server.kubernetes.call('PATCH', `${users}/${nameOf('alice@example.com')}`, { spec: { username: 'Alice A.' } }, mergePatch);
     await ends(waiting.request, 'Lapsed', 'NotDecided');
     ahead = 0;
+  });
+
+  it('for good after 30 days, when the request is deleted', async () => {
+    const [kept, gone] = [await pending(), await pending()];
+    for (const { request } of [kept, gone]) await access.end({ as: 'alice' }, request);
+    const endedAgo = async ({ request }: typeof kept, hours: number) => {
+      const ended = new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+      const path = `${requestsPath}/${request.metadata.name}`;
+      await server.kubernetes.call('PATCH', `${path}/status`, { status: { ended } }, { ...mergePatch, ...asService });
+      return async () => (await server.kubernetes.call('GET', path)).status;
+    };
+    const [ofKept, ofGone] = [await endedAgo(kept, 30 * 24 - 1), await endedAgo(gone, 30 * 24 + 1)];
+    await eventually(ofGone, (status) => status === 404);
+    expect(await ofKept()).to.equal(200);
   });
 
   it('JIT-05 by one outcome, if two replicas approve, deny and end at once', async () => {

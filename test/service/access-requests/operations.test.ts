@@ -208,10 +208,11 @@ describe('access requests', () => {
       ['GET', ''],
       ['POST', '/decision'],
       ['POST', '/end'],
+      ['POST', '/review'],
     ] as const) {
       const answers = await Promise.all(
         names.map(async (name) => {
-          const body = path === '/decision' ? { approve: true } : undefined;
+          const body = { '/decision': { approve: true }, '/review': {} }[path as string];
           const answer = await access.call(method, `/auth/v1/accessrequests/${name}${path}`, { as: 'alice', body });
           return `${answer.status} ${JSON.stringify(answer.body).replaceAll(name, 'NAME')}`;
         }),
@@ -389,7 +390,7 @@ describe('access requests', () => {
         path,
       ]),
       ...['/auth/v1/accessrequests', one].map((path) => ['GET', path]),
-      ...['/auth/v1/accessrequests', `${one}/decision`, `${one}/end`].map((path) => ['POST', path]),
+      ...['/auth/v1/accessrequests', `${one}/decision`, `${one}/end`, `${one}/review`].map((path) => ['POST', path]),
     ];
     for (const [method = '', path = ''] of operations) {
       const without = await server.request(path, { method });
