@@ -4,9 +4,8 @@ import { before, describe, it } from 'mocha';
 import { asService, eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
-import { aUser } from '../users/a-user.ts';
-import { AccessRequests, aPolicy, mergePatch, requestsPath, user } from './support.ts';
+import { bindingsPath } from '../bindings/support.ts';
+import { type AccessRequests, aliceAsksBob, mergePatch, requestsPath } from './support.ts';
 
 const tenMinutesMs = 600_000;
 const timeIn = (seconds: number) => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toISOString().replace('.000Z', 'Z');
@@ -15,10 +14,7 @@ describe('access at replicas with wrong clocks', () => {
   const server = forSuite(() => startServer({ config: { features: { accessRequests: true } } }));
   let access: AccessRequests;
   before(async () => {
-    access = new AccessRequests(server);
-    await server.kubernetes.apply(aNamespace('shop'));
-    await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
-    await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
+    access = await aliceAsksBob(server);
     await server.stopFirst();
   });
 

@@ -11,9 +11,8 @@ import { forSuite } from '../../support/for-suite.ts';
 import { isAllowed } from '../../support/grants.ts';
 import { aKubeconfig } from '../../support/kubeconfig.ts';
 import { startServer } from '../../support/server.ts';
-import { aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
-import { aUser } from '../users/a-user.ts';
-import { AccessRequests, aPolicy, mergePatch, type Request, requestsPath, user } from './support.ts';
+import { bindingsPath } from '../bindings/support.ts';
+import { type AccessRequests, aliceAsksBob, mergePatch, type Request, requestsPath } from './support.ts';
 
 /** Access begins so long ago that its end has passed for the API server, too. */
 const agoMs = -700_000;
@@ -25,10 +24,7 @@ describe('access whose end passes while no replica runs', () => {
   let directory: string;
   let config: string;
   before(async () => {
-    access = new AccessRequests(server);
-    await server.kubernetes.apply(aNamespace('shop'));
-    await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
-    await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
+    access = await aliceAsksBob(server);
     await server.stopFirst();
     directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const kubeconfig = join(directory, 'kubeconfig.yaml');

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { Person } from '../../support/api-server.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import type { TestServer } from '../../support/server.ts';
-import { nameOf } from '../users/a-user.ts';
+import { aNamespace, applyKnown } from '../bindings/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
 
 export const policiesPath = '/apis/auth.platform.io/v1/accesspolicies';
 export const requestsPath = '/apis/auth.platform.io/v1/accessrequests';
@@ -161,4 +162,13 @@ export class AccessRequests {
       ({ status }) => status === 200,
     );
   }
+}
+
+/** Creates the users alice and bob, and a policy by which bob decides on requests of alice for `view` in the namespace `shop`. */
+export async function aliceAsksBob(server: TestServer): Promise<AccessRequests> {
+  const access = new AccessRequests(server);
+  await server.kubernetes.apply(aNamespace('shop'));
+  await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
+  await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
+  return access;
 }
