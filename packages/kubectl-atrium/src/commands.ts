@@ -1,8 +1,9 @@
 /**
- * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users` and
- * `who-can` call the service.
+ * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users`,
+ * `who-can` and `access` call the service.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { addAccessCommands } from './access-commands.ts';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
 import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
@@ -103,6 +104,15 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       const { whoCan } = await import('./who-can.ts');
       await whoCan(verb, resource, options, await wantedOf(command, own), own);
     });
+
+  addAccessCommands({
+    program,
+    withContext,
+    async sessionOf(command) {
+      const own = terminal();
+      return { wanted: await wantedOf(command, own), terminal: own };
+    },
+  });
 
   addCompletion(program, terminal);
 }

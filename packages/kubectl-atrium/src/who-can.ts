@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
 import { askService } from './service.ts';
+import { table } from './table.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 
 export interface WhoCanOptions {
@@ -51,19 +52,16 @@ function print(
     terminal.stdout.write(`${JSON.stringify({ complete, notes, items }, null, 2)}\n`);
     return;
   }
-  const rows = [['SUBJECT', 'THROUGH', 'BINDING', 'ROLE'], ...items.map(rowOf)];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of rows) terminal.stdout.write(`${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ')}\n`);
+  terminal.stdout.write(table([['SUBJECT', 'THROUGH', 'BINDING', 'ROLE'], ...items.map(rowOf)]));
   for (const note of notes) if (warnings[note] !== undefined) say(terminal, warnings[note]);
 }
 
-const rowOf = ({ subject, memberOf, binding, role }: Item): string[] =>
-  [
-    `${subject.kind}/${nameOf(subject)}`,
-    memberOf === undefined ? '' : `Group/${memberOf}`,
-    `${binding.kind}/${nameOf(binding)}`,
-    role.name,
-  ].map(harmless);
+const rowOf = ({ subject, memberOf, binding, role }: Item): string[] => [
+  `${subject.kind}/${nameOf(subject)}`,
+  memberOf === undefined ? '' : `Group/${memberOf}`,
+  `${binding.kind}/${nameOf(binding)}`,
+  role.name,
+];
 
 const nameOf = ({ namespace, name }: z.infer<typeof named>): string => (namespace ? `${namespace}/${name}` : name);
 
