@@ -90,6 +90,7 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
   const { policies, requests } = watched;
   const context = contextOf(services, watched, needs);
   services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));
+  services.metrics.accessRequests(() => (requests.cache.isSynced ? requests.cache.values() : undefined), services.now);
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);
   return {

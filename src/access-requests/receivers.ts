@@ -24,6 +24,7 @@ export function createReceivers(context: AccessContext, { letterhead, network = 
   const { accessRequests, server, smtp } = services.config;
   const webhooks = accessRequests.webhooks.map((config) => new Webhook(services, config, network));
   const isMailed = accessRequests.mail && isMailSet(smtp) && server.publicURL !== undefined;
+  services.metrics.expectNotices([...webhooks.map(({ name }) => name), ...(isMailed ? ['mail'] : [])]);
   const newTerm = () => {
     const mail = isMailed ? new AccessMail(context, letterhead) : undefined;
     return new NoticeTerm(context, [...webhooks, ...(mail ? [mail] : [])], mail);

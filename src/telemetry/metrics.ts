@@ -256,9 +256,31 @@ export class Metrics {
     });
   }
 
+  /** @param read returns the phase of each access request, and since when it has existed in milliseconds since 1970; undefined if unknown */
+  accessRequests(read: () => Iterable<{ phase: string; created: number }> | undefined, now: () => Date): void {
+    const wait: Gauge = new Gauge({
+      name: 'atrium_access_request_wait_seconds',
+      help: 'Age of the oldest access request that waits for a decision, the same on each replica; 0 if none waits, NaN if unknown.',
+      registers: [this.registry],
+      collect: () => {
+        const rows = read();
+        const waiting = Array.from(rows ?? [], ({ phase, created }) => (phase === 'Pending' ? now().getTime() - created : 0));
+        wait.set(rows === undefined ? Number.NaN : Math.max(0, ...waiting) / 1000);
+      },
+    });
+    this.#collect('atrium_access_requests', 'Access requests by phase, the same on each replica.', 'phase', () =>
+      Array.from(read() ?? [], ({ phase }): [string, number] => [phase || 'New', 1]),
+    );
+  }
+
   /** @param read returns the certificate in PEM that is in use, undefined if there is none */
   certificate(purpose: string, read: () => string | Buffer | undefined): void {
     this.#certificates.set(purpose, read);
+  }
+
+  /** Lets the counters of notices begin at 0, so that `increase()` sees the first failure. */
+  expectNotices(receivers: readonly string[]): void {
+    for (const receiver of receivers) for (const outcome of ['sent', 'retried', 'failed']) this.accessNotices.inc({ receiver, outcome }, 0);
   }
 
   /** Lets the counters of logins begin at 0, so that `increase()` sees the first one. */
