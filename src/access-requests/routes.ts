@@ -22,6 +22,7 @@ import { getPolicy, listPolicies, listRequests } from './list.ts';
 import { followPolicies, followRequests, type LiveAccess } from './live.ts';
 import { optionsOperation } from './options-routes.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
+import { recordRefusal } from './refusals.ts';
 import {
   accessRequestSchema,
   decisionBody,
@@ -181,7 +182,8 @@ function createOperation(context: AccessContext) {
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const row = await creator.create(body, { isDryRun, origin: auditCaller(ctx, caller) }, caller, signal);
+      const create = () => creator.create(body, { isDryRun, origin: auditCaller(ctx, caller) }, caller, signal);
+      const row = await (isDryRun ? create() : recordRefusal(context, { ctx, caller, about: body }, create));
       if (!isDryRun) record(context, ctx, caller, row, { audit: 'AccessRequested', code: 201 });
       ctx.status = 201;
       if (!isDryRun) ctx.set('Location', `${context.services.basePath}/auth/v1/accessrequests/${row.name}`);
@@ -233,7 +235,9 @@ const decisionOperation = (context: AccessContext) =>
       409: { description: 'It is decided already, or the policy no longer allows it.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
-      const { row, isNew } = await decide(context, { name, body }, caller, signal);
+      const { row, isNew } = await recordRefusal(context, { ctx, caller, about: name }, () =>
+        decide(context, { name, body }, caller, signal),
+      );
       const reason = body.approve ? 'Approved' : 'Denied';
       if (isNew) record(context, ctx, caller, row, { audit: 'AccessDecided', code: 200, reason });
       sendJson(ctx, row.text);
@@ -257,7 +261,7 @@ const endOperation = (context: AccessContext) =>
       409: { description: 'It is a pending request of another user: deny it.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const { row, isNew } = await endRequest(context, name, caller, signal);
+      const { row, isNew } = await recordRefusal(context, { ctx, caller, about: name }, () => endRequest(context, name, caller, signal));
       if (isNew) record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason: 'EndedByUser' });
       sendJson(ctx, row.text);
     },
@@ -281,7 +285,7 @@ const reviewOperation = (context: AccessContext) =>
       409: { description: 'It is reviewed already, or no break-glass.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
-      const row = await reviewRequest(context, { name, body }, caller, signal);
+      const row = await recordRefusal(context, { ctx, caller, about: name }, () => reviewRequest(context, { name, body }, caller, signal));
       record(context, ctx, caller, row, { audit: 'BreakGlassReviewed', code: 200 });
       sendJson(ctx, row.text);
     },

@@ -65,6 +65,10 @@ export const auditEvents = {
   AccessRequested: { when: 'A user asks for a role for a while.', fields: [...byCaller, 'access'] },
   AccessDecided: { when: 'An approver decides on a request (`Approved`, `Denied`).', fields: [...byUser, 'code', 'access'] },
   AccessGranted: { when: 'The service creates the UserBinding of an approved request.', fields: ['target', 'access'] },
+  AccessRefused: {
+    when: 'A caller is refused to ask for a role, or to decide on, end or review a request that the caller may see.',
+    fields: [...byUser, 'code', 'access'],
+  },
   AccessEnded: {
     when: 'A request or its access ends. `actor` is missing if the service ends it; `reason` is that of the status.',
     fields: [...byUser, 'code', 'access'],

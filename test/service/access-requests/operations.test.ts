@@ -104,6 +104,12 @@ describe('access requests', () => {
     const request = await asked();
     const own = await access.decide({ as: 'alice' }, request);
     expect([own.status, ...reasonsOf(own)]).to.deep.equal([403, 'OwnRequest']);
+    const line = server.auditLines
+      .map((text) => JSON.parse(text))
+      .find(({ audit, target }) => audit === 'AccessRefused' && target === request.metadata.name);
+    expect(line).to.deep.include({ target: request.metadata.name, outcome: 'failure', code: 403, reason: 'OwnRequest' });
+    expect(line).to.have.property('actor').that.includes({ name: 'alice' });
+    expect(line.access).to.deep.include({ requester: 'alice', policy: 'shop', role: 'view', namespaces: ['shop'] });
     expect((await access.decide({ as: 'viewer' }, request)).status).to.equal(404);
     await server.kubernetes.apply(aUser('admin@example.com', { subjectName: 'admin' }));
     const admin = await eventually(
@@ -112,6 +118,16 @@ describe('access requests', () => {
     );
     expect([admin.status, ...reasonsOf(admin)]).to.deep.equal([403, 'NotApprover']);
     await access.end({ as: 'alice' }, request);
+  });
+
+  it('are recorded when they are refused, without names that only the caller wrote', async () => {
+    const before = server.auditLines.length;
+    expect((await access.ask({ as: 'alice' }, { policy: 'canary', roleRef: 'canary' })).status).to.equal(422);
+    expect((await access.ask({ as: 'alice' }, { roleRef: 'canary' })).status).to.equal(422);
+    const lines = server.auditLines.slice(before).filter((line) => line.includes('"AccessRefused"'));
+    expect(lines).to.have.length(2);
+    expect(lines.join()).not.to.contain('canary');
+    expect(JSON.parse(lines[1] ?? '').access).to.include({ requester: 'alice', policy: 'shop', role: '' });
   });
 
   it('JIT-12 count a repeated decision once, and refuse its opposite', async () => {
