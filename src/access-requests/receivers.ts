@@ -13,7 +13,7 @@ export interface NoticeNeeds {
 }
 
 interface Receivers {
-  /** Returns the term of a leader; undefined if nothing is told to anybody. */
+  /** Returns the term of a leader; undefined without receivers. */
   readonly term: (() => NoticeTerm) | undefined;
   stop(): Promise<void>;
 }

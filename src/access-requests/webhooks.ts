@@ -18,7 +18,7 @@ const turns = { atOnce: 4, maxWaiting: 1000, what: 'events wait for the webhook'
 const secretBytes = { min: 24, max: 64 };
 const maxSecrets = 2;
 
-/** One webhook of the configuration. */
+/** Webhook of the configuration. */
 export class Webhook implements Receiver {
   readonly name: string;
   readonly prefix = '';
