@@ -76,6 +76,20 @@ describe('the configuration', () => {
     });
   });
 
+  it('refuses webhooks without TLS outside of the cluster, with a name twice, and more than five', () => {
+    const webhook = (url: string, name = 'chat') => ({ name, url, secretFile: '/etc/secret' });
+    const problems = (...webhooks: unknown[]) => problemsOf({ yaml: JSON.stringify({ accessRequests: { webhooks } }) });
+    for (const url of ['http://chat.example.com/', 'http://chat.svc.example.com/', 'https://u:p@chat.example.com/', 'ftp://a.svc/', 'chat'])
+      expect(Object.keys(problems(webhook(url))), url).to.deep.equal(['accessRequests.webhooks[0].url']);
+    for (const url of ['https://chat.example.com/a?b=c', 'http://receiver.shop.svc:8080/', 'http://[::1]:9/', 'http://127.0.0.1:9/'])
+      expect(
+        parseConfig({ yaml: JSON.stringify({ accessRequests: { webhooks: [webhook(url)] } }) }).accessRequests.webhooks,
+      ).to.have.length(1);
+    expect(problems(webhook('https://a.example.com/'), webhook('https://b.example.com/'))).to.have.keys('accessRequests.webhooks');
+    const many = Array.from({ length: 6 }, (_, index) => webhook('https://a.example.com/', `w${index}`));
+    expect(problems(...many)).to.have.keys('accessRequests.webhooks');
+  });
+
   it('refuses a directory whose search has half a credential, or whose TLS would begin twice', () => {
     const url = 'ldaps://directory.example.com';
     const connector = { id: 'corp', name: 'Corporation', url, baseDN: 'dc=example,dc=com', bindDN: 'cn=reader', startTLS: true };

@@ -6,10 +6,13 @@ import { eventually } from '../../support/cluster-admin.ts';
 import type { Finished } from '../../support/command.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { freePort } from '../../support/free-port.ts';
 import { isAllowed } from '../../support/grants.ts';
 import { Trusting } from '../../support/trusting.ts';
+import { WebhookReceiver } from '../access-requests/receiver.ts';
 import { aPolicy, user } from '../access-requests/support.ts';
 import { aNamespace } from '../bindings/support.ts';
+import { MailServer } from '../one-time-links/mail-server.ts';
 import { Machine } from './machine.ts';
 
 const password = 'correct horse';
@@ -19,6 +22,14 @@ const approvers = [user(carl)];
 const asking = ['access', 'request', 'view', '-n', 'shop', '--for', '30m', '--reason', 'the shop is down'];
 
 describe('kubectl atrium access', () => {
+  const free = forSuite(
+    async () => ({ port: await freePort() }),
+    () => undefined,
+  );
+  const receiver = forSuite(
+    () => WebhookReceiver.start(),
+    (one) => one.stop(),
+  );
   const service = forSuite(() =>
     startEmbeddedLogin({
       emails: [jane, carl, joe],
@@ -26,7 +37,13 @@ describe('kubectl atrium access', () => {
       credentials: 'impersonate',
       login: { audiences: ['kubectl'], stepUp: { maxAge: '15m' } },
       features: { accessRequests: true },
+      smtp: { host: '127.0.0.1', port: free.port, from: 'Atrium <no-reply@example.com>' },
+      accessRequests: { webhooks: [{ name: 'all', url: receiver.url, secretFile: receiver.secretFile }] },
     }),
+  );
+  const mailServer = forSuite(
+    () => MailServer.start({ port: free.port, key: service.cluster.serving.key, cert: service.cluster.serving.certificate }),
+    (one) => one.stop(),
   );
   const aMachine = () =>
     forSuite(
@@ -132,14 +149,21 @@ describe('kubectl atrium access', () => {
     expect((await run(requester, 'access', 'request', 'view', '-n', 'shop', '--for', 'ever')).code).not.to.equal(0);
   });
 
-  it('takes a role by break-glass, which an approver reviews', async () => {
+  it('takes a role by break-glass, of which mail and webhooks tell, and which an approver reviews', async () => {
     const words = ['access', 'request', 'admin', '-n', 'shop', '--for', '30m', '--reason', 'the shop is down', '--break-glass'];
     const taken = await run(requester, ...words);
     expect(taken.code, taken.stderr).to.equal(0);
     const name = nameIn(taken);
     expect(taken.stdout).to.match(/^areq-\w+ Active until /);
+    expect((await receiver.until(name, 'access.breakglass')).body.data).to.include({ requester: jane, role: 'admin', breakGlass: true });
+    const mail = await eventually(
+      async () => mailServer.mails.find(({ to, body }) => to.includes(carl) && body.includes('without an approval')),
+      (found) => found !== undefined,
+    );
+    expect(mail?.link).to.equal(`${service.url}/requests/${name}`);
     expect(await run(requester, 'access', 'review', name)).to.include({ code: 1, stdout: '' });
     expect((await run(approver, 'access', 'review', name, '--comment', 'it was needed')).code).to.equal(0);
+    expect((await receiver.until(name, 'access.reviewed')).body.data).to.deep.include({ review: { by: carl } });
     expect((await run(approver, 'access', 'review', name)).code).to.equal(1);
     expect((await run(requester, 'access', 'end', name)).code).to.equal(0);
   });

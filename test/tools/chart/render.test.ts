@@ -225,7 +225,7 @@ describe('other objects of the chart', () => {
     expect(await ports({ 'networkPolicy.egress.issuerPorts': [1, 2] })).to.include('{"ports":[{"port":1},{"port":2}]}');
   });
 
-  it('E16 let the pods reach the mail server, the directories and the collector of the configuration', async () => {
+  it('E16 let the pods reach the mail server, the directories, the collector and the webhooks of the configuration', async () => {
     const { egress: before } = networkPolicySchema.parse(one(await render({ 'config.server': server }), 'NetworkPolicy')).spec;
     const directory = (id: string, url: string) => ({ id, name: id, url, baseDN: 'dc=example,dc=com' });
     const added = async (values: Values) => {
@@ -243,6 +243,12 @@ describe('other objects of the chart', () => {
     expect(await added({ 'config.smtp': smtp, 'config.users.ldap': ldap })).to.deep.equal([[587], [636, 389, 3269]]);
     expect(await added({ 'config.smtp': { ...smtp, port: 465 } })).to.deep.equal([[465]]);
     expect(await added({ 'config.tracing.otlpEndpoint': 'http://collector.tracing:4318' })).to.deep.equal([[4318]]);
+    const webhooks = ['https://chat.example.com/hook', 'http://receiver.shop.svc:8080/'].map((url, index) => ({
+      name: `w${index}`,
+      url,
+      secretFile: '/etc/atrium/secret',
+    }));
+    expect(await added({ 'config.accessRequests.webhooks': webhooks })).to.deep.equal([[443, 8080]]);
     expect(await added({ 'networkPolicy.egress.smtpPorts': [25], 'networkPolicy.egress.ldapPorts': [1636] })).to.deep.equal([[25], [1636]]);
   });
 

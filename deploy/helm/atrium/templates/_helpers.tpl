@@ -296,6 +296,12 @@ ipFamilies:
 {{- end -}}
 {{- end -}}
 
+{{- define "atrium.webhookPorts" -}}
+{{- $urls := list -}}
+{{- range dig "accessRequests" "webhooks" (list) (default (dict) .Values.config) | default list -}}{{- $urls = append $urls .url -}}{{- end -}}
+{{- include "atrium.portsOf" $urls -}}
+{{- end -}}
+
 {{/* Metadata of objects that exist while the first administrator is made: `include "atrium.hook" (list . weight)`. Helm prints the log of a
 Job that failed, and then deletes the Job with its account. */}}
 {{- define "atrium.hook" -}}
