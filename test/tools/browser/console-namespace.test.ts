@@ -76,7 +76,7 @@ describe('the page of a namespace', () => {
 });
 
 describe('the page of a namespace for a user with few rights', () => {
-  const { demo, page } = loggedIn('viewer', '/');
+  const { demo, page, visitor } = loggedIn('viewer', '/');
 
   it('names the lists that the user may not read, with the reason', async () => {
     await createTeam(demo);
@@ -94,8 +94,8 @@ describe('the page of a namespace for a user with few rights', () => {
       subjects: [{ apiGroup: rbac, kind: 'User', name: demo.person('viewer').email }],
     });
     await untilAllowed(demo, 'viewer', { verb: 'list', resource: 'pods', namespace: 'team' });
-    // A page that may not watch pods counts them once, when they may not have started yet.
     await untilRunning(demo);
+    await page.clock.install();
     await page.goto(`${demo.url}/r/core/v1/namespaces/team`);
     await part(page, 'Pods by state')
       .getByRole('link', { name: /Running/ })
@@ -107,5 +107,36 @@ describe('the page of a namespace for a user with few rights', () => {
     await refused.getByRole('button', { name: 'Why' }).click();
     await page.getByRole('dialog').getByText(`list rolebindings.${rbac} -n team`).waitFor();
     await press(page, 'Close');
+  });
+
+  it('counts pods again every half a minute where the user may not watch them', async () => {
+    await part(page, 'Pods by state').getByRole('link', { name: '3 Running' }).waitFor();
+    await create(demo, 'api/v1/namespaces/team/pods', pod('late'));
+    await untilRunning(demo);
+
+    await page.clock.fastForward(31_000);
+    await part(page, 'Pods by state').getByRole('link', { name: '4 Running' }).waitFor();
+  });
+
+  it('shows an object by itself once the user may read it', async () => {
+    await create(demo, 'api/v1/namespaces/team/configmaps', { metadata: { name: 'later' }, data: { color: 'green' } });
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/team/later`);
+    await page.getByText('get configmaps later -n team').first().waitFor();
+    const right = { verb: 'get', resource: 'configmaps', namespace: 'team', name: 'later' };
+    const own = `apis/${rbac}/v1/namespaces/team`;
+    await create(demo, `${own}/roles`, {
+      metadata: { name: 'later' },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['later'], verbs: ['get'] }],
+    });
+    await create(demo, `${own}/rolebindings`, {
+      metadata: { name: 'later' },
+      roleRef: { apiGroup: rbac, kind: 'Role', name: 'later' },
+      subjects: [{ apiGroup: rbac, kind: 'User', name: demo.person('viewer').email }],
+    });
+    await untilAllowed(demo, 'viewer', right);
+
+    await page.clock.fastForward(31_000);
+    await page.getByText('green').first().waitFor();
+    await visitor.complainsOf('status of 403');
   });
 });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
+import { create } from './kind-pages.ts';
 import { misplaced } from './layout.ts';
 
 const nodes = '**/api/kubernetes/api/v1/nodes?*';
@@ -57,7 +58,7 @@ describe('the overview', () => {
   }
 
   it('N26 lists the workloads that are not ready, and leads to them', async () => {
-    // The page reads the workloads once, and the rollouts of the demo take some seconds.
+    // The rollouts of the demo take some seconds.
     await eventually(
       () => Promise.all([updated('shop', 'storefront'), updated('payments', 'checkout')]),
       ([storefront, checkout]) => storefront === true && checkout === false,
@@ -71,6 +72,22 @@ describe('the overview', () => {
     expect(await table.getByRole('link', { name: 'storefront' }).count()).to.equal(0);
     await table.getByRole('link', { name: 'checkout' }).click();
     await page.getByText('The rollout is stuck').waitFor();
+  });
+
+  it('N26 reads the workloads again every half a minute', async () => {
+    const table = page.getByRole('table', { name: 'Workloads that are not ready' });
+    await page.clock.install();
+    await open();
+    await table.getByRole('link', { name: 'checkout' }).waitFor();
+    const labels = { app: 'late' };
+    const container = { name: 'app', image: 'checkout:4.2.0-typo' };
+    await create(demo, 'apis/apps/v1/namespaces/payments/deployments', {
+      metadata: { name: 'late' },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [container] } } },
+    });
+
+    await page.clock.fastForward(31_000);
+    await table.getByRole('link', { name: 'late' }).waitFor();
   });
 
   it('N26 marks an unknown figure, and never shows zero for it', async () => {

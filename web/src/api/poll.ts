@@ -1,9 +1,18 @@
 import { useEffect } from 'preact/hooks';
 import type { Load } from './load';
 
-/** Reloads what cannot be watched: at an interval while the page is visible, and at once when it becomes visible again. */
-export function usePoll({ reload }: Pick<Load<unknown>, 'reload'>, everyMs: number): void {
+/** Interval for what cannot be watched and changes seldom. */
+const seldomMs = 30_000;
+
+/**
+ * Reloads what cannot be watched: at an interval while the page is visible, and at once when it becomes visible again.
+ *
+ * @param load undefined for what needs no reload, because it is watched
+ */
+export function usePoll(load: Pick<Load<unknown>, 'reload'> | undefined, everyMs = seldomMs): void {
+  const reload = load?.reload;
   useEffect(() => {
+    if (reload === undefined) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     const wait = () => {

@@ -5,6 +5,7 @@ import { compareResourceVersions } from '../../../src/kubernetes/resource-versio
 import { type Load, useLoad } from './load';
 import { isTransient, Lost } from './lost';
 import { type ClusterObject, getJson } from './objects';
+import { usePoll } from './poll';
 import { Problem } from './problem';
 import { type WatchEvent, watchObjects } from './watch-objects';
 
@@ -22,6 +23,7 @@ export function useObject({ path, watched }: ObjectQuery): Load<ClusterObject> &
   const load = useLoad(`object/${path}`, (signal) => getJson<ClusterObject>(path, signal));
   const lost = useMemo(() => new Lost(), [path]);
   const isFollowed = watched !== undefined && load.data.value !== undefined;
+  usePoll(isFollowed ? undefined : load);
   useEffect(() => {
     if (watched === undefined || !isFollowed) return;
     let silent: ReturnType<typeof setTimeout> | undefined;

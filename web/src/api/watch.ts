@@ -2,13 +2,14 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isTransient, Lost } from './lost';
+import { usePoll } from './poll';
 import { watchObjects } from './watch-objects';
 
 const pauseMs = 300;
 const againMs = 1000;
 
 interface WatchOptions {
-  /** Path of the list. Without a path, nothing is watched. */
+  /** Path of the list. Undefined where the caller may not watch it. */
   path: string | undefined;
   fieldSelector?: string;
   labelSelector?: string;
@@ -19,7 +20,8 @@ interface WatchOptions {
 }
 
 /**
- * Calls back, at most a few times a second, when one of the objects has changed, while the page is visible.
+ * Calls back, at most a few times a second, when one of the objects has changed, while the page is visible. Without a watch, calls back
+ * every half a minute.
  *
  * @returns the time since which the watch is lost
  */
@@ -29,6 +31,7 @@ export function useWatch(
 ): ReadonlySignal<Date | undefined> {
   const lost = useMemo(() => new Lost(), []);
   const isReady = path !== undefined && resourceVersion !== undefined;
+  usePoll(path === undefined ? { reload: onChange } : undefined);
   useEffect(() => {
     if (path === undefined || resourceVersion === undefined) return;
     let changed: ReturnType<typeof setTimeout> | undefined;

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { useLoad } from '../api/load';
+import { usePoll } from '../api/poll';
 import { t } from '../text/text';
 import { Failure, RefusedState, Skeleton } from '../ui/state';
 import { askRights, explain, may, type Right, rightsProblem } from './rights';
@@ -40,7 +42,9 @@ export function Guarded({ right, isSelf = false, title, children }: GuardedProps
 }
 
 function Denied({ right }: { right: Right }) {
-  const load = useLoad(`why/${JSON.stringify(right)}`, (signal) => explain(right, signal));
+  const key = JSON.stringify(right);
+  const load = useLoad(`why/${key}`, (signal) => explain(right, signal));
+  usePoll(useMemo(() => ({ reload: () => askRights([right]) }), [key]));
   const explanation = load.data.value?.explanation;
   const roles = explanation && 'roles' in explanation ? explanation.roles.map(({ name }) => name) : [];
   return (

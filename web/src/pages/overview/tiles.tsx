@@ -1,8 +1,8 @@
 import { CircleAlert, CircleCheck } from 'lucide';
-import { useEffect } from 'preact/hooks';
 import { eventsPage, type Kind, pageOf } from '../../api/kinds';
 import { type Load, refetch, useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
+import { usePoll } from '../../api/poll';
 import { useFeatures } from '../../api/version';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
@@ -46,18 +46,14 @@ const tiles: readonly Tile[] = [
   },
 ];
 
-const rereadMs = 30_000;
+/** All figures of the page, and its table of workloads. */
+const figures = { reload: () => refetch('overview/') };
 
 /** Shows figures of the cluster and of its users, as far as the caller may list them. */
 export function Tiles({ kinds }: { kinds: readonly Kind[] | undefined }) {
   useRights(tiles.map(({ right }) => right));
   const isOn = useFeatures();
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void refetch('overview/');
-    }, rereadMs);
-    return () => clearInterval(timer);
-  }, []);
+  usePoll(figures);
   const shown = tiles.flatMap((tile) => {
     const kind = kinds?.find(({ group, resource }) => group === tile.right.group && resource === tile.right.resource);
     const isThere = tile.right.group === undefined ? tile.feature === undefined || isOn(tile.feature) : kind !== undefined;

@@ -20,7 +20,6 @@ export const userColumns = (localGroups: ReadonlyMap<string, LocalGroups>): read
   },
   { id: 'email', title: t('users.email'), sortBy: 'email', cell: ({ spec }) => spec.email },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (user) => <PhaseOf user={user} /> },
-  { id: 'source', title: t('users.source'), sortBy: 'connector_name', isMinor: true, cell: ({ spec }) => sourceOf(spec) },
   {
     id: 'login',
     title: t('users.lastLogin'),
@@ -28,6 +27,7 @@ export const userColumns = (localGroups: ReadonlyMap<string, LocalGroups>): read
     isMinor: true,
     cell: ({ status }) => (status?.lastLoginTime ? <Age since={status.lastLoginTime} /> : <span class="muted">{t('users.never')}</span>),
   },
+  { id: 'source', title: t('users.source'), sortBy: 'connector_name', isMinor: true, cell: ({ spec }) => sourceOf(spec) },
   {
     id: 'groups',
     title: t('users.groups'),
