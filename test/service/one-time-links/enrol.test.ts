@@ -87,7 +87,7 @@ describe('one-time links for a second factor', () => {
     ).to.equal(403);
     const link = await office.makeLink(late, enrol);
     const page = await visit(service, link);
-    expect([page.status, page.heading]).to.deep.equal([200, 'Set up a second step']);
+    expect([page.status, page.heading]).to.deep.equal([200, 'Set up a second factor']);
     expect(page.body).to.contain(late).and.not.to.contain('class="key"');
 
     const setUp = await begin(link);

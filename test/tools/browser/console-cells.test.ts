@@ -79,6 +79,14 @@ describe('cells of lists', () => {
       }
     });
 
+  it('of users show the last login at 1280 pixels, before the source', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${demo.url}/users`);
+    await page.getByRole('columnheader', { name: 'Last login' }).waitFor();
+    const headings = (await page.getByRole('columnheader').allInnerTexts()).map((text) => text.trim());
+    expect(headings.slice(0, 5)).to.deep.equal(['', 'Name', 'E-mail', 'State', 'Last login']);
+  });
+
   it('of a column that has no room are shown on request', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${demo.url}/r/core/v1/pods`);
