@@ -14,26 +14,31 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-const readConditions = reader(z.object({ conditions }));
+const readStatus = reader(z.object({ conditions, observedGeneration: z.int() }));
 
 /** An observed condition. The time of its last transition is added when it is written. */
 export type Observed = Omit<Condition, 'lastTransitionTime'>;
 
 /**
- * Returns the conditions to write. A condition keeps its time unless its status changes.
+ * Returns the conditions to write. A condition keeps its time unless its status changes. Conditions of earlier versions have no
+ * `observedGeneration`: they get it with the next change, so that an upgrade does not write each object.
  *
  * @param status status of the object as it was read
  */
 export function setConditions(status: unknown, observed: readonly Observed[], now: Date): Condition[] {
-  const { conditions: before = [] } = readConditions(status);
+  const { conditions: before = [], observedGeneration } = readStatus(status);
   return observed.map((one) => {
     const same = before.find(({ type, status }) => type === one.type && status === one.status);
-    return { ...one, lastTransitionTime: same?.lastTransitionTime || timestamp(now) };
+    const written = { ...one, lastTransitionTime: same?.lastTransitionTime || timestamp(now) };
+    const isOfEarlierVersion = same !== undefined && same.observedGeneration === undefined && observedGeneration === one.observedGeneration;
+    if (!isOfEarlierVersion || !isDeepStrictEqual({ ...same, observedGeneration }, written)) return written;
+    const { observedGeneration: _, ...unchanged } = written;
+    return unchanged;
   });
 }
 
 /** Returns a condition of a status as it was read. */
-export const conditionOf = (status: unknown, type: string) => readConditions(status).conditions?.find((one) => one.type === type);
+export const conditionOf = (status: unknown, type: string) => readStatus(status).conditions?.find((one) => one.type === type);
 
 /**
  * Returns the members of the wanted status that differ from the current one. null removes a member.
