@@ -1,5 +1,6 @@
 /** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
 import { z } from 'zod';
+import { labelSelector as selector, selectorText } from '../api/label-selector.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
@@ -11,12 +12,6 @@ export const accessPolicyKind: ResourceKind = { type: accessPolicyResource, kind
 export const accessApiVersion = `${accessPolicyResource.group}/${accessPolicyResource.version}`;
 
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
-const expression = z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).optional() });
-const selector = z.object({
-  matchLabels: z.record(z.string(), z.string()).optional(),
-  matchExpressions: z.array(expression).optional(),
-});
-
 const spec = z.object({
   displayName: z.string().optional().describe('Name for people.'),
   description: z.string().optional().describe('Purpose of the policy.'),
@@ -160,24 +155,6 @@ function scopeOf(read: PolicySpec['scope'] | undefined): PolicyScope | undefined
   if (names !== undefined) return { kind: 'names', names: new Set(names) };
   const labelSelector = labels && selectorText(labels);
   return labelSelector ? { kind: 'selector', labelSelector } : undefined;
-}
-
-/** Returns a selector as a query parameter, so that the API server compares labels. '' if a part cannot be read. */
-function selectorText({ matchLabels = {}, matchExpressions = [] }: z.output<typeof selector>): string {
-  const parts = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
-  for (const { key, operator, values = [] } of matchExpressions) {
-    const text = expressionText(key, operator, values);
-    if (text === '') return '';
-    parts.push(text);
-  }
-  return parts.join();
-}
-
-function expressionText(key: string, operator: string, values: readonly string[]): string {
-  if (operator === 'Exists') return key;
-  if (operator === 'DoesNotExist') return `!${key}`;
-  if (operator === 'In' || operator === 'NotIn') return `${key} ${operator.toLowerCase()} (${values.join()})`;
-  return '';
 }
 
 /** Properties that select, filter and sort policies. Subjects and approvers are none of them, as some callers may not see these. */

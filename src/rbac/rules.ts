@@ -80,7 +80,7 @@ const pathMatches = ({ verbs, nonResourceURLs }: PolicyRule, { verb, path }: Pat
 
 const includesOrAll = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
 
-function withoutStars(url: string): string {
+export function withoutStars(url: string): string {
   let end = url.length;
   while (url[end - 1] === '*') end -= 1;
   return url.slice(0, end);

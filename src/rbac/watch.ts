@@ -1,8 +1,11 @@
+import type { LabelMatcher } from '../api/selectors.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { WatchCache, type WatchCacheParts } from '../watch/watch-cache.ts';
+import { keptRules } from './kept-rules.ts';
 import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';
-import { type PolicyRule, policyRules } from './rules.ts';
+import type { PolicyRule } from './rules.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const version = 'v1';
@@ -12,6 +15,10 @@ export interface RoleRow {
   readonly uid: string;
   readonly displayName?: string;
   readonly rules?: readonly PolicyRule[];
+  /** Labels of a ClusterRole, by which others aggregate it. Kept with rules. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Set for a ClusterRole whose rules are those of the roles that a matcher selects. Kept with rules. */
+  readonly aggregates?: readonly LabelMatcher[];
 }
 
 /** An existing role. */
@@ -61,9 +68,10 @@ export class RbacWatch {
         type,
         isMetadataOnly: !keepsRules,
         // A new row for each version, because a change of the rules must be noticed.
-        keep: ({ metadata: { uid, annotations }, rules }) => {
+        keep: (object) => {
+          const { uid, annotations } = object.metadata;
           const displayName = annotations?.[displayNameAnnotation];
-          return { uid, ...(displayName !== undefined && { displayName }), ...(keepsRules && { rules: policyRules(rules) }) };
+          return { uid, ...(displayName !== undefined && { displayName }), ...(keepsRules && keptRules(object)) };
         },
       });
       cache.onChange(({ key, old }) => {
@@ -132,6 +140,29 @@ export class RbacWatch {
   /** Returns the bindings that name exactly this subject, as they were last seen. */
   bindingsOf(subject: BoundSubject): readonly RoleBinding[] {
     return this.#index.of(subject);
+  }
+
+  /** Returns all ClusterRoleBindings and RoleBindings. */
+  *allBindings(): IterableIterator<RoleBinding> {
+    for (const cache of this.#bindings) yield* cache.values();
+  }
+
+  /** Returns the ClusterRoles by name. */
+  clusterRoles(): IterableIterator<[string, RoleRow]> {
+    return this.#roles.ClusterRole.entries();
+  }
+
+  /** Returns a role. @param namespace '' for a ClusterRole */
+  role(namespace: string, name: string): RoleRow | undefined {
+    return namespace === '' ? this.#roles.ClusterRole.get(name) : this.#roles.Role.get(`${namespace}/${name}`);
+  }
+
+  /** Newest version of a role or binding that was seen. */
+  get resourceVersion(): string {
+    return this.#caches().reduce(
+      (newest, { resourceVersion }) => ((compareResourceVersions(resourceVersion, newest) ?? 1) > 0 ? resourceVersion : newest),
+      '',
+    );
   }
 
   hasClusterRole(name: string): boolean {

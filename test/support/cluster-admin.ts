@@ -234,7 +234,7 @@ export const asService = {
   'impersonate-group': 'system:masters',
 };
 
-function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string {
+export function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string): string {
   const group = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
   return [
     group,

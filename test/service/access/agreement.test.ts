@@ -1,4 +1,4 @@
-/** 2,000 questions; `npm run soak:rbac` asks 100,000 of the real API server. */
+/** 2,000 questions, and 1,000 about changes (SIM-01); `npm run soak:rbac` asks 100,000 of each of the real API server. */
 
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
@@ -20,6 +20,19 @@ describe('the answer of the watched roles', () => {
       expect(allowed).to.be.within(50, 950);
       expect(forecasts.wrong).to.equal(0);
       expect(forecasts.asked).to.be.above(3_000);
+    });
+
+    it(`is that of the API server before and after a change that was simulated, to 500 questions (SIM-01, seed ${seed})`, async () => {
+      const { asked, gained, lost, disagreements } = await check.runChange({
+        seed: seed + 1_000_000,
+        round: seed + 1_000_000,
+        questions: 500,
+      });
+
+      expect(disagreements).to.deep.equal([]);
+      expect(asked).to.equal(500);
+      // Other seeds may change little.
+      if (seed === 1) expect(gained + lost).to.be.above(0);
     });
   }
 });

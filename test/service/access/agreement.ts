@@ -2,13 +2,17 @@
 import { request } from 'undici';
 import { z } from 'zod';
 import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
+import { ChangedRbac } from '../../../src/rbac/changed.ts';
+import { differences, type Tuple } from '../../../src/rbac/difference.ts';
 import { allowedNamespaces, inNamespace, isGranted, type Who } from '../../../src/rbac/grants.ts';
-import type { AccessQuestion } from '../../../src/rbac/rules.ts';
+import { keptRules } from '../../../src/rbac/kept-rules.ts';
+import { roleBindingOf } from '../../../src/rbac/role-bindings.ts';
+import { type AccessQuestion, ruleAllows } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import type { ApiServer } from '../../support/api-server.ts';
-import { ClusterAdmin, eventually } from '../../support/cluster-admin.ts';
+import { ClusterAdmin, eventually, type Manifest, pathOf } from '../../support/cluster-admin.ts';
 import { Trusting } from '../../support/trusting.ts';
 import { aBinding, aRole, podRule, rbacGroup } from './objects.ts';
 import { RandomRbac, randomNamespaces } from './random-rbac.ts';
@@ -29,6 +33,31 @@ export interface Agreement {
   disagreements: Disagreement[];
   /** Questions about all namespaces at once whose answer differs from those about each namespace. */
   forecasts: { asked: number; wrong: number };
+}
+
+export interface ChangeAgreement {
+  asked: number;
+  /** Questions that the API server allows after the change alone, and before it alone. */
+  gained: number;
+  lost: number;
+  disagreements: {
+    who: Who;
+    question: AccessQuestion;
+    real: { before: boolean; after: boolean };
+    isGained: boolean;
+    isLost: boolean;
+  }[];
+}
+
+const nobody: Who = { name: '', groups: [] };
+
+/** Reports whether a tuple of a difference allows a request. */
+function tupleAllows({ namespace, part, verbs }: Tuple, question: AccessQuestion): boolean {
+  const asRule = { verbs, apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] };
+  if ('path' in part) return 'path' in question && ruleAllows({ ...asRule, nonResourceURLs: [part.path] }, question);
+  if ('path' in question || (namespace !== '' && namespace !== question.namespace)) return false;
+  const { group, resource, name } = part;
+  return ruleAllows({ ...asRule, apiGroups: [group], resources: [resource], resourceNames: name === '' ? [] : [name] }, question);
 }
 
 const listedRole = z.object({
@@ -103,6 +132,83 @@ export class AgreementCheck {
     };
     await Promise.all(Array.from({ length: parallel }, work));
     return result;
+  }
+
+  /**
+   * Asks questions before and after changes that are simulated first, and compares the API server's answers with the simulation (SIM-01).
+   * Every new answer must be in the difference of the user, and everything in the difference must be answered so.
+   */
+  async runChange({ seed, round, questions }: { seed: number; round: number; questions: number }): Promise<ChangeAgreement> {
+    const random = new RandomRbac(seed, round);
+    const objects = random.objects();
+    await this.#admin.apply(...objects);
+    await this.#settle(`settled-${round}`);
+    const people = Array.from({ length: 40 }, () => random.who());
+    const asked = Array.from({ length: questions }, (_, index) => ({ person: index % people.length, question: random.question() }));
+    const { written, deleted } = random.changes(objects);
+    const after = await this.#simulated(written, deleted);
+    const views = { before: this.#rbac, after };
+    const bounds = { maxTuples: 1_000_000, maxBindings: 1_000_000 };
+    const changed = await differences(
+      views,
+      people.map((who) => ({ before: who, after: who })),
+      bounds,
+    );
+    const forecasts = asked.map(({ person, question }) => {
+      const who = people[person] ?? nobody;
+      return { before: isGranted(this.#rbac, who, question), after: isGranted(after, who, question) };
+    });
+    const before = await this.#askAll(asked, people);
+    for (const object of deleted) await this.#admin.remove(pathOf(object, object.metadata.name));
+    await this.#admin.apply(...written);
+    await this.#settle(`changed-${round}`);
+    const now = await this.#askAll(asked, people);
+    const result: ChangeAgreement = { asked: asked.length, gained: 0, lost: 0, disagreements: [] };
+    for (const [index, { person, question }] of asked.entries()) {
+      const real = { before: before[index] === true, after: now[index] === true };
+      const { gained = [], lost = [] } = changed[person] ?? {};
+      const isGained = gained.some((tuple) => tupleAllows(tuple, question));
+      const isLost = lost.some((tuple) => tupleAllows(tuple, question));
+      if (!real.before && real.after) result.gained += 1;
+      if (real.before && !real.after) result.lost += 1;
+      const agrees =
+        real.before === forecasts[index]?.before &&
+        real.after === forecasts[index]?.after &&
+        (real.before || real.after === isGained) &&
+        (real.after || real.before === isLost) &&
+        (real.after || !isGained) &&
+        (real.before || !isLost);
+      if (!agrees) result.disagreements.push({ who: people[person] ?? nobody, question, real, isGained, isLost });
+    }
+    return result;
+  }
+
+  async #simulated(written: readonly Manifest[], deleted: readonly Manifest[]): Promise<ChangedRbac> {
+    const changed = new ChangedRbac(this.#rbac);
+    for (const { kind, metadata } of deleted) {
+      const { name, namespace = '' } = metadata;
+      if (kind.endsWith('Binding')) changed.removeBinding({ name, namespace });
+      else changed.putRole(namespace, name, undefined);
+    }
+    for (const object of written) {
+      const { kind, metadata, rules, aggregationRule } = object;
+      const { name, namespace = '' } = metadata;
+      const stored = { ...object, metadata: { ...metadata, uid: 'new', resourceVersion: '1', creationTimestamp: '' } };
+      if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') changed.putBinding(roleBindingOf(stored, kind, true));
+      else changed.putRole(namespace, name, { uid: 'new', ...keptRules({ metadata, rules, aggregationRule }) });
+    }
+    await changed.aggregate();
+    return changed;
+  }
+
+  async #askAll(asked: readonly { person: number; question: AccessQuestion }[], people: readonly Who[]): Promise<boolean[]> {
+    const answers: boolean[] = [];
+    const left = asked.entries();
+    const work = async () => {
+      for (const [index, { person, question }] of left) answers[index] = (await this.#ask(people[person] ?? nobody, question)).allowed;
+    };
+    await Promise.all(Array.from({ length: parallel }, work));
+    return answers;
   }
 
   async stop(): Promise<void> {

@@ -50,6 +50,25 @@ export class RandomRbac {
     return [...randomNamespaces.map((name) => aNamespace(name)), ...byName.values()];
   }
 
+  /** Returns changes of such objects: replaced rules and labels, deletions, and new bindings. Bindings keep their roles. */
+  changes(objects: readonly Manifest[]): { written: Manifest[]; deleted: Manifest[] } {
+    const changed = objects.filter(({ kind }) => kind !== 'Namespace' && this.#isOnce(0.35));
+    const isRole = ({ kind }: Manifest) => kind === 'Role' || kind === 'ClusterRole';
+    const deleted = changed.filter((object) => !isRole(object) || this.#isOnce(0.3));
+    const roles = changed.filter((object) => isRole(object) && !deleted.includes(object)).map((object) => this.#changedRole(object));
+    const count = objects.filter(({ kind }) => kind === 'ClusterRole').length;
+    const bindings = Array.from({ length: 15 }, (_, index) => this.#binding(1000 + index, count));
+    return { written: [...roles, ...bindings], deleted };
+  }
+
+  #changedRole(object: Manifest): Manifest {
+    const label = `example.com/${this.#prefix}`;
+    const labels = object.kind === 'ClusterRole' ? { labels: { [label]: String(Math.floor(this.#random() * 5)) } } : {};
+    const isAggregated = 'aggregationRule' in object;
+    const rules = isAggregated ? [] : this.#rules(object.kind === 'ClusterRole');
+    return { ...object, metadata: { ...object.metadata, ...(!isAggregated && labels) }, rules };
+  }
+
   who(): Who {
     if (this.#isOnce(0.01)) return { name: 'random-master', groups: ['system:masters'] };
     const given = peopleGroups.filter(() => this.#isOnce(0.2));
