@@ -123,7 +123,12 @@ export function createFeatures(surroundings: Surroundings): Features {
     accessTokens ?? {},
     createKubeconfig({ config, connection, namingIssuer: (user) => namingIssuerOf(config, accounts.get(user)) }),
     createAccess(services),
-    createExplorer(services, { users: base.watched, localGroups }),
+    createExplorer(services, {
+      users: base.watched,
+      localGroups,
+      groups: base.watchedGroups?.collection,
+      userBindings: base.userBindings?.collection,
+    }),
     namespaces ?? {},
     lists,
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service }),

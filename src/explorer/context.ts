@@ -1,4 +1,7 @@
+import type { UserBindingRow } from '../bindings/row.ts';
+import type { Collection } from '../collection/collection.ts';
 import { groupNamesOf } from '../config/issuers.ts';
+import type { GroupRow } from '../groups/row.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
@@ -13,6 +16,10 @@ export interface ExplorerNeeds {
     readonly records: { names(): Iterable<string> };
   };
   readonly localGroups: LocalGroupLookup;
+  /** Undefined if groups are off. */
+  readonly groups: Collection<GroupRow> | undefined;
+  /** Undefined if UserBindings are off. */
+  readonly userBindings: Collection<UserBindingRow> | undefined;
 }
 
 export interface ExplorerContext extends ExplorerNeeds {

@@ -1,5 +1,6 @@
 /** Operations of the access explorer. Each requires the rights of RBAC to see what it tells. */
 import { badRequest } from '../api/status.ts';
+import { auditCaller } from '../http/audit.ts';
 import { type Caller, callerKey, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
@@ -15,6 +16,8 @@ import {
   subjectReviewBody,
   subjectsQuery,
 } from './schema.ts';
+import { simulationAnswer, simulationBody } from './simulation-schema.ts';
+import { Simulations } from './simulations.ts';
 import { SubjectRules } from './subject-rules.ts';
 import { whoCan } from './who-can.ts';
 
@@ -29,7 +32,7 @@ const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are w
 export function explorerOperations(context: ExplorerContext): Operation[] {
   const semaphore = new KeyedSemaphore(turns);
   const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
-  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context)];
+  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context), simulationOperation(context)];
 }
 
 type InTurn = <T>(caller: Caller, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -105,3 +108,28 @@ const reviewOperation = ({ services }: ExplorerContext) =>
       ctx.body = await reviewSubject(services, body, { caller, signal });
     },
   });
+
+function simulationOperation(context: ExplorerContext): Operation {
+  const simulations = new Simulations(context);
+  const { audit } = context.services;
+  return operation({
+    id: 'CreateSimulation',
+    method: 'POST',
+    paths: ['/auth/v1/simulations'],
+    tag,
+    summary: 'Tells what subjects would gain and lose by changes of roles, bindings and groups',
+    description: 'Changes nothing. `refusals` are those of a dry run with the rights of the caller.',
+    credential: 'required',
+    before: [compressed],
+    body: simulationBody,
+    answers: {
+      200: { description: 'The gained and lost rights of each subject.', content: { [json]: simulationAnswer } },
+      403: { description: 'The caller may not create simulations, or not see all roles and bindings, or a user.' },
+      422: { description: 'More than 500 subjects, or too many rules.' },
+    },
+    async handle({ ctx, caller, body, signal }) {
+      ctx.body = await simulations.run(body, { caller, signal });
+      audit.record({ audit: 'SimulationRun', ...auditCaller(ctx, caller), outcome: 'success', code: 200 });
+    },
+  });
+}

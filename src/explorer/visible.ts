@@ -24,6 +24,11 @@ export const requireClusterBindings = ({ access }: Services, { caller, signal }:
 
 const clusterWide: ResourceAccess = Object.freeze({ group: rbacGroup, resource: 'clusterrolebindings', verb: 'list' });
 
+/** Requires the right to get all roles. @throws StatusError 403, 503, 504 */
+export async function requireRoles({ access }: Services, { caller, signal }: Asking): Promise<void> {
+  for (const resource of Object.values(pluralOf)) await access.require(caller, { group: rbacGroup, resource, verb: 'get' }, signal);
+}
+
 /** Roles that a caller may get. The rules of other roles are hidden. */
 export class VisibleRoles {
   readonly #services: Services;

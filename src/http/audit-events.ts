@@ -78,6 +78,7 @@ export const auditEvents = {
     fields: ['actor', 'target', 'access'],
   },
   BreakGlassReviewed: { when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
+  SimulationRun: { when: 'A caller simulates changes of roles.', fields: ['actor', 'code'] },
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],

@@ -61,6 +61,14 @@ export const callerRequests: readonly CallerRequest[] = [
     body: { spec: { user: someEmail, ...review.spec } },
     asks: ['create subjectaccessreviews'],
   },
+  {
+    id: 'CreateSimulation',
+    method: 'POST',
+    path: '/auth/v1/simulations',
+    body: { changes: [{ type: 'delete', kind: 'ClusterRole', name: 'gone' }] },
+    asks: [mayThey, 'delete clusterroles'],
+    isRepeated: true,
+  },
   { id: 'ListOfferedResources', path: '/api/v2/resources', asks: [] },
   { id: 'ListResources', path: '/api/v2/resources/rbac.authorization.k8s.io/v1/roles', asks: [mayThey], isRepeated: true },
   {

@@ -104,6 +104,12 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/accesssubjects?verb=list&resource=pods', stranger: 403 },
   { method: 'GET', path: '/auth/v1/accessrules?group=dev', stranger: 403 },
   { method: 'POST', path: '/auth/v1/subjectaccessreviews', body: { spec: { user: 'jane', ...mayListUsers.spec } }, stranger: 403 },
+  {
+    method: 'POST',
+    path: '/auth/v1/simulations',
+    body: { changes: [{ type: 'delete', kind: 'ClusterRole', name: 'gone' }] },
+    stranger: 403,
+  },
   { method: 'GET', path: '/api/v2/resources', stranger: 200 },
   { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },

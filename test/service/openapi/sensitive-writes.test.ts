@@ -100,6 +100,7 @@ const free = [
   ...['ListUserBindings', 'ListBindableRoles', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
   ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
+  ...['ListAccessSubjects', 'ListAccessRules', 'CreateSubjectAccessReview', 'CreateSimulation'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
 ];
 /** Operations that end the session, which are tested last. */

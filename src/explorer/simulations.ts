@@ -1,0 +1,142 @@
+/** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
+import { forbidden, invalid } from '../api/status.ts';
+import { callerKey } from '../http/operation.ts';
+import { ConcurrencyLimit } from '../limits/semaphore.ts';
+import { describedSubject } from '../rbac/described.ts';
+import { type Difference, differences, type Tuple } from '../rbac/difference.ts';
+import type { BoundSubject } from '../rbac/role-bindings.ts';
+import { TooManyTuples } from '../rbac/tuples.ts';
+import { userResource } from '../users/record/schema.ts';
+import type { Asking, ExplorerContext } from './context.ts';
+import { dryRuns } from './dry-runs.ts';
+import { SimulatedChanges } from './simulated-changes.ts';
+import {
+  type AccessTuple,
+  maxSubjects,
+  maxTuples,
+  type SimulatedItem,
+  type Simulation,
+  type SimulationRequest,
+} from './simulation-schema.ts';
+import { type ResolvedSubject, resolve, subjectOf } from './subject.ts';
+import { requireBindings, requireClusterBindings, requireRoles } from './visible.ts';
+
+const simulationResource = { group: userResource.group, resource: 'simulations' };
+
+/** Bindings of all subjects, which are read without a pause. */
+const maxBindings = 20_000;
+
+export class Simulations {
+  readonly #context: ExplorerContext;
+  readonly #limit = new ConcurrencyLimit({ maxEach: 2, maxInAll: 8, what: 'simulations' });
+
+  constructor(context: ExplorerContext) {
+    this.#context = context;
+  }
+
+  /** @throws StatusError 400, 403, 422, 429, 503, 504 */
+  async run(request: SimulationRequest, asking: Asking): Promise<Simulation> {
+    const { services } = this.#context;
+    await services.access.require(asking.caller, { ...simulationResource, verb: 'create' }, asking.signal);
+    const end = this.#limit.begin(callerKey(asking.caller));
+    try {
+      return await this.#run(request, asking);
+    } finally {
+      end();
+    }
+  }
+
+  async #run({ changes, subjects: named }: SimulationRequest, asking: Asking): Promise<Simulation> {
+    const context = this.#context;
+    const { rbac } = context.services;
+    await requireBindings(context.services, undefined, asking);
+    await requireClusterBindings(context.services, asking);
+    await requireRoles(context.services, asking);
+    rbac.requireRecent();
+    const { resourceVersion } = rbac;
+    const simulated = await SimulatedChanges.of(context, changes, asking.signal);
+    const subjects = named?.map((subject, index) => givenSubject(subject, index)) ?? simulated.subjects;
+    if (subjects.length > maxSubjects) throw refused('subjects', 'FieldValueTooMany', `must hold at most ${maxSubjects} subjects`);
+    const resolved: ResolvedSubject[] = [];
+    for (const subject of subjects) {
+      await requireUser(context, subject, asking);
+      resolved.push(await resolve(context, subject, asking));
+    }
+    const found = await this.#compare(simulated, resolved);
+    return {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'Simulation',
+      resourceVersion,
+      complete: resolved.every(({ hasGroups }) => hasGroups),
+      items: resolved.map((subject, index) => itemOf(subject, found[index] ?? { gained: [], lost: [] })),
+      refusals: await dryRuns(context, changes, asking),
+    };
+  }
+
+  async #compare(simulated: SimulatedChanges, subjects: readonly ResolvedSubject[]): Promise<Difference[]> {
+    const { services, users } = this.#context;
+    const compared = subjects.map(({ subject, who, hasGroups }) => {
+      const record = subject.kind === 'User' && hasGroups ? users.accounts.ofSubject(subject.name)?.name : undefined;
+      return { before: who, after: record === undefined ? who : { ...who, groups: simulated.groupsAfter(record, who.groups) } };
+    });
+    try {
+      return await differences({ before: services.rbac, after: simulated.rbac }, compared, { maxTuples, maxBindings });
+    } catch (error) {
+      if (!(error instanceof TooManyTuples)) throw error;
+      throw refused('subjects', 'FieldValueTooMany', `the rules of the subjects are more than ${maxTuples} tuples: name fewer subjects`);
+    }
+  }
+}
+
+function givenSubject({ kind, name, namespace }: NonNullable<SimulationRequest['subjects']>[number], index: number): BoundSubject {
+  if (kind === 'Group') return { kind, name };
+  if (kind === 'User') return subjectOf({ user: name });
+  if (namespace === undefined) throw refused(`subjects[${index}].namespace`, 'FieldValueRequired', 'Required value');
+  return subjectOf({ serviceaccount: `${namespace}/${name}` });
+}
+
+const refused = (field: string, reason: string, message: string) =>
+  invalid({ group: userResource.group, kind: 'Simulation', name: '' }, [{ field, reason, message }]);
+
+/** Requires the right to know the groups of a user. The refusal is the same for users with and without a record. */
+async function requireUser({ services, users }: ExplorerContext, subject: BoundSubject, { caller, signal }: Asking): Promise<void> {
+  if (subject.kind !== 'User') return;
+  const right = { ...userResource, subresource: 'roles', verb: 'get' };
+  const record = users.accounts.ofSubject(subject.name)?.name;
+  const isAllowed = await services.access.can(caller, { ...right, ...(record !== undefined && { name: record }) }, signal);
+  if (!isAllowed) throw forbidden({ ...right, user: caller.identity.name });
+}
+
+function itemOf({ subject, hasGroups, isMaster }: ResolvedSubject, { gained, lost }: Difference): SimulatedItem {
+  return {
+    subject: describedSubject(subject),
+    gained: gained.map(tupleOf),
+    lost: lost.map(tupleOf),
+    warnings: [
+      ...(isMaster ? ['SystemMasters' as const] : []),
+      ...(hasGroups ? [] : ['GroupsUnknown' as const]),
+      ...(gained.some(isEscalation) ? ['Escalation' as const] : []),
+      ...(gained.some(readsSecrets) ? ['Secrets' as const] : []),
+    ],
+  };
+}
+
+function tupleOf({ namespace, part, verbs }: Tuple): AccessTuple {
+  if ('path' in part) return { verbs: [...verbs], namespace, path: part.path };
+  const { group, resource, name } = part;
+  return { verbs: [...verbs], namespace, group, resource, ...(name !== '' && { name }) };
+}
+
+/** Verbs by which the API server lets a caller gain further rights. */
+const escalating = ['bind', 'escalate', 'impersonate'];
+const escalatingResources = ['*', 'roles', 'clusterroles', 'users', 'groups', 'serviceaccounts'];
+
+const isEscalation = ({ part, verbs }: Tuple): boolean =>
+  'resource' in part &&
+  (verbs.some((verb) => escalating.includes(verb)) || (verbs.includes('*') && escalatingResources.includes(part.resource)));
+
+const readsSecrets = ({ part, verbs }: Tuple): boolean =>
+  'resource' in part &&
+  ['', '*'].includes(part.group) &&
+  ['secrets', '*'].includes(part.resource) &&
+  verbs.some((verb) => ['get', 'list', 'watch', '*'].includes(verb));
