@@ -32,3 +32,5 @@ export async function letManagerExplore(server: TestServer): Promise<void> {
     ({ complete }) => complete,
   );
 }
+
+export const simulations = '/auth/v1/simulations';
