@@ -14,8 +14,7 @@ export interface Lasting {
 const endingCodes: readonly unknown[] = [401, 403, 410];
 
 /** Reports whether an error is the 401, 403 or 410 of a request that may not go on. */
-export const isRefusal = (error: unknown): error is StatusError =>
-  error instanceof StatusError && endingCodes.includes(error.status.code);
+export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError && endingCodes.includes(error.status.code);
 
 /** Returns the 401, 403 or 410 that ended a request; undefined if it has not ended, or for another reason. */
 export const refusalOf = ({ reason }: AbortSignal): StatusError | undefined => (isRefusal(reason) ? reason : undefined);
