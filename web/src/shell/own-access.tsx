@@ -15,6 +15,7 @@ import { toast } from '../ui/toast';
 const limit = 200;
 /** Time before the end from which it is counted down. */
 const countdownMs = 600_000;
+const refreshedAfterMs = [0, 5000, 15_000];
 
 const isActive = ({ status }: AccessRequest): boolean => status?.phase === 'Active';
 
@@ -30,7 +31,8 @@ function tellChanges(before: readonly AccessRequest[], now: readonly AccessReque
   const ended = [...old.values()].filter(({ metadata }) => !current.has(metadata.uid));
   for (const { spec } of begun) toast('info', t('ownAccess.begun', { role: spec.roleRef, place: placeOf({ spec }) }));
   for (const { spec } of ended) toast('info', t('ownAccess.ended', { role: spec.roleRef, place: placeOf({ spec }) }));
-  if (begun.length + ended.length > 0) refreshRights();
+  // The phase of the request changes before its RBAC does.
+  if (begun.length + ended.length > 0) for (const ms of refreshedAfterMs) setTimeout(refreshRights, ms);
 }
 
 /**

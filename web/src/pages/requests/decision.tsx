@@ -1,4 +1,4 @@
-/** What a user who is not the requester does with a request: approves or denies it, or reviews break-glass. */
+/** Answers to a request by others than its requester: approval, denial, and the review of break-glass. */
 import { useSignal } from '@preact/signals';
 import { Check, X } from 'lucide';
 import { api, bodyOf } from '../../api/client';
