@@ -1,10 +1,11 @@
+import { bindingFinalizer } from '../bindings/resource.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { isOpen, type RequestRow } from './request.ts';
 
 /** Watched requests and UserBindings. */
 interface Followed {
   readonly requests: Iterable<Pick<RequestRow, 'name' | 'phase' | 'until'>>;
-  readonly bindings: Iterable<Pick<UserBindingRow, 'name' | 'request' | 'expiresAt' | 'phase' | 'isDeleted'>>;
+  readonly bindings: Iterable<Pick<UserBindingRow, 'name' | 'request' | 'expiresAt' | 'phase' | 'isDeleted' | 'finalizers'>>;
 }
 
 /**
@@ -19,9 +20,11 @@ export function dueEnds({ requests, bindings }: Followed, at: number): string[] 
     if (!isOpen(row)) over.add(row.name);
     else if (row.until <= at) due.push(row.name);
   }
-  for (const { name, request, expiresAt = Number.POSITIVE_INFINITY, phase, isDeleted } of bindings) {
+  for (const { name, request, expiresAt = Number.POSITIVE_INFINITY, phase, isDeleted, finalizers } of bindings) {
     const isExpired = expiresAt <= at && phase !== 'Expired';
-    if (isExpired || isDeleted || (request !== undefined && over.has(request.name))) due.push(name);
+    const isOver = isExpired || (request !== undefined && over.has(request.name));
+    // The RBAC is gone with our finalizer. Finalizers of others may keep the UserBinding longer.
+    if (isDeleted ? finalizers.includes(bindingFinalizer) : isOver) due.push(name);
   }
   return due;
 }

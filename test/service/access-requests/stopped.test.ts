@@ -102,6 +102,21 @@ describe('access whose end passes while no replica runs', () => {
     await untilGone(request);
   });
 
+  it('is not waited for, if a finalizer of others keeps its UserBinding', async () => {
+    const request = await given();
+    const path = `${bindingsPath}/ar-${request.metadata.uid}`;
+    const { body } = await server.kubernetes.call('GET', path);
+    const { finalizers = [] } = (body as { metadata: { finalizers?: string[] } }).metadata;
+    const change = (kept: readonly string[]) =>
+      server.kubernetes.call('PATCH', path, { metadata: { finalizers: kept } }, { ...mergePatch, ...asService });
+    expect((await change([...finalizers, 'example.com/keep'])).status).to.equal(200);
+    const { code, stderr } = await sweep();
+    expect(code, stderr).to.equal(0);
+    await eventually(mayListPods, (isStillAllowed) => !isStillAllowed);
+    expect((await change([])).status).to.equal(200);
+    await untilGone(request);
+  });
+
   it('is not swept where access requests are turned off', async () => {
     await writeFile(config, `kubernetes: {kubeconfig: ${join(directory, 'kubeconfig.yaml')}}`);
     const { code, stderr } = await sweep();
