@@ -1,6 +1,7 @@
 /** `access`: commands for users who ask for a role for a while, and for approvers. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListOptions, OutputOptions, RequestOptions, Session } from './access.ts';
+import { isSafe } from './settings.ts';
 
 interface Parent {
   readonly program: Command;
@@ -16,7 +17,11 @@ const factors: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 export function addAccessCommands({ program, withContext, sessionOf }: Parent): void {
   const access = program.command('access').description('roles for a while: ask for them, decide, and end them');
   const withOutput = (command: Command) =>
-    withContext(command.addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json'])));
+    withContext(command.addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json']))).option(
+      '--console <url>',
+      'address of the console (default: that of the embedded issuer)',
+      addressOf,
+    );
 
   withOutput(access.command('policies').description('list the policies by which you may ask')).action(
     async (options: OutputOptions, command: Command) => {
@@ -70,6 +75,11 @@ export function addAccessCommands({ program, withContext, sessionOf }: Parent): 
       const { reviewRequest } = await import('./access.ts');
       await reviewRequest(name, options, await sessionOf(command));
     });
+}
+
+function addressOf(text: string): string {
+  if (!isSafe(text)) throw new InvalidArgumentError('must be an https URL; plain http is for this machine only');
+  return text;
 }
 
 /** The service checks the bounds. */

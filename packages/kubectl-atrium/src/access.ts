@@ -84,7 +84,7 @@ export async function requestAccess(role: string, options: RequestOptions, sessi
     durationSeconds: options.for,
   };
   let request = await ask('POST', requests, session, body);
-  if (options.wait) {
+  if (options.wait && isUndecided(request)) {
     say(session.terminal, `${request.metadata.name} waits for approval.`);
     while (isUndecided(request)) {
       await sleep(pollMs, undefined, { signal: session.terminal.signal }).catch(() => session.terminal.signal.throwIfAborted());

@@ -110,7 +110,8 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     withContext,
     async sessionOf(command) {
       const own = terminal();
-      return { wanted: await wantedOf(command, own), terminal: own };
+      const { console: service } = command.opts<{ console?: string }>();
+      return { wanted: { ...(await wantedOf(command, own)), ...(service !== undefined && { service }) }, terminal: own };
     },
   });
 

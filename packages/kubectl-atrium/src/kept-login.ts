@@ -13,6 +13,8 @@ const waitMs = 60_000;
 export interface Wanted {
   logIn: LogIn;
   ways: Ways;
+  /** Address of the service. Default: that of the embedded issuer. */
+  service?: string;
 }
 
 /** @throws CommandError if there is no valid login, and no terminal to ask for a new one */

@@ -33,8 +33,9 @@ export async function askService(asked: Asked, wanted: Wanted, terminal: Termina
   return answer.body;
 }
 
-/** Returns the address of the service: the one that has the embedded issuer. */
-function serviceOf({ logIn: { issuer } }: Wanted): string {
+/** Returns the address of the service: the given one, or the one that has the embedded issuer. */
+function serviceOf({ logIn: { issuer }, service }: Wanted): string {
+  if (service !== undefined) return service.replace(/\/$/, '');
   if (issuer.endsWith(issuerPath)) return issuer.slice(0, -issuerPath.length);
   throw new CommandError('this is for users of the embedded issuer, whose address ends with /identity');
 }

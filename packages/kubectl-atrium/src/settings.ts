@@ -117,7 +117,8 @@ async function authorityOf({ caFile, caData }: LogInOptions): Promise<string | u
   return text;
 }
 
-function isSafe(issuer: string): boolean {
+/** Reports whether a token may be sent to the address. */
+export function isSafe(issuer: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const { protocol, hostname, search, hash } = new URL(issuer);
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);

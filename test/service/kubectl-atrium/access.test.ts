@@ -149,6 +149,15 @@ describe('kubectl atrium access', () => {
     expect((await run(requester, 'access', 'request', 'view', '-n', 'shop', '--for', 'ever')).code).not.to.equal(0);
   });
 
+  it('asks the console at another address, and sends no token without TLS', async () => {
+    const given = await run(requester, 'access', 'policies', '--console', `${service.url}/`);
+    expect(given.stdout, given.stderr).to.contain('edits-too');
+    const other = await run(requester, 'access', 'policies', '--console', receiver.url.replace('127.0.0.1', 'console.example.com'));
+    expect(other.code).not.to.equal(0);
+    expect(other.stderr).to.contain('must be an https URL');
+    expect((await run(requester, 'access', 'policies', '--console', 'https://127.0.0.1:1')).code).to.equal(1);
+  });
+
   it('takes a role by break-glass, of which mail and webhooks tell, and which an approver reviews', async () => {
     const words = ['access', 'request', 'admin', '-n', 'shop', '--for', '30m', '--reason', 'the shop is down', '--break-glass'];
     const taken = await run(requester, ...words);
