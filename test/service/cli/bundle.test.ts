@@ -42,6 +42,7 @@ describe('the programs as they are built', () => {
       'token',
       'logout',
       'users',
+      'access',
       'completion',
       'help',
     ]);
