@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,22 @@ describe('kubectl-atrium with its Node.js in one file', () => {
     expect(await machine.spawn([program, 'login', ...options]).finished).to.deep.include({ code: 0 });
     expect(credentialOf(await machine.spawn([program, 'token', ...options]).finished).token).to.match(/^ey/);
   });
+
+  for (const [platform, start] of [
+    ['darwin-arm64', 'cffaedfe'],
+    ['win32-x64', '4d5a'],
+  ] as const)
+    it(`is built for ${platform} too, with the Node.js of that system`, async () => {
+      await promisify(execFile)(process.execPath, [script, '--platform', platform, '--outdir', output.directory]);
+      const built = join(output.directory, `kubectl-atrium-${platform}${platform.startsWith('win32') ? '.exe' : ''}`);
+      const bytes = await readFile(built);
+      expect(bytes.subarray(0, start.length / 2).toString('hex')).to.equal(start);
+      // Node.js runs the added program if the fuse is set.
+      expect(bytes.includes('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1')).to.equal(true);
+      expect(bytes.includes('you are not logged in, and there is no terminal to ask in')).to.equal(true);
+      const { stdout } = await promisify(execFile)('sha256sum', ['--check', `${built}.sha256`], { cwd: output.directory });
+      expect(stdout).to.match(/: OK\n$/);
+    });
 
   it('completes commands by the link that kubectl calls', async () => {
     const link = join(output.directory, 'kubectl_complete-atrium');
