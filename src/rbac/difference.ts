@@ -101,8 +101,8 @@ class Comparison {
       const same = other.get(namespace);
       for (const one of rules) if (!same?.has(one)) await this.#addUncovered(found, { namespace, rules: one, other });
     }
-    const tuples = [...found.values()].map(({ verbs, ...tuple }) => ({ ...tuple, verbs: [...verbs].sort() }));
-    return tuples;
+    const sorted = [...found].sort(([left], [right]) => (left < right ? -1 : 1));
+    return sorted.map(([, { verbs, ...tuple }]) => ({ ...tuple, verbs: [...verbs].sort() }));
   }
 
   async #addUncovered(

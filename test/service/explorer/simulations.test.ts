@@ -110,14 +110,14 @@ describe('POST /auth/v1/simulations', () => {
       await simulate([{ type: 'role', role: { kind: 'Role', metadata: { name: 'one-pod', namespace: 'shop' }, rules: rules.slice(0, 3) } }])
     ).items;
     expect(item?.gained).to.deep.equal([
-      { verbs: ['get'], namespace: 'shop', group: '*', resource: '*' },
       { verbs: ['delete'], namespace: 'shop', group: '', resource: 'pods', name: 'new' },
+      { verbs: ['get'], namespace: 'shop', group: '*', resource: '*' },
     ]);
     expect(item?.warnings).to.deep.equal(['Secrets']);
     const changed = { type: 'role', role: { kind: 'ClusterRole', metadata: { name: 'paths' }, rules: [rules[3]] } };
     const bound = binds('paths', user('reader@example.com'));
     const paths = (await simulate([bound, changed])).items.map(({ subject, gained }) => [subject.name, gained.map(({ path }) => path)]);
-    expect(paths).to.deep.equal([['reader@example.com', ['/reports/today', '/reports/*', '/other']]]);
+    expect(paths).to.deep.equal([['reader@example.com', ['/other', '/reports/*', '/reports/today']]]);
     // A RoleBinding gives no paths.
     expect((await simulate([binds('paths', user('reader@example.com'), [{ namespace: 'shop' }])])).items[0]?.gained).to.deep.equal([]);
   });
