@@ -19,6 +19,7 @@ const features = {
   factors: false,
   kubernetesProxy: false,
   accessRequests: false,
+  explorer: false,
   cpuProfile: false,
 };
 

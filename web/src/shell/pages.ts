@@ -8,6 +8,7 @@ import {
   Link2,
   MonitorSmartphone,
   Puzzle,
+  ScanSearch,
   ShieldQuestionMark,
   SquareTerminal,
   UserRound,
@@ -44,6 +45,7 @@ const routes: readonly Route[] = [
   { pattern: '/requests', title: 'requests.title', load: () => import('../pages/requests/requests') },
   { pattern: '/requests/new', title: 'requests.new', load: () => import('../pages/requests/request-new') },
   { pattern: '/requests/:name', title: 'requests.title', load: () => import('../pages/requests/request') },
+  { pattern: '/explorer/:tab?', title: 'explorer.title', load: () => import('../pages/explorer/explorer') },
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
@@ -127,6 +129,7 @@ export const menu: readonly MenuSection[] = [
     entries: [
       { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
       { to: '/requests', feature: 'accessRequests', label: 'requests.title', icon: Hourglass },
+      { to: '/explorer', feature: 'explorer', label: 'explorer.title', icon: ScanSearch },
       { to: '/sessions', feature: 'sessions', label: 'sessions.title', icon: MonitorSmartphone },
       { to: '/tokens', feature: 'accessTokens', label: 'tokens.title', icon: KeyRound },
       { to: '/kubeconfig', feature: 'kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },

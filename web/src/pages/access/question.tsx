@@ -23,7 +23,8 @@ interface Fields {
   name: Signal<string>;
 }
 
-function rightOf({ verb, resource, namespace, name }: Fields): Right {
+/** Reads a resource as kubectl writes it, such as `deployments.apps/scale`. */
+export function rightOf({ verb, resource, namespace, name }: Pick<Fields, 'verb' | 'resource' | 'namespace' | 'name'>): Right {
   const [plural = '', ...group] = resource.value.trim().split('.');
   const [kind = '', subresource] = plural.split('/');
   return {
@@ -101,12 +102,12 @@ function SubjectFields({ who, subject }: Fields) {
   );
 }
 
-interface RightFieldsProps extends Fields {
+interface RightFieldsProps extends Omit<Fields, 'who' | 'subject'> {
   resources: readonly string[];
   namespaces: readonly string[];
 }
 
-const RightFields = ({ verb, resource, namespace, name, resources, namespaces }: RightFieldsProps) => (
+export const RightFields = ({ verb, resource, namespace, name, resources, namespaces }: RightFieldsProps) => (
   <>
     <Field label={t('access.verb')} name="spec.resourceAttributes.verb" value={verb}>
       {verbs.map((one) => (

@@ -1,0 +1,39 @@
+import type { ComponentChildren } from 'preact';
+import { may, type Right, useRights } from '../../app/rights';
+import { askWhy } from '../../app/why';
+import { t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Form } from '../../ui/form';
+
+interface PermittedFormProps {
+  action: string;
+  /** Right that the question needs. */
+  right: Right;
+  onSubmit: () => Promise<void>;
+  children: ComponentChildren;
+}
+
+export const listBindings = (resource: 'rolebindings' | 'clusterrolebindings', namespace = ''): Right => ({
+  verb: 'list',
+  group: 'rbac.authorization.k8s.io',
+  resource,
+  ...(namespace && { namespace }),
+});
+
+/** A form that callers without the right cannot send. The page gives the reason. */
+export function PermittedForm({ action, right, onSubmit, children }: PermittedFormProps) {
+  useRights([right]);
+  return (
+    <Form action={action} onSubmit={onSubmit} isDisabled={may(right) !== true}>
+      {children}
+      {may(right) === false && (
+        <p class="muted">
+          {t('explorer.mayNot')}{' '}
+          <Button kind="quiet" onClick={() => askWhy(right)}>
+            {t('object.why')}
+          </Button>
+        </p>
+      )}
+    </Form>
+  );
+}
