@@ -3,12 +3,13 @@ import type { PageProps } from '../../app/page-props';
 import { t } from '../../text/text';
 import { Tabs } from '../../ui/tabs';
 import { RulesOf } from './rules-of';
+import { Simulate } from './simulate';
 import { WhoCan } from './who-can';
 
-const tabs = ['rights', 'who'] as const;
+const tabs = ['rights', 'who', 'simulate'] as const;
 type Tab = (typeof tabs)[number];
 
-const parts = { rights: RulesOf, who: WhoCan } as const;
+const parts = { rights: RulesOf, who: WhoCan, simulate: Simulate } as const;
 
 const isTab = (tab: string | undefined): tab is Tab => tabs.some((one) => one === tab);
 

@@ -1,0 +1,151 @@
+/** The access explorer: rights of a subject, who can, and simulations. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { Visitor } from './chromium.ts';
+import { loggedIn, press } from './demo.ts';
+import { create, inspect } from './kind-pages.ts';
+
+const jane = 'jane@example.com';
+const rbac = 'apis/rbac.authorization.k8s.io/v1';
+const roleRef = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name });
+
+const part = (page: Page, name: string) => page.getByRole('region', { name });
+const row = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text });
+
+describe('the access explorer of the console', () => {
+  const { demo, browser, page } = loggedIn('admin', '/explorer');
+
+  before(async () => {
+    await create(demo, `${rbac}/clusterroles`, {
+      metadata: { name: 'restarts' },
+      rules: [
+        { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'patch'] },
+        { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+      ],
+    });
+    await create(demo, `${rbac}/namespaces/monitoring/rolebindings`, {
+      metadata: { name: 'restarters' },
+      roleRef: roleRef('restarts'),
+      subjects: [
+        { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'local:oncall' },
+        { kind: 'ServiceAccount', name: 'robot', namespace: 'monitoring' },
+      ],
+    });
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    await eventually(
+      async () => (await fetch(`${demo.url}/auth/v1/accessrules?serviceaccount=monitoring/robot`, { headers })).text(),
+      (text) => text.includes('pods/eviction'),
+    );
+  });
+
+  it('shows the rights of a user, with the bindings of a cell', async () => {
+    await page.goto(`${demo.url}/explorer`);
+    await page.getByLabel('User', { exact: true }).fill(jane);
+    await press(page, 'Show');
+    const rights = part(page, `Rights of ${jane}`);
+    await rights.getByText(/Groups that count: .*local:oncall/).waitFor();
+    await row(page, /pods\/eviction\s*monitoring/).waitFor();
+    await page.getByLabel('Find a resource').fill('deployments.apps');
+    await row(page, /pods\/eviction\s*monitoring/).waitFor({ state: 'detached' });
+    await inspect(page, 'explorer-rights');
+    await page.getByRole('button', { name: 'patch deployments.apps: monitoring' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('row').filter({ hasText: 'restarters' }).getByText('local:oncall').waitFor();
+    await inspect(page, 'explorer-cell');
+    await press(page, 'Close');
+  });
+
+  it('shows the rights of a ServiceAccount', async () => {
+    await page.goto(`${demo.url}/explorer`);
+    await page.getByLabel('For whom').selectOption('A ServiceAccount');
+    await page.getByLabel('ServiceAccount', { exact: true }).fill('monitoring/robot');
+    await press(page, 'Show');
+    await page.getByRole('button', { name: 'create pods/eviction: monitoring' }).waitFor();
+    await page.getByRole('combobox', { name: 'Namespace' }).selectOption('Whole cluster');
+    await page.getByRole('button', { name: 'create pods/eviction: monitoring' }).waitFor({ state: 'detached' });
+  });
+
+  it('names the subjects that may do something, with members of groups', async () => {
+    await page.goto(`${demo.url}/explorer/who`);
+    await page.getByLabel('Do what').selectOption('patch');
+    await page.getByRole('combobox', { name: 'Resource' }).fill('deployments.apps');
+    await page.getByRole('combobox', { name: 'Resource' }).press('Escape');
+    await page.getByRole('combobox', { name: 'Namespace' }).fill('monitoring');
+    await page.getByRole('combobox', { name: 'Namespace' }).press('Escape');
+    await press(page, 'Show');
+    const answer = part(page, 'Subjects that may patch deployments.apps -n monitoring');
+    await answer.getByText('Members of system:masters may do everything').waitFor();
+    await row(page, 'ServiceAccount monitoring/robot').waitFor();
+    await row(page, /User jane@example\.com\s*local:oncall/).waitFor();
+    await inspect(page, 'explorer-who');
+    await row(page, /^Group local:oncall/)
+      .getByRole('link', { name: 'restarters' })
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'restarters' }).waitFor();
+  });
+
+  it('simulates a role before it is given', async () => {
+    await page.goto(`${demo.url}/explorer/simulate`);
+    await page.getByLabel('User', { exact: true }).fill('viewer@example.com');
+    await page.getByRole('combobox', { name: 'Role' }).fill('view');
+    await page.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await page.getByLabel('One or more namespaces').check();
+    await page.getByLabel('monitoring', { exact: true }).check();
+    await press(page, 'Simulate');
+    const outcome = part(page, 'Result of the simulation');
+    await outcome.getByText('You may make this change.').waitFor();
+    const gained = outcome.getByRole('table', { name: 'viewer@example.com gains' });
+    await gained.getByRole('row').filter({ hasText: 'pods/log' }).getByText('get, list, watch').waitFor();
+    await inspect(page, 'explorer-simulate');
+  });
+
+  it('simulates members, rules and deletions', async () => {
+    await page.goto(`${demo.url}/explorer/simulate`);
+    const outcome = part(page, 'Result of the simulation');
+    await page.getByLabel('Change', { exact: true }).selectOption('Change the members of a group');
+    await page.getByLabel('Action').selectOption('Remove');
+    await page.getByLabel('Group', { exact: true }).fill('oncall');
+    await page.getByLabel('User', { exact: true }).fill(jane);
+    await press(page, 'Simulate');
+    await outcome
+      .getByRole('table', { name: `${jane} loses` })
+      .getByText('pods/eviction')
+      .waitFor();
+
+    await page.getByLabel('Change', { exact: true }).selectOption('Add a rule to a role');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('restarts');
+    await page.getByLabel('Verbs').fill('delete');
+    await page.getByLabel('Resource').fill('secrets');
+    await press(page, 'Simulate');
+    const gained = outcome.getByRole('table', { name: 'monitoring/robot gains' });
+    await gained.getByRole('row').filter({ hasText: 'secrets' }).getByText('delete').waitFor();
+    expect(await gained.getByRole('row').count()).to.equal(2);
+
+    await page.getByLabel('Change', { exact: true }).selectOption('Delete a binding or role');
+    await page.getByLabel('Kind').selectOption('RoleBinding');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('restarters');
+    await page.getByLabel('Namespace').fill('monitoring');
+    await press(page, 'Simulate');
+    await outcome.getByRole('table', { name: 'local:oncall loses' }).getByText('pods/eviction').waitFor();
+    await inspect(page, 'explorer-deletion');
+  });
+
+  describe('of a user without the right to list bindings', () => {
+    const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
+    const tab = forSuite(() => visitor.openTab(), needsNoStop);
+
+    it('gives the reason', async () => {
+      await demo.logIn(tab, 'nobody', '/explorer/who');
+      await tab.getByText('You may not ask this.').waitFor();
+      expect(await tab.getByRole('button', { name: 'Show', exact: true }).isDisabled()).to.equal(true);
+      await press(tab, 'Why');
+      await tab.getByRole('dialog').getByText('list clusterrolebindings.rbac.authorization.k8s.io').waitFor();
+      await press(tab, 'Close');
+      await tab.goto(`${demo.url}/explorer/simulate`);
+      await tab.getByText('You may not ask this.').waitFor();
+      expect(visitor.takeComplaints()).to.deep.equal([]);
+    });
+  });
+});

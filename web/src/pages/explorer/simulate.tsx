@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { t } from '../../text/text';
+import { PlainTable } from '../../ui/plain-table';
+import { noPlace, type Place } from '../../ui/role-choice';
+import { Empty, Notice } from '../../ui/state';
+import { changeOf, type ChangeFields as Fields } from './change';
+import { ChangeFields } from './change-fields';
+import { inNamespace, kindOf, nameOf } from './grants';
+import { PermittedForm } from './permitted-form';
+import { useSubject } from './subject-fields';
+
+type Simulation = Schemas['Simulation'];
+type Item = Simulation['items'][number];
+type Tuple = Schemas['AccessTuple'];
+
+const simulateRight = { verb: 'create', group: 'auth.platform.io', resource: 'simulations' };
+
+const useChange = (): Fields => ({
+  type: useSignal<string>('userBinding'),
+  subject: useSubject(),
+  role: useSignal(''),
+  place: useSignal<Place>(noPlace),
+  group: useSignal(''),
+  action: useSignal('add'),
+  kind: useSignal('ClusterRole'),
+  name: useSignal(''),
+  namespace: useSignal(''),
+  verb: useSignal('get, list'),
+  resource: useSignal('pods'),
+});
+
+/** Simulates a change before it is made. */
+export function Simulate() {
+  const fields = useChange();
+  const answer = useSignal<Simulation | undefined>(undefined);
+  async function simulate(): Promise<void> {
+    answer.value = undefined;
+    answer.value = await bodyOf(api.POST('/auth/v1/simulations', { body: { changes: [await changeOf(fields)] } }));
+  }
+  return (
+    <>
+      <section class="card measure" aria-label={t('explorer.tab.simulate')}>
+        <p class="muted">{t('explorer.simulateWhat')}</p>
+        <PermittedForm action={t('explorer.simulate')} right={simulateRight} onSubmit={simulate}>
+          <ChangeFields {...fields} />
+        </PermittedForm>
+      </section>
+      {answer.value && <Outcome of={answer.value} />}
+    </>
+  );
+}
+
+function Outcome({ of: { items, refusals } }: { of: Simulation }) {
+  const isChanging = items.some(({ gained, lost }) => gained.length + lost.length > 0);
+  return (
+    <section aria-label={t('explorer.outcome')}>
+      <h2>{t('explorer.outcome')}</h2>
+      {refusals.map(({ change, message }) => (
+        <Notice key={change} kind="warn">
+          {t('explorer.refused')} {message}
+        </Notice>
+      ))}
+      {refusals.length === 0 && <Notice kind="ok">{t('explorer.permitted')}</Notice>}
+      {!isChanging && <Empty text={t('explorer.noChange')} />}
+      {items.map((item) => (
+        <ItemCard key={JSON.stringify(item.subject)} {...item} />
+      ))}
+    </section>
+  );
+}
+
+function ItemCard({ subject, gained, lost, warnings }: Item) {
+  const name = nameOf(subject);
+  return (
+    <section class="card" aria-label={name}>
+      <h3>
+        <span class="muted small">{kindOf(subject.kind)}</span> {name}
+      </h3>
+      {warnings.map((warning) => (
+        <Notice key={warning} kind={warning === 'SystemMasters' ? 'info' : 'warn'}>
+          {t(`explorer.note.${warning}`)}
+        </Notice>
+      ))}
+      {gained.length > 0 && <Tuples title={t('explorer.gained')} label={t('explorer.gains', { name })} tuples={gained} />}
+      {lost.length > 0 && <Tuples title={t('explorer.lost')} label={t('explorer.loses', { name })} tuples={lost} />}
+      {gained.length + lost.length === 0 && <p class="muted">{t('explorer.same')}</p>}
+    </section>
+  );
+}
+
+const whatOf = ({ path, group, resource = '', name }: Tuple): string =>
+  path ?? `${resource}${group ? `.${group}` : ''}${name ? ` (${name})` : ''}`;
+
+const Tuples = ({ title, label, tuples }: { title: string; label: string; tuples: readonly Tuple[] }) => (
+  <>
+    <h4>{title}</h4>
+    <PlainTable
+      label={label}
+      idOf={(tuple) => `${whatOf(tuple)} ${tuple.namespace}`}
+      rows={tuples}
+      columns={[
+        { title: t('access.resource'), cell: (tuple) => <code>{whatOf(tuple)}</code> },
+        { title: t('explorer.verbs'), cell: ({ verbs }) => verbs.join(', ') },
+        { title: t('access.namespace'), cell: ({ namespace }) => inNamespace(namespace) },
+      ]}
+    />
+  </>
+);
