@@ -4,6 +4,7 @@ import { useLoad } from '../api/load';
 import { usePoll } from '../api/poll';
 import { t } from '../text/text';
 import { Failure, RefusedState, Skeleton } from '../ui/state';
+import { AskFor } from './ask';
 import { askRights, explain, may, type Right, rightsProblem } from './rights';
 import { Needed } from './why';
 
@@ -53,6 +54,7 @@ function Denied({ right }: { right: Right }) {
         <Needed right={right} />
       </p>
       {roles.length > 0 && <p class="muted measure">{t('rights.roles', { roles: roles.join(', ') })}</p>}
+      <AskFor right={right} />
     </RefusedState>
   );
 }

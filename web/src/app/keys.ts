@@ -5,7 +5,7 @@ const keysKey = 'atrium-keys';
 
 export const hasSingleKeys = signal(localStorage.getItem(keysKey) !== 'off');
 /** Overlay above the page, opened by a key. */
-export const overlay = signal<'palette' | 'keys'>();
+export const overlay = signal<'palette' | 'keys' | 'ask'>();
 
 export const singleKeys = ['/', 'j', 'k', 'Enter', 'x', '?'] as const;
 

@@ -21,9 +21,9 @@ const batchSize = 100;
 /** Answers for this user, by question. */
 const answers = signal<ReadonlyMap<string, boolean>>(new Map());
 
-const keyOf = (right: Right) => JSON.stringify(attributesOf(right));
+const keyOf = (right: Right) => JSON.stringify(withGroup(right));
 
-const attributesOf = ({ group = ownGroup, ...right }: Right): Schemas['ResourceAttributes'] => ({ group, ...right });
+export const withGroup = ({ group = ownGroup, ...right }: Right): Right & { group: string } => ({ group, ...right });
 
 /** Failure to reach the cluster. */
 export const rightsProblem = signal<Problem>();
@@ -74,7 +74,7 @@ async function askAll(rights: readonly Right[]): Promise<void> {
     const batch = rights.slice(from, from + batchSize);
     const body = {
       kind: 'SelfSubjectAccessReviewList' as const,
-      items: batch.map((right) => ({ spec: { resourceAttributes: attributesOf(right) } })),
+      items: batch.map((right) => ({ spec: { resourceAttributes: withGroup(right) } })),
     };
     const answer = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', { body }))) as Schemas['SelfSubjectAccessReviewList'];
     const next = new Map(answers.value);
@@ -92,8 +92,6 @@ const changes = signal(0);
 /**
  * Requests the rights and explanations that the page shows again, after access has begun or ended. The cluster follows role bindings by a
  * watch, so it is asked a second time a moment later.
- *
- * @public
  */
 export function refreshRights(): void {
   const again = () => {
@@ -137,7 +135,7 @@ export function useRights(rights: readonly Right[]): void {
 
 /** Explains a decision in the words of the cluster: the bindings that allow it, or the roles that would. */
 export async function explain(right: Right, signal?: AbortSignal): Promise<Schemas['AccessStatus']> {
-  const body = { spec: { resourceAttributes: attributesOf(right) } };
+  const body = { spec: { resourceAttributes: withGroup(right) } };
   const parameters = { params: { query: { explain: true } }, body, ...(signal && { signal }) };
   const review = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', parameters))) as Schemas['SelfSubjectAccessReview'];
   return review.status;

@@ -5,6 +5,7 @@ import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import type { MenuItem } from '../ui/menu';
 import { Skeleton } from '../ui/state';
+import { AskBeside, AskFor, MenuAsk } from './ask';
 import { explain, inWords, may, type Right } from './rights';
 
 const asked = signal<Right>();
@@ -18,7 +19,8 @@ export const askWhy = (right: Right): void => {
 export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
   const missing = rights.find((right) => may(right) === false);
   if (missing === undefined) return item;
-  return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing) };
+  const beside = (isOpen: boolean) => <MenuAsk right={missing} label={item.label} isOpen={isOpen} />;
+  return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing), beside };
 };
 
 /** Shows the missing right, as RBAC names it. */
@@ -26,6 +28,15 @@ export const Needed = ({ right }: { right: Right }) => (
   <>
     {t('rights.needed')} <code>{inWords(right)}</code>
   </>
+);
+
+/** Button with the reason why something is missing, and with "Ask for it". */
+export const WhyButton = ({ right, children = t('object.why') }: { right: Right; children?: string }) => (
+  <AskBeside right={right}>
+    <Button kind="quiet" onClick={() => askWhy(right)}>
+      {children}
+    </Button>
+  </AskBeside>
 );
 
 /** Dialog with the reason for which an action is greyed. */
@@ -49,6 +60,7 @@ export function Why() {
         <p class="muted">{roles.length > 0 ? t('rights.roles', { roles: roles.join(', ') }) : status.reason || t('rights.noRole')}</p>
       )}
       <div class="buttons">
+        <AskFor right={right} onOpen={close} />
         <Button kind="main" onClick={close}>
           {t('action.close')}
         </Button>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { PowerOff } from 'lucide';
 import { sendRaw } from '../api/client';
 import { problemOf } from '../api/problem';
+import { AskBeside } from '../app/ask';
 import { nameOf } from '../app/extensions';
 import { may } from '../app/rights';
 import { href } from '../app/router';
@@ -41,15 +42,17 @@ export function SwitchOff({ plugin, kind = 'plain' }: { plugin: string; kind?: '
   }
   return (
     <>
-      <Button
-        icon={PowerOff}
-        kind={kind}
-        isDisabled={isAllowed === undefined}
-        isRefused={isAllowed === false}
-        onClick={isAllowed === false ? () => askWhy(right) : ask(true)}
-      >
-        {t('plugins.off')}
-      </Button>
+      <AskBeside right={isAllowed === false ? right : undefined}>
+        <Button
+          icon={PowerOff}
+          kind={kind}
+          isDisabled={isAllowed === undefined}
+          isRefused={isAllowed === false}
+          onClick={isAllowed === false ? () => askWhy(right) : ask(true)}
+        >
+          {t('plugins.off')}
+        </Button>
+      </AskBeside>
       {isAsked.value && (
         <Confirm title={t('plugins.offTitle', { name: nameOf(plugin) })} onConfirm={switchOff} onClose={ask(false)}>
           <p>{t('plugins.offWhat')}</p>

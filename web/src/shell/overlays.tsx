@@ -1,6 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { overlay } from '../app/keys';
+import { loadTexts } from '../text/text';
 
 interface OverlayProps {
   onClose: () => void;
@@ -9,6 +10,8 @@ interface OverlayProps {
 const parts = {
   palette: async (): Promise<ComponentType<OverlayProps>> => (await import('./palette')).Palette,
   keys: async (): Promise<ComponentType<OverlayProps>> => (await import('./keys-help')).KeysHelp,
+  ask: async (): Promise<ComponentType<OverlayProps>> =>
+    (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('people')]))[0].AskDialog,
 };
 
 interface Shown {

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals';
 import type { IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
@@ -14,6 +15,8 @@ export interface MenuItem {
   /** Draws a line above the item. */
   isApart?: boolean;
   act: () => void;
+  /** Returns another item that is drawn beside this one. */
+  beside?: (isOpen: boolean) => ComponentChildren;
 }
 
 interface MenuProps {
@@ -25,11 +28,22 @@ interface MenuProps {
   onOpen?: () => void;
 }
 
+function moveFocus(event: preact.TargetedKeyboardEvent<HTMLElement>, all: readonly HTMLElement[]): void {
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Home: 0, End: all.length - 1 }[event.key];
+  if (to !== undefined) {
+    event.preventDefault();
+    all[to]?.focus();
+  } else if (event.key === 'Tab') event.currentTarget.hidePopover();
+  else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+}
+
 /** A button with a popover of choices, moved through by arrows (APG: menu button). */
 export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
+  const isOpen = useSignal(false);
   const entries = () => [...(list.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
 
   function place(): void {
@@ -42,21 +56,11 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
     menu.style.left = `${Math.max(8, Math.min(start, innerWidth - width - 8))}px`;
   }
 
-  function onKeyDown(event: KeyboardEvent): void {
-    const all = entries();
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Home: 0, End: all.length - 1 }[event.key];
-    if (to !== undefined) {
-      event.preventDefault();
-      all[to]?.focus();
-    } else if (event.key === 'Tab') list.current?.hidePopover();
-    else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
-  }
-
   /** Places the menu and moves the focus into it at once: the browser alone would report the opening later. */
   function toggle(event: MouseEvent): void {
     event.preventDefault();
     if (!list.current?.togglePopover({ source: button.current as HTMLElement })) return;
+    isOpen.value = true;
     onOpen?.();
     place();
     entries()[0]?.focus();
@@ -77,27 +81,49 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
         {icon && <Icon of={icon} />}
         {children !== undefined && <span>{children}</span>}
       </button>
-      <div ref={list} id={id} popover="auto" role="menu" tabIndex={-1} class="menu" aria-label={label} onKeyDown={onKeyDown}>
-        {items.map((item) => (
-          // biome-ignore lint/a11y/useAriaPropsSupportedByRole: its role is menuitemradio where it has aria-checked
-          <button
-            key={item.label}
-            type="button"
-            role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
-            aria-checked={item.isChecked}
-            aria-disabled={item.isRefused ? 'true' : undefined}
-            tabIndex={-1}
-            class={`${item.isDanger ? 'danger' : ''} ${item.isApart ? 'apart' : ''}`}
-            onClick={() => {
-              list.current?.hidePopover();
-              item.act();
-            }}
-          >
-            {item.icon && <Icon of={item.icon} />}
-            <span>{item.label}</span>
-          </button>
-        ))}
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        role="menu"
+        tabIndex={-1}
+        class="menu"
+        aria-label={label}
+        onKeyDown={(event) => moveFocus(event, entries())}
+        onToggle={({ newState }) => {
+          isOpen.value = newState === 'open';
+        }}
+      >
+        {items.map((item) => {
+          const button = <Item key={item.label} of={item} onChosen={() => list.current?.hidePopover()} />;
+          if (item.beside === undefined) return button;
+          return (
+            <div key={item.label} role="none" class={`two ${item.isApart ? 'apart' : ''}`}>
+              {button}
+              {item.beside(isOpen.value)}
+            </div>
+          );
+        })}
       </div>
     </>
   );
 }
+
+const Item = ({ of: item, onChosen }: { of: MenuItem; onChosen: () => void }) => (
+  // biome-ignore lint/a11y/useAriaPropsSupportedByRole: its role is menuitemradio where it has aria-checked
+  <button
+    type="button"
+    role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
+    aria-checked={item.isChecked}
+    aria-disabled={item.isRefused ? 'true' : undefined}
+    tabIndex={-1}
+    class={`${item.isDanger ? 'danger' : ''} ${item.isApart && !item.beside ? 'apart' : ''}`}
+    onClick={() => {
+      onChosen();
+      item.act();
+    }}
+  >
+    {item.icon && <Icon of={item.icon} />}
+    <span>{item.label}</span>
+  </button>
+);

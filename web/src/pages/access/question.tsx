@@ -1,9 +1,8 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useLoad } from '../../api/load';
 import { explain, may, type Right, useRights } from '../../app/rights';
-import { askWhy } from '../../app/why';
+import { WhyButton } from '../../app/why';
 import { t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Field, Form } from '../../ui/form';
 import { fetchResources, isVirtual, type Known } from './known-resources';
 import { reviewOf, rightsToAsk, rightToAsk, type SubjectKind } from './subject-review';
@@ -71,10 +70,7 @@ export function Question({ namespaces }: { namespaces: readonly string[] }) {
         <SubjectFields {...fields} />
         {isForOther && may(toAsk) === false && (
           <p class="muted">
-            {t('access.mayNotAsk')}{' '}
-            <Button kind="quiet" onClick={() => askWhy(toAsk)}>
-              {t('object.why')}
-            </Button>
+            {t('access.mayNotAsk')} <WhyButton right={toAsk} />
           </p>
         )}
         <RightFields {...fields} resources={known.data.value?.names ?? []} namespaces={namespaces} />

@@ -1,6 +1,7 @@
 import { CircleCheck, CircleX } from 'lucide';
 import type { Schemas } from '../../api/client';
 import { pageOf } from '../../api/kinds';
+import { AskFor } from '../../app/ask';
 import { inWords, may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { person } from '../../app/session';
@@ -35,6 +36,7 @@ export function Verdict(answer: Answer) {
         {t('access.asked')} <code>{inWords(right)}</code>
       </p>
       {answer.subject ? <SubjectReasons {...answer} /> : <OwnReasons {...answer.status} />}
+      {!answer.subject && !status.allowed && <AskFor right={right} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { type Kind, pageOf } from '../../api/kinds';
+import { AskFor } from '../../app/ask';
 import { useNamespaces } from '../../app/namespace';
 import type { Right } from '../../app/rights';
 import { href } from '../../app/router';
@@ -22,6 +23,7 @@ export function MyNamespaces({ kind, right, namespace, pageIn = (name) => pageOf
       <p class="muted measure">
         <Needed right={right} />
       </p>
+      <AskFor right={right} />
     </RefusedState>
   );
   if (!kind.isNamespaced) return refusal;

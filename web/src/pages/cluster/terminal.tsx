@@ -6,6 +6,7 @@ import { apiPath, type Kind } from '../../api/kinds';
 import { refetch } from '../../api/load';
 import type { ClusterObject } from '../../api/objects';
 import { usePoll } from '../../api/poll';
+import { AskBeside } from '../../app/ask';
 import { Guarded } from '../../app/guarded';
 import { may, type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
@@ -115,16 +116,18 @@ function Debug({ kind, pod }: TerminalProps) {
   const missing = debugRights(pod.metadata).find((right) => may(right) === false);
   return (
     <>
-      <Button
-        icon={Bug}
-        isRefused={missing !== undefined}
-        onClick={() => {
-          if (missing) askWhy(missing);
-          else isOpen.value = true;
-        }}
-      >
-        {t('debug.debug')}
-      </Button>
+      <AskBeside right={missing}>
+        <Button
+          icon={Bug}
+          isRefused={missing !== undefined}
+          onClick={() => {
+            if (missing) askWhy(missing);
+            else isOpen.value = true;
+          }}
+        >
+          {t('debug.debug')}
+        </Button>
+      </AskBeside>
       {isOpen.value && (
         <DebugDialog
           {...{ kind, pod }}

@@ -3,6 +3,7 @@ import { Eye, EyeOff, Pencil } from 'lucide';
 import type { Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import type { ClusterObject } from '../../api/objects';
+import { AskBeside } from '../../app/ask';
 import { may, type Right } from '../../app/rights';
 import { askWhy } from '../../app/why';
 import { t } from '../../text/text';
@@ -57,16 +58,18 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
     <>
       <div class="bar">
         {kind.verbs.includes('update') && (
-          <Button
-            icon={Pencil}
-            isRefused={isRefused}
-            onClick={() => {
-              if (isRefused) askWhy(updateRight);
-              else editing.value = object;
-            }}
-          >
-            {t('user.edit')}
-          </Button>
+          <AskBeside right={isRefused ? updateRight : undefined}>
+            <Button
+              icon={Pencil}
+              isRefused={isRefused}
+              onClick={() => {
+                if (isRefused) askWhy(updateRight);
+                else editing.value = object;
+              }}
+            >
+              {t('user.edit')}
+            </Button>
+          </AskBeside>
         )}
         {isSecret && (
           <Button

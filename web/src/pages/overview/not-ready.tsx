@@ -4,7 +4,7 @@ import { type Kind, pageOf } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { inWords, may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
-import { askWhy } from '../../app/why';
+import { WhyButton } from '../../app/why';
 import { count, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
@@ -61,10 +61,7 @@ function NotReadyIn({ kinds, places, hasMore }: InProps) {
         .filter(({ right }) => may(right) === false)
         .map(({ right }) => (
           <p key={inWords(right)} class="muted">
-            {t('overview.mayNotList', { right: inWords(right) })}{' '}
-            <Button kind="quiet" onClick={() => askWhy(right)}>
-              {t('overview.why')}
-            </Button>
+            {t('overview.mayNotList', { right: inWords(right) })} <WhyButton right={right}>{t('overview.why')}</WhyButton>
           </p>
         ))}
     </section>

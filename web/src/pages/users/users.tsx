@@ -4,9 +4,8 @@ import { follow } from '../../api/live';
 import { refetch } from '../../api/load';
 import { ListPage } from '../../app/list-page';
 import { may } from '../../app/rights';
-import { askWhy } from '../../app/why';
+import { WhyButton } from '../../app/why';
 import { count, t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { phaseName } from '../../ui/phase';
 import { userColumns } from './columns';
 import { groupsRight } from './groups-cell';
@@ -34,10 +33,7 @@ const filters = () => [
 
 const MayNotListGroups = () => (
   <>
-    {t('users.mayNotListGroups')}{' '}
-    <Button kind="quiet" onClick={() => askWhy(groupsRight)}>
-      {t('object.why')}
-    </Button>
+    {t('users.mayNotListGroups')} <WhyButton right={groupsRight} />
   </>
 );
 

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { Guarded } from '../../../app/guarded';
 import { may, type Right } from '../../../app/rights';
-import { askWhy } from '../../../app/why';
+import { WhyButton } from '../../../app/why';
 import { t } from '../../../text/text';
-import { Button } from '../../../ui/button';
 
 /** Shows a part of a page to callers with the right to list. Others read in one line which list is missing, and may ask why. */
 export function GuardedPart({ right, children }: { right: Right; children: ComponentChildren }) {
@@ -11,10 +10,7 @@ export function GuardedPart({ right, children }: { right: Right; children: Compo
   const { resource, namespace } = right;
   return (
     <p class="muted">
-      {namespace ? t('object.mayNotListIn', { resource, namespace }) : t('object.mayNotList', { resource })}{' '}
-      <Button kind="quiet" onClick={() => askWhy(right)}>
-        {t('object.why')}
-      </Button>
+      {namespace ? t('object.mayNotListIn', { resource, namespace }) : t('object.mayNotList', { resource })} <WhyButton right={right} />
     </p>
   );
 }

@@ -4,6 +4,7 @@ import { apiPath, type Kind } from '../../../api/kinds';
 import { refetch, useLoad } from '../../../api/load';
 import { type ClusterObject, getJson, write } from '../../../api/objects';
 import { useWatch } from '../../../api/watch';
+import { AskBeside } from '../../../app/ask';
 import { may, type Right, useRights } from '../../../app/rights';
 import { askWhy } from '../../../app/why';
 import { t } from '../../../text/text';
@@ -89,9 +90,11 @@ function RevisionTable({ kind, kinds, object, held, rights }: TableProps) {
                 title: '',
                 cell: (revision) =>
                   !revision.isCurrent && (
-                    <Button kind="quiet" icon={Undo2} onClick={choose(revision)} isRefused={may(rights.patch) === false}>
-                      {t('object.rollBack')}
-                    </Button>
+                    <AskBeside right={may(rights.patch) === false ? rights.patch : undefined}>
+                      <Button kind="quiet" icon={Undo2} onClick={choose(revision)} isRefused={may(rights.patch) === false}>
+                        {t('object.rollBack')}
+                      </Button>
+                    </AskBeside>
                   ),
               },
             ]}

@@ -3,6 +3,7 @@ import { Ban, CircleCheck, Waves } from 'lucide';
 import { refetch } from '../../../api/load';
 import type { ClusterObject } from '../../../api/objects';
 import { asProblem } from '../../../api/problem';
+import { AskBeside } from '../../../app/ask';
 import { may, type Right, useRights } from '../../../app/rights';
 import { askWhy } from '../../../app/why';
 import { t } from '../../../text/text';
@@ -41,17 +42,21 @@ export function NodeActions({ object }: { object: ClusterObject }) {
   };
   return (
     <div class="bar">
-      <Button icon={isCordoned ? CircleCheck : Ban} isBusy={isBusy.value} {...guardedBy([patch], () => void change())}>
-        {t(isCordoned ? 'node.uncordon' : 'node.cordon')}
-      </Button>
-      <Button
-        icon={Waves}
-        {...guardedBy(drains, () => {
-          isDraining.value = true;
-        })}
-      >
-        {t('node.drain')}
-      </Button>
+      <AskBeside right={missing([patch])}>
+        <Button icon={isCordoned ? CircleCheck : Ban} isBusy={isBusy.value} {...guardedBy([patch], () => void change())}>
+          {t(isCordoned ? 'node.uncordon' : 'node.cordon')}
+        </Button>
+      </AskBeside>
+      <AskBeside right={missing(drains)}>
+        <Button
+          icon={Waves}
+          {...guardedBy(drains, () => {
+            isDraining.value = true;
+          })}
+        >
+          {t('node.drain')}
+        </Button>
+      </AskBeside>
       <AsKubectl command={kubectl(isCordoned ? 'uncordon' : 'cordon', name)} />
       {isDraining.value && (
         <DrainDialog

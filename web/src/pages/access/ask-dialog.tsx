@@ -1,0 +1,195 @@
+/** Dialog that asks for a role of a policy, for a while. */
+import { type Signal, useSignal } from '@preact/signals';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { refetch } from '../../api/load';
+import { type AccessOption, wish } from '../../app/ask';
+import { refreshRights } from '../../app/rights';
+import { href } from '../../app/router';
+import { Needed } from '../../app/why';
+import { dateTime, duration, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { CheckField, Field, Form } from '../../ui/form';
+import { RulesOf } from '../../ui/rules';
+import { Notice } from '../../ui/state';
+
+type Request = Schemas['AccessRequest'];
+
+const [minute, hour, day] = [60, 3600, 86_400];
+const usual = [15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, day, 3 * day, 7 * day];
+
+/** Longest use of break-glass. */
+const maxGlass = hour;
+
+/** Returns the durations to choose from, with the maximum. */
+const durationsUpTo = (max: number): number[] => [...usual.filter((seconds) => seconds < max), max];
+
+export function AskDialog({ onClose }: { onClose: () => void }) {
+  const made = useSignal<Request | undefined>(undefined);
+  const wanted = wish.value;
+  if (wanted === undefined) return null;
+  return (
+    <Dialog title={t('ask.title')} onClose={onClose}>
+      {made.value ? (
+        <Made request={made.value} onClose={onClose} />
+      ) : (
+        <>
+          <p>
+            <Needed right={wanted.right} />
+          </p>
+          <AskForm
+            items={wanted.items}
+            onClose={onClose}
+            onMade={(request) => {
+              made.value = request;
+            }}
+          />
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+interface AskFormProps {
+  items: readonly AccessOption[];
+  onClose: () => void;
+  onMade: (request: Request) => void;
+}
+
+function AskForm({ items, onClose, onMade }: AskFormProps) {
+  const [chosen, seconds] = [useSignal('0'), useSignal('')];
+  const [reason, ticket] = [useSignal(''), useSignal('')];
+  const glass = { isChosen: useSignal(false), typed: useSignal('') };
+  const item = items[Number(chosen.value)] as AccessOption;
+  const isGlass = item.breakGlass && glass.isChosen.value;
+  const max = isGlass ? Math.min(item.maxSeconds, maxGlass) : item.maxSeconds;
+  const durations = durationsUpTo(max);
+  // A choice that the policy does not allow falls back to an hour, or to the maximum.
+  const durationSeconds = durations.includes(Number(seconds.value)) ? Number(seconds.value) : Math.min(hour, max);
+  if (seconds.value !== String(durationSeconds)) seconds.value = String(durationSeconds);
+  async function ask(): Promise<void> {
+    const { policy, role: roleRef, scope, namespaces } = item;
+    const body = {
+      ...{ policy, roleRef, scope, durationSeconds },
+      ...(namespaces && { namespaces }),
+      ...(reason.value.trim() && { reason: reason.value.trim() }),
+      ...(item.ticketPattern !== undefined && { ticket: ticket.value.trim() }),
+      ...(isGlass && { breakGlass: true }),
+    };
+    const request = (await bodyOf(api.POST('/auth/v1/accessrequests', { body }))) as Request;
+    // Approvals are not needed, or the role is given by break-glass.
+    if (request.status?.phase === 'Active') refreshRights();
+    else void refetch('options/');
+    onMade(request);
+  }
+  return (
+    <Form
+      action={t(isGlass ? 'ask.useNow' : 'ask.send')}
+      kind={isGlass ? 'danger' : 'main'}
+      onSubmit={ask}
+      onCancel={onClose}
+      isDisabled={isGlass && glass.typed.value.trim() !== item.role}
+    >
+      <RoleField {...{ items, item, chosen }} />
+      <Field label={t('ask.duration')} name="durationSeconds" value={seconds} hint={t('ask.durationHint', { duration: duration(max) })}>
+        {durations.map((one) => (
+          <option key={one} value={one}>
+            {duration(one)}
+          </option>
+        ))}
+      </Field>
+      <Field label={t('ask.reason')} name="reason" value={reason} isRequired={item.requireReason} hint={t('ask.reasonHint')} />
+      {item.ticketPattern !== undefined && <TicketField value={ticket} pattern={item.ticketPattern} />}
+      {item.breakGlass && <BreakGlass {...glass} role={item.role} />}
+      {!isGlass && <p class="notice info">{approvalsInWords(item)}</p>}
+    </Form>
+  );
+}
+
+const TicketField = ({ value, pattern }: { value: Signal<string>; pattern: string }) => (
+  <Field label={t('ask.ticket')} name="ticket" value={value} isRequired isCode hint={t('ask.ticketHint', { pattern })} />
+);
+
+interface BreakGlassProps {
+  isChosen: Signal<boolean>;
+  typed: Signal<string>;
+  role: string;
+}
+
+/** Use of the role without an approval. The name is typed, so that it is no slip of the hand. */
+const BreakGlass = ({ isChosen, typed, role }: BreakGlassProps) => (
+  <>
+    <CheckField
+      label={t('ask.glass')}
+      isChecked={isChosen.value}
+      onChange={(isChecked) => {
+        isChosen.value = isChecked;
+      }}
+    />
+    {isChosen.value && (
+      <>
+        <Notice kind="warn">{t('ask.glassHint')}</Notice>
+        <Field label={t('ask.glassType', { role })} name="breakGlass" value={typed} isCode />
+      </>
+    )}
+  </>
+);
+
+interface RoleFieldProps {
+  items: readonly AccessOption[];
+  item: AccessOption;
+  chosen: Signal<string>;
+}
+
+/** The role with its rules, and the place. */
+function RoleField({ items, item, chosen }: RoleFieldProps) {
+  return (
+    <>
+      {items.length > 1 ? (
+        <Field label={t('ask.role')} name="roleRef" value={chosen} hint={t('ask.roleHint', { policy: item.policy })}>
+          {items.map((one, index) => (
+            <option key={`${one.policy} ${one.role} ${one.scope}`} value={index}>
+              {roleInWords(one)}
+              {one.approvals > 0 && ` (${t('ask.approvals', { count: one.approvals })})`}
+            </option>
+          ))}
+        </Field>
+      ) : (
+        <p class="measure">
+          {t('ask.one')} <strong>{roleInWords(item)}</strong>
+        </p>
+      )}
+      <RulesOf role={item.role} />
+    </>
+  );
+}
+
+const roleInWords = ({ role, scope, namespaces = [] }: AccessOption): string =>
+  scope === 'platform' ? t('ask.optionAll', { role }) : t('ask.option', { role, place: namespaces.join(', ') });
+
+const approvalsInWords = ({ approvals }: AccessOption): string =>
+  approvals === 0 ? t('ask.atOnce') : t('ask.needs', { count: approvals });
+
+/** The way to the new request. */
+function Made({ request: { metadata, spec, status }, onClose }: { request: Request; onClose: () => void }) {
+  const isActive = status?.phase === 'Active' && status.until !== undefined;
+  return (
+    <>
+      <p role="status" class="measure">
+        {isActive
+          ? t('ask.active', { role: spec.roleRef, time: dateTime(status.until as string) })
+          : status?.phase === 'Pending'
+            ? t('ask.waits', { count: spec.approvals })
+            : t('ask.comes', { role: spec.roleRef })}
+      </p>
+      <div class="buttons">
+        <Button kind="quiet" onClick={onClose}>
+          {t('action.close')}
+        </Button>
+        <a class="button main" href={href(`/requests/${metadata.name}`)} onClick={onClose}>
+          <span>{t('ask.open')}</span>
+        </a>
+      </div>
+    </>
+  );
+}
