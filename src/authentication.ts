@@ -27,6 +27,7 @@ import { LoginRecorder } from './users/logins/recorder.ts';
 import { PasswordChange } from './users/passwords/change.ts';
 import { PasswordCheck } from './users/passwords/check.ts';
 import type { Passwords } from './users/passwords/passwords.ts';
+import { withViewAs } from './view-as/view-as.ts';
 
 interface LoginNeeds {
   brand: () => Brand;
@@ -97,6 +98,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
           provenAgain: identity?.provenAgain,
         })
       : withoutSessions(services, identify);
+  const authenticator = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
   const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
   return {
@@ -106,7 +108,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
     issuers,
     identity,
     accessTokens,
-    authenticator: withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer)),
+    authenticator: config.kubernetes.viewAs === 'off' ? authenticator : withViewAs(authenticator, services),
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,
     links,

@@ -5,7 +5,7 @@
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import { type Page, sendPage } from '../collection/page.ts';
-import type { Scope } from '../collection/query.ts';
+import { holderOf, type Scope } from '../collection/query.ts';
 import { listAnswer } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
@@ -66,6 +66,7 @@ const listNamespaces = (list: (query: NamespacesQuery, caller: Caller, signal: A
     credential: 'required',
     before: [compressed],
     query: namespacesQuery,
+    viewAs: () => ({ verb: 'list', group: '', resource: 'namespaces' }),
     answers: {
       200: { ...listAnswer(namespaceList), description: 'The list, or one page of it; `total` is how many the caller may know of.' },
       400: { description: 'Without `verb` or `resource`, or with a parameter that cannot be.' },
@@ -96,10 +97,12 @@ async function pageOf(
 ): Promise<Page> {
   const { verb, group, resource, subresource } = parameters;
   const question = { verb, group, resource, subresource };
-  await lister.whenFresh(parameters, signal);
+  // Continue tokens of a view are for it alone.
+  const holder = caller.viewing && { holder: holderOf(caller) };
+  await lister.whenFresh(parameters, signal, holder && { key: '', fits: undefined, ...holder });
   rbac.requireSynced();
   const forecast = await allowed.forecast(question, caller, signal);
-  const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, scope);
+  const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, { ...scope, ...holder });
   const told = await allowed.reviewedIfFew(forecast, question, caller, signal);
   if (told !== undefined) return page(scopeOf(told));
   const first = await page({

@@ -36,6 +36,7 @@ export function createAccess(services: Services): { operations: Operation[] } {
 }
 
 const tag = 'access';
+const ownReviews = { verb: 'create', group: 'authorization.k8s.io' };
 
 const answers = (description: string, schema: z.ZodType): Operation['answers'] => ({
   201: { description, content: { 'application/json': schema } },
@@ -63,6 +64,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     credential: 'required',
     before: [compressed],
     query: reviewing,
+    viewAs: () => ({ ...ownReviews, resource: 'selfsubjectaccessreviews' }),
     body: reviewBody,
     isAskedAgain: true,
     answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
@@ -96,6 +98,7 @@ function rulesReview(service: AccessService): Operation {
     credential: 'required',
     before: [compressed],
     query: reviewQuery,
+    viewAs: () => ({ ...ownReviews, resource: 'selfsubjectrulesreviews' }),
     body: rulesReviewBody,
     answers: answers('The review with the rules.', rulesReviewAnswer),
     async handle({ ctx, caller, body, signal }) {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Caller } from '../http/operation.ts';
 import { parseFilters, parseSearch } from './filter.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 import type { ListParameters } from './schema.ts';
@@ -27,6 +28,12 @@ export interface Scope<Row> {
   /** Hash of the caller. Set if continue tokens of other callers must be refused. */
   readonly holder?: string;
 }
+
+/** Returns the holder of continue tokens: the user, and the caller who views the cluster as that user. */
+export const holderOf = ({ identity, viewing }: Caller): string => {
+  const users = [identity, ...(viewing ? [viewing.by.identity] : [])];
+  return hash('sha256', JSON.stringify(users.flatMap(({ name, uid }) => [name, uid])), 'base64url');
+};
 
 const keyOf = (...parts: readonly (string | readonly string[])[]): string => JSON.stringify(parts);
 

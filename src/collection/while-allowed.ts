@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { forbidden } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import type { Bearer, Caller } from '../http/operation.ts';
+import { actorOf, type Bearer, type Caller } from '../http/operation.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Services } from '../services.ts';
@@ -45,7 +45,7 @@ export function whileAllowed(
   const credential = whilePermitted(signal, async () => void (await again(ctx)));
   return longRequests.add(
     {
-      ...(caller && { users: [caller.identity] }),
+      ...(caller && { users: [caller.identity, actorOf(caller).identity] }),
       check: async (lasting) => check(await again(ctx), lasting),
       // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list would.
       everyMs: Math.max(accessCacheMs / 2, leastRightMs),

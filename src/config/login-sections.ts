@@ -43,8 +43,8 @@ const factors = z.strictObject({
 
 const stepUp = z.strictObject({
   operations: z
-    .array(z.enum(['passwordReset', 'bindings', 'certificates', 'accessTokens', 'accessDecisions']))
-    .max(5)
+    .array(z.enum(['passwordReset', 'bindings', 'certificates', 'accessTokens', 'accessDecisions', 'viewAsWrites']))
+    .max(6)
     .default([])
     .describe(
       'Operations that need a fresh login beside those on factors and links. The same holds for these writes by `/api/kubernetes`.',

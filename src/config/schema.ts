@@ -124,6 +124,12 @@ const kubernetes = z.strictObject({
     .describe(
       'The token of the user is forwarded (the API server must trust the issuer), or the service impersonates the user. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
     ),
+  viewAs: z
+    .enum(['off', 'read', 'write'])
+    .default('read')
+    .describe(
+      'Callers who may impersonate a user view the cluster as that user, by `Impersonate-*` headers. `write`: also writes that name the user in `Atrium-View-As-Write`.',
+    ),
   accessCache: duration().prefault('5s').describe('Life of an access decision (denials at most 1s); 0s turns it off.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
   proxy: proxy.prefault({}).describe('The Kubernetes API below `/api/kubernetes`.'),

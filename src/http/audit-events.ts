@@ -79,6 +79,11 @@ export const auditEvents = {
   },
   BreakGlassReviewed: { when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
   SimulationRun: { when: 'A caller simulates changes of roles.', fields: ['actor', 'code'] },
+  ViewedAs: {
+    when: 'A caller views the cluster as another user, who is `target`: each write (`Write`), and a read at most each 5 minutes (`Read`).',
+    fields: [...byUser, 'code'],
+  },
+  ViewAsRefused: { when: 'The service denies a caller a request as another user, who is `target`.', fields: [...byUser, 'code'] },
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { unauthorized } from '../api/status.ts';
 import { readBearer } from './bearer.ts';
-import type { Bearer, Caller } from './operation.ts';
+import type { Bearer, Caller, ViewedAccess } from './operation.ts';
 
 /** Authenticates requests in two steps (docs/contract/conventions.md): checks without a call upstream come first. */
 export interface Authenticator {
@@ -24,6 +24,12 @@ export interface Authenticator {
   identify(bearer: Bearer, signal: AbortSignal): Promise<Caller>;
   /** Returns the cached owner of a credential. */
   identified?(bearer: Bearer): Caller | undefined;
+  /**
+   * Returns the caller as the user that the headers of the request name. Undefined if the installation offers no views.
+   *
+   * @throws StatusError 400, 403 ViewAsNotAllowed, 503
+   */
+  view?(ctx: Context, caller: Caller, access: ViewedAccess): Promise<Caller>;
 }
 
 /** Authenticates an installation without login: accepts the bearer tokens that the API server accepts. */

@@ -10,6 +10,8 @@ export interface Bearer {
   readonly hash: string;
   /** True if the service itself has verified the token: a token of an issuer of the installation, a session or an access token. */
   readonly isVerified?: true;
+  /** Set while the caller views the cluster as another user. `hash` then stands for both. */
+  readonly viewing?: Viewing;
   /** Set if calls are made by impersonation instead of with the token. Always derived from the verified token. */
   readonly actAs?: Identity;
   /** Name of the Session object, when a session cookie stands for the token. */
@@ -34,14 +36,39 @@ export interface Identity {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** An accepted credential and its owner. */
+/** User, uid and groups that `Impersonate-*` headers name. */
+export interface ViewTarget {
+  readonly name: string;
+  /** '' without `Impersonate-Uid`. */
+  readonly uid: string;
+  readonly groups: readonly string[];
+}
+
+/** A caller and the user as whom they view the cluster. */
+export interface Viewing {
+  readonly by: Caller;
+  readonly target: ViewTarget;
+}
+
+/** An accepted credential and its owner; while viewing, `identity` is that of the target. */
 export interface Caller extends Bearer {
   readonly identity: Identity;
 }
 
-/** Returns a key for the caller: the user name if it is known, because many tokens of one user are one caller. */
+/** Returns the caller themself, also while they view the cluster as another user. */
+export const actorOf = (caller: Caller): Caller => caller.viewing?.by ?? caller;
+
+/** Access that a request takes, in the terms of RBAC. '' is the core group. */
+export type ViewedAccess =
+  | { verb: string; group: string; resource: string; subresource?: string; namespace?: string; name?: string }
+  | { verb: string; path: string };
+
+/**
+ * Returns a key for the caller: the user name if it is known, because many tokens of one user are one caller. A view counts as its caller,
+ * so that it neither uses the places of the target nor gets places of its own.
+ */
 export function callerKey(caller: Bearer & { identity?: Identity }): string {
-  const { name } = caller.identity ?? caller.actAs ?? {};
+  const { name } = caller.viewing?.by.identity ?? caller.identity ?? caller.actAs ?? {};
   return name === undefined ? `token ${caller.hash}` : `name ${name}`;
 }
 
@@ -132,6 +159,8 @@ interface OperationBase {
    * them (an issuer: RFC 6749, 4.1.2; clients of Kubernetes; probes; links to a page), or where they are passed on.
    */
   ignoredQuery?: readonly string[] | 'all';
+  /** Access that a request with `Impersonate-*` headers takes; without it such a request is 400 (docs/contract/view-as.md). */
+  viewAs?: (ctx: Context, params: Readonly<Record<string, string>>) => ViewedAccess;
   /** Protocol to which the connection may switch (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;
   /** Functions of `preparations.ts` that run before the credential is read. */

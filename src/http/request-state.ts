@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Trace } from '../telemetry/tracing.ts';
+import type { ViewedAccess, ViewTarget } from './operation.ts';
 import { RequestLifetime } from './request-lifetime.ts';
 
 interface RequestStart {
@@ -20,6 +21,8 @@ export class RequestState {
   trace?: Trace;
   /** For the access log; never a credential. */
   userName?: string;
+  /** View of the request, which is checked again while a long request is open. */
+  viewed?: { readonly target: ViewTarget; readonly access: ViewedAccess };
   /** True if the request may outlive the request deadline. */
   isLasting?: true;
   /** True if the operation allows compressed answers. */

@@ -10,6 +10,7 @@ import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds
 import { stateOf } from './request-state.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
+import { hasViewHeaders, refuseViewHeaders, viewHeaders, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {
   operations: readonly Operation[];
@@ -39,6 +40,7 @@ export function routeOperations(options: RouterOptions): Middleware {
     for (const path of operation.paths) table.add(path, methodsOf(operation), serve);
   }
   const refuse = (ctx: Context, found: Found<Serve> | undefined): void => {
+    refuseViewHeaders(ctx.req);
     checkLength(ctx.req, options.bodyLimit);
     if (found === undefined) throw unknownPath();
     const allowed = [...found.routes.keys(), 'OPTIONS'].sort();
@@ -66,12 +68,17 @@ const isPreflight = (ctx: Context): boolean =>
   ctx.response.get('Access-Control-Allow-Origin') !== '' &&
   ctx.get('Authorization') === '';
 
+const allowedHeaders = [
+  ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Traceparent', 'Tracestate', 'X-Request-Id'],
+  ...[...viewHeaders, viewWriteHeader],
+].join(', ');
+
 function answerOptions(ctx: Context, allowed: readonly string[]): void {
   ctx.status = 204;
   ctx.set('Allow', allowed.join(', '));
   if (!ctx.response.get('Access-Control-Allow-Origin')) return;
   ctx.set('Access-Control-Allow-Methods', allowed.join(', '));
-  ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, If-Match, If-None-Match, Traceparent, Tracestate, X-Request-Id');
+  ctx.set('Access-Control-Allow-Headers', allowedHeaders);
   ctx.set('Access-Control-Max-Age', '600');
 }
 
@@ -81,26 +88,33 @@ type Serve = (ctx: Context, params: Params) => Promise<void>;
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
   const { credential } = operation;
   const { authenticator, bounds, onForbidden } = options;
+  const { view } = authenticator;
+  const accessOf = view && operation.viewAs;
   const handleInput = handler(operation, options.bodyLimit);
 
   return async (ctx, params) => {
     stateOf(ctx).operationId = operation.id;
     for (const prepare of operation.before ?? []) prepare(ctx, bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
+    if (accessOf === undefined) refuseViewHeaders(ctx.req);
+    else ctx.vary(viewHeaders.join(', '));
     if (credential === 'none') return handle(ctx, params, undefined);
     ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
     const state = stateOf(ctx);
+    const isView = hasViewHeaders(ctx.req);
     // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
-    if (credential === 'forwarded' && !state.isLasting) return guard.ask(state.source, bearer, () => handle(ctx, params, bearer));
+    if (credential === 'forwarded' && !state.isLasting && !isView)
+      return guard.ask(state.source, bearer, () => handle(ctx, params, bearer));
     const identify = () => authenticator.identify(bearer, state.signal);
     const caller = authenticator.identified?.(bearer) ?? (await guard.ask(state.source, bearer, identify));
-    return handleCaller(ctx, params, caller);
+    state.userName = caller.identity.name;
+    const isOwn = !isView || view === undefined || accessOf === undefined;
+    return handleCaller(ctx, params, isOwn ? caller : await view(ctx, caller, accessOf(ctx, params)));
   };
 
   async function handleCaller(ctx: Context, params: Params, caller: Caller): Promise<void> {
-    stateOf(ctx).userName = caller.identity.name;
     try {
       await handle(ctx, params, caller);
     } catch (error) {

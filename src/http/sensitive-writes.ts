@@ -7,7 +7,7 @@ import type { Bearer, Caller } from './operation.ts';
 import { requireStepUp, type StepUpPolicy } from './step-up.ts';
 
 /** A value of `login.stepUp.operations`. */
-type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens' | 'accessDecisions';
+type StepUpOperation = 'passwordReset' | 'bindings' | 'certificates' | 'accessTokens' | 'accessDecisions' | 'viewAsWrites';
 
 interface StepUpSettings extends StepUpPolicy {
   readonly operations: readonly StepUpOperation[];
@@ -48,6 +48,7 @@ const rules = {
   members: { action: 'change members of groups', recentLogin: ['bindings'], resources: ['auth.platform.io/groups'] },
   // A policy may require a recent login, too.
   accessRequests: { action: 'ask for access, or end it', recentLogin: [] },
+  viewAsWrites: { action: 'write as another user', recentLogin: ['viewAsWrites'] },
   accessDecisions: { action: 'decide on access', recentLogin: ['accessDecisions'] },
   certificates: {
     action: 'get certificates',

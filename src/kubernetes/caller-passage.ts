@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Bearer } from '../http/operation.ts';
 import type { Connection } from './connection.ts';
-import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
+import { actingAs } from './impersonation.ts';
 import { asOwnAccount, ourTrouble } from './own-account.ts';
 import type { Passage, PassedCall } from './passage.ts';
 import type { Credential, UpstreamResponse } from './transport.ts';
@@ -22,13 +22,13 @@ export class CallerPassage {
   readonly #passage: Passage;
   readonly #connection: Connection;
   readonly #token: string;
-  readonly #impersonation: ImpersonationHeaders | undefined;
+  readonly #acting: ReturnType<typeof actingAs>;
 
-  constructor(passage: Passage, connection: Connection, { token, actAs }: Bearer) {
+  constructor(passage: Passage, connection: Connection, bearer: Bearer) {
     this.#passage = passage;
     this.#connection = connection;
-    this.#token = token;
-    this.#impersonation = actAs && impersonationHeaders(actAs);
+    this.#token = bearer.token;
+    this.#acting = actingAs(bearer);
   }
 
   /**
@@ -46,14 +46,15 @@ export class CallerPassage {
   }
 
   async #authorized<T extends Answer>(call: PassedCall, send: (credential: Credential) => Promise<T>): Promise<T> {
-    const impersonation = this.#impersonation;
-    if (impersonation === undefined) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true });
+    const { isOwn, headers } = this.#acting;
+    const impersonation = headers && { impersonation: headers };
+    if (isOwn) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true, ...impersonation });
     let refused: unknown;
     try {
       return await asOwnAccount(this.#connection, async (authorization) => {
         // The body is consumed, so that the caller has to send it again.
         if (refused !== undefined && call.body !== undefined) throw refused;
-        const answer = await send({ authorization, impersonation });
+        const answer = await send({ authorization, ...impersonation });
         try {
           return await withoutOurRefusal(answer);
         } catch (error) {
@@ -71,7 +72,7 @@ export class CallerPassage {
 const statusLimit = 64 * 1024;
 
 /** Matches the message in JSON and in protobuf: the caller chooses the media type. */
-const impersonationRefusal = /" cannot impersonate\S* resource \\?"/;
+const impersonationRefusal = /" cannot impersonate\S* (?:resource|path) \\?"/;
 
 /**
  * Returns an answer about the caller, with its bytes unchanged.

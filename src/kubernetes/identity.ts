@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { Bearer, Caller, Identity } from '../http/operation.ts';
+import type { Bearer, Caller, Identity, ViewTarget } from '../http/operation.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
@@ -53,7 +53,9 @@ export class IdentityCache {
       ...(clock && { clock }),
     });
     // A token that is refused later, for example of a deleted service account, must not be identified from the cache.
-    apiServer.onRefusal(({ hash }) => this.#verdicts.forget(hash));
+    apiServer.onRefusal(({ hash, viewing }) => {
+      for (const refused of [hash, viewing?.by.hash]) if (refused !== undefined) this.#verdicts.forget(refused);
+    });
   }
 
   /**
@@ -81,9 +83,10 @@ export class IdentityCache {
     const { username, ...rest } = review.data.status.userInfo;
     // An API server that allows anonymous requests answers so for an unknown token, if it is configured not to refuse it.
     if (username === 'system:anonymous') return 'refused';
-    // A proxy has dropped the impersonation headers: all calls would be made with the rights of the service.
-    if (bearer.actAs !== undefined && username !== bearer.actAs.name)
-      throw serviceUnavailable('kubernetes', { cause: new Error('impersonation has no effect') });
+    // A proxy has dropped the impersonation headers: calls would be made with the rights of the service, or of the caller.
+    const { actAs, viewing } = bearer;
+    const isDropped = viewing ? !isTarget(viewing.target, { name: username, ...rest }) : actAs !== undefined && username !== actAs.name;
+    if (isDropped) throw serviceUnavailable('kubernetes', { cause: new Error('impersonation has no effect') });
     return { identity: { name: username, ...rest }, expiresInMs: tokenLifetimeMs(bearer.token, this.#now()) };
   }
 
@@ -96,3 +99,6 @@ export class IdentityCache {
     }
   }
 }
+
+const isTarget = ({ name, uid, groups }: ViewTarget, found: Identity): boolean =>
+  found.name === name && (uid === '' || found.uid === uid) && groups.every((group) => found.groups.includes(group));

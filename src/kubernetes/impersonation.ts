@@ -1,5 +1,5 @@
 import { unauthorized } from '../api/status.ts';
-import type { Identity } from '../http/operation.ts';
+import type { Bearer, Identity, ViewTarget } from '../http/operation.ts';
 import { isRefusal } from './upstream-error.ts';
 
 /** Headers by lower-case name. A list is sent as a header line for each value. */
@@ -12,7 +12,7 @@ export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
  * @throws StatusError 401 for a reserved user name, or for an identity that headers cannot represent exactly
  * @see https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
  */
-export function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
+function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
   if (isReserved(name)) throw unauthorized({ tokenGiven: true });
   const given = groups.filter((group) => !isReservedGroup(group)).map(headerValue);
   const extras = Object.entries(extra).filter(([, values]) => values.length > 0);
@@ -24,12 +24,40 @@ export function impersonationHeaders({ name, uid, groups, extra }: Identity): Im
   };
 }
 
+/** Extra of a view, for the API server's audit log. Constrained impersonation requires a domain and lower case. */
+const actorKey = 'atrium.platform.io/actor';
+
+/** User as whom the calls of a bearer are made. */
+interface ActingAs {
+  /** True if the calls carry the caller's own token; the service's account is used otherwise. */
+  readonly isOwn: boolean;
+  readonly headers: ImpersonationHeaders | undefined;
+}
+
+/**
+ * Returns how calls of a bearer are made: with the token or by impersonation, and as the user that the caller views the cluster as.
+ *
+ * @throws StatusError 401 for an identity that cannot be impersonated
+ */
+export function actingAs({ actAs, viewing }: Bearer): ActingAs {
+  if (actAs === undefined) return { isOwn: true, headers: viewing && viewHeadersOf(viewing.target) };
+  const target = viewing && { ...viewing.target, extra: { [actorKey]: [actAs.name] } };
+  return { isOwn: false, headers: impersonationHeaders(target ?? actAs) };
+}
+
+/** Returns the headers with every reserved name, about which the API server decides: the caller's own token goes with them. */
+const viewHeadersOf = ({ name, uid, groups }: ViewTarget): ImpersonationHeaders => ({
+  'impersonate-user': name,
+  ...(uid !== '' && { 'impersonate-uid': uid }),
+  ...(groups.length > 0 && { 'impersonate-group': [...groups] }),
+});
+
 /**
  * Reports whether the API server refused the impersonation itself, which says nothing about the rights of the user. The verb is
  * `impersonate`, or since 1.35 `impersonate-on:user-info:list` and the like.
  */
 export const isImpersonationRefusal = (error: unknown) =>
-  isRefusal(error, 403) && /" cannot impersonate\S* resource "/.test(error.status.message);
+  isRefusal(error, 403) && /" cannot impersonate\S* (?:resource|path) "/.test(error.status.message);
 
 const isReserved = (name: string) => name.startsWith('system:');
 

@@ -3,7 +3,7 @@ import type { Bearer } from '../http/operation.ts';
 import { CallerPassage } from './caller-passage.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
-import { type ImpersonationHeaders, impersonationHeaders, isImpersonationRefusal } from './impersonation.ts';
+import { actingAs, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ourTrouble } from './own-account.ts';
 import { Passage } from './passage.ts';
 import type { ServerClock } from './server-clock.ts';
@@ -74,15 +74,15 @@ export class CallerClient {
   readonly #transport: Transport;
   readonly #connection: Connection;
   readonly #token: string;
-  readonly #impersonation: ImpersonationHeaders | undefined;
+  readonly #acting: ReturnType<typeof actingAs>;
   readonly #onRefusal: () => void;
 
-  constructor(transport: Transport, connection: Connection, { token, actAs }: Bearer, onRefusal: () => void) {
+  constructor(transport: Transport, connection: Connection, bearer: Bearer, onRefusal: () => void) {
     this.#transport = transport;
     this.#onRefusal = onRefusal;
     this.#connection = connection;
-    this.#token = token;
-    this.#impersonation = actAs && impersonationHeaders(actAs);
+    this.#token = bearer.token;
+    this.#acting = actingAs(bearer);
   }
 
   /**
@@ -106,15 +106,16 @@ export class CallerClient {
   }
 
   async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {
-    const impersonation = this.#impersonation;
-    if (impersonation === undefined) {
-      return send({ authorization: `Bearer ${this.#token}`, isTheirs: true }).catch((error: unknown) => {
+    const { isOwn, headers } = this.#acting;
+    const impersonation = headers && { impersonation: headers };
+    if (isOwn) {
+      return send({ authorization: `Bearer ${this.#token}`, isTheirs: true, ...impersonation }).catch((error: unknown) => {
         if (isRefusal(error, 401)) this.#onRefusal();
         throw error;
       });
     }
     try {
-      return await asOwnAccount(this.#connection, (authorization) => send({ authorization, impersonation }));
+      return await asOwnAccount(this.#connection, (authorization) => send({ authorization, ...impersonation }));
     } catch (error) {
       throw isRefusal(error, 401) || isImpersonationRefusal(error) ? ourTrouble(error) : error;
     }

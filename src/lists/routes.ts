@@ -56,8 +56,14 @@ export function listOperations(service: ListsService): Operation[] {
     credential: 'required',
     before: [compressed, lasting(isLive)],
     query: rowsQuery,
+    viewAs: (ctx, { group = '', resource = '', namespace }) => ({
+      verb: isLive(ctx) ? 'watch' : 'list',
+      group: group === 'core' ? '' : group,
+      resource,
+      ...(namespace !== undefined && { namespace }),
+    }),
     answers,
-  } as const;
+  } as const satisfies Partial<Operation>;
   return [
     operation({
       id: 'ListOfferedResources',
@@ -68,6 +74,7 @@ export function listOperations(service: ListsService): Operation[] {
       description: 'What `lists.resources` names and the API server knows. It tells nothing of what the caller may list.',
       credential: 'required',
       before: [compressed],
+      viewAs: () => ({ verb: 'get', path: '/apis' }),
       answers: { 200: { description: 'The resources, in the order of the setting.', content: { 'application/json': offeredAnswer } } },
       handle({ ctx }) {
         ctx.body = { apiVersion: rowsApiVersion, kind: 'OfferedResourceList', items: service.offered() };

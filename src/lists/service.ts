@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { namesKey } from '../access/allowed-namespaces.ts';
 import type { Namespaces } from '../access/namespaces.ts';
 import { badParameter, forbidden, StatusError } from '../api/status.ts';
 import type { LiveParameters } from '../collection/live-lists.ts';
 import type { Page } from '../collection/page.ts';
-import type { Scope } from '../collection/query.ts';
+import { holderOf, type Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import type { RightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';
@@ -159,8 +158,8 @@ export class ListsService {
 const ordered = <T extends ListParameters>(parameters: T): T =>
   parameters.sortBy === '' ? parameters : { ...parameters, sortBy: `${parameters.sortBy},${defaultSort}` };
 
-function scopeOf(sight: Sight, { identity }: Caller): Scope<ResourceRow> {
-  const holder = hash('sha256', JSON.stringify([identity.name, identity.uid]), 'base64url');
+function scopeOf(sight: Sight, caller: Caller): Scope<ResourceRow> {
+  const holder = holderOf(caller);
   if (sight === 'all') return { key: '', fits: undefined, holder };
   return { key: namesKey(sight), fits: ({ namespace }) => sight.has(namespace), holder };
 }

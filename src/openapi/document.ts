@@ -138,9 +138,15 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
   };
 }
 
+const viewHeaderTexts = {
+  'Impersonate-User': 'Answers as this user, if the caller may impersonate them (docs/contract/view-as.md).',
+  'Impersonate-Group': 'A group of that user; one header line for each.',
+  'Impersonate-Uid': 'The uid of that user.',
+};
+
 function requestHeaders(operation: Operation): z.ZodObject {
   const known = isRevalidated(operation) && { 'If-None-Match': 'The ETag of what the caller has: if it is still that, the answer is 304.' };
-  const described = Object.entries({ ...known, ...operation.described?.headers });
+  const described = Object.entries({ ...known, ...(operation.viewAs && viewHeaderTexts), ...operation.described?.headers });
   return z.object(Object.fromEntries(described.map(([name, text]) => [name, z.string().optional().describe(text)])));
 }
 

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { forbidden, type StatusError } from '../api/status.ts';
+import { auditView } from '../http/access-denied.ts';
 import { auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
-import type { Caller } from '../http/operation.ts';
+import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '../http/operation.ts';
+import { receivedCode } from '../http/request-state.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import { cutWhenStuck } from '../http/unread-answers.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
@@ -16,8 +18,8 @@ import type { PassedCall } from '../kubernetes/passage.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { requestedAccess } from './requested-access.ts';
-import { checkRequest } from './rules.ts';
+import { accessOf, requestedAccess } from './requested-access.ts';
+import { checkRequest, isRead } from './rules.ts';
 import { compactSearch, isTrue, type Target, targetOf } from './target.ts';
 import { withoutTokenSecret } from './token-secrets.ts';
 import { carry } from './tunnel.ts';
@@ -30,6 +32,8 @@ const maxShortOfCaller = 100;
 const maxHeldSecretsOfCaller = 8;
 /** Milliseconds after which a reader that takes no bytes is disconnected. */
 const stuckMs = 60_000;
+/** Least interval of the checks of a view. */
+const leastCheckMs = 1_000;
 
 /**
  * Passes requests on to the API server with the caller's identity (docs/contract/kubernetes.md). Bytes are neither parsed nor stored,
@@ -74,10 +78,11 @@ export class KubernetesProxy {
     const rules = config.kubernetes.proxy;
     const target = targetOf(ctx, this.#own);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
+    if (caller.viewing && !isRead(ctx, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = this.isLong(ctx);
     const lasting = isLong
       ? this.#whilePermitted({ ctx, caller, target }, signal)
-      : { signal, end: this.#short.begin(caller.identity.name) };
+      : { signal, end: this.#short.begin(callerKey(caller)) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
       lasting.end();
@@ -106,13 +111,13 @@ export class KubernetesProxy {
 
   /** @throws StatusError 429, or the refusal */
   #secretBody(ctx: Context, caller: Caller, refusal: StatusError): Promise<PassedCall['body']> {
-    ctx.res.once('close', this.#heldSecrets.begin(caller.identity.name));
+    ctx.res.once('close', this.#heldSecrets.begin(callerKey(caller)));
     return withoutTokenSecret(ctx, refusal);
   }
 
   /** Watches the credential and the right of a long request. */
   #whilePermitted({ ctx, caller, target }: Open, outer: AbortSignal): Lasting {
-    const { access, longRequests } = this.#services;
+    const { access, config, longRequests } = this.#services;
     const credential = whilePermitted(outer, async (signal) => {
       // The API server is asked about credentials that the service cannot verify itself, once its answer is a minute old.
       await this.#authenticator.identify(await this.#authenticator.revalidate(ctx), signal);
@@ -123,7 +128,17 @@ export class KubernetesProxy {
       const isAllowed = await access.can(await this.#authenticator.revalidate(ctx), asked, signal);
       if (!isAllowed) throw forbidden({ ...asked, user: caller.identity.name });
     };
-    return longRequests.add({ users: [caller.identity], check }, credential);
+    const everyMs = caller.viewing && Math.max(config.kubernetes.accessCache, leastCheckMs);
+    return longRequests.add({ users: [caller.identity, actorOf(caller).identity], check, everyMs }, credential);
+  }
+
+  /** Returns the access that the API server authorizes. @throws StatusError 400, 404 */
+  access(ctx: Context): ViewedAccess {
+    return accessOf(ctx.method, targetOf(ctx, this.#own));
+  }
+
+  #recordViewedWrite(ctx: Context, viewing: Viewing): void {
+    ctx.res.once('close', () => auditView(this.#services.audit, ctx, viewing, { code: receivedCode(ctx), reason: 'Write' }));
   }
 
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {

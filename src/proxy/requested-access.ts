@@ -1,8 +1,9 @@
+import type { ViewedAccess } from '../http/operation.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { isTrue, type Target, type TargetResource } from './target.ts';
 
 /**
- * Returns the question that the API server's authorizer decides for a long request; undefined for a path that is no resource.
+ * Returns the question that the API server's authorizer decides for a request; undefined for a path that is no resource.
  *
  * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
  */
@@ -22,8 +23,16 @@ export function requestedAccess(method: string, { resource: target, search }: Ta
   };
 }
 
+/** Returns the question for any request. */
+export const accessOf = (method: string, target: Target): ViewedAccess =>
+  requestedAccess(method, target) ?? { verb: method.toLowerCase(), path: target.path };
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch' };
+
 function verbOf(method: string, { name, prefix }: TargetResource, search: string): string {
-  if (method === 'POST') return 'create';
+  const verb = verbs[method];
+  if (verb !== undefined) return verb;
+  if (method === 'DELETE') return name === '' ? 'deletecollection' : 'delete';
   if (prefix === 'watch') return 'watch';
   if (name !== '') return 'get';
   return isTrue(search, 'watch') ? 'watch' : 'list';

@@ -1,4 +1,5 @@
 /** The Kubernetes API for its usual clients (docs/contract/kubernetes.md). The API server defines requests and answers. */
+import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
@@ -44,8 +45,9 @@ export function createProxy(services: Services, authenticator: Authenticator): {
         ...(!['GET', 'OPTIONS'].includes(method) && { body: { '*/*': z.unknown() } }),
       },
       bodyLimit: maxBodyBytes,
+      ...(method !== 'OPTIONS' && { viewAs: (ctx: Context) => proxy.access(ctx) }),
       answers: {
-        400: { description: 'a path that is not plain, or an `Impersonate-*` header' },
+        400: { description: 'a path that is not plain, or headers of a view that are not valid' },
         403: {
           description:
             'from another site, `readOnly`, the subresource `proxy`, or an access token that would make a credential or a right; or the API server says no',

@@ -3,9 +3,10 @@ import type { Context } from 'koa';
 import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
-import type { Caller } from '../http/operation.ts';
+import { actorOf, type Caller, type Viewing } from '../http/operation.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
 import { upgradeOf } from '../http/upgrade.ts';
+import { viewWriteHeader, viewWriteOf } from '../http/view-headers.ts';
 import type { Services } from '../services.ts';
 import type { Target, TargetResource } from './target.ts';
 
@@ -21,12 +22,25 @@ interface Checked {
 /** @throws StatusError 400, 401, 403, 404 */
 export function checkRequest(ctx: Context, caller: Caller, target: Target, services: RulesContext): Checked {
   const rules = services.config.kubernetes.proxy;
-  if (Object.keys(ctx.req.headers).some((name) => name.startsWith('impersonate-'))) throw impersonationNotSupported();
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} has no body here`);
   if (isProxy(target)) checkProxy(ctx, caller, rules);
   if (rules.readOnly && !isRead(ctx, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
-  return { tokenSecretRefusal: checkSensitiveWrite(ctx.method, target.resource, caller, services) };
+  if (caller.viewing && !isRead(ctx, target)) checkViewedWrite(ctx, caller.viewing, target, services);
+  return { tokenSecretRefusal: checkSensitiveWrite(ctx.method, target.resource, actorOf(caller), services) };
+}
+
+/** Requires the switch for a write as another user. A recent login is that of the caller. @throws StatusError 400, 401, 403 */
+function checkViewedWrite(ctx: Context, { by, target: { name } }: Viewing, target: Target, { config, now }: RulesContext): void {
+  if (upgradeOf(ctx.req) !== undefined || isRunning(target)) throw refused('ViewAsReadOnly', 'a view as another user runs nothing');
+  const named = viewWriteOf(ctx.req);
+  if (config.kubernetes.viewAs !== 'write') throw refused('ViewAsReadOnly', 'this installation lets views as another user read only');
+  if (named === undefined) throw refused('ViewAsReadOnly', `a write as another user needs the header ${viewWriteHeader}: ${name}`);
+  if (named !== name) {
+    const message = `${viewWriteHeader}: must name the same user as Impersonate-User`;
+    throw badRequest(message, [{ reason: 'FieldValueInvalid', message, field: viewWriteHeader }]);
+  }
+  requireSensitiveWrite('viewAsWrites', by, config.login.stepUp, now());
 }
 
 const isBelow = (segments: readonly string[], path: string) =>
@@ -34,11 +48,6 @@ const isBelow = (segments: readonly string[], path: string) =>
     .slice(1)
     .split('/')
     .every((segment, index) => segments[index] === segment);
-
-const impersonationNotSupported = () => {
-  const message = 'Impersonate-* headers are not supported here: you act as yourself';
-  return badRequest(message, [{ reason: 'ImpersonationNotSupported', message }]);
-};
 
 const refused = (reason: string, message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason, message }] } });
@@ -58,11 +67,12 @@ function checkProxy({ req }: Context, { session }: Caller, { subresources }: Pro
 /** Subresources that run something, whatever the method is. */
 const running = ['exec', 'attach', 'portforward', 'proxy'];
 
-const isRead = ({ method, req }: Context, { resource }: Target): boolean =>
+const isRunning = ({ resource }: Target): boolean => running.includes(resource?.subresource ?? '') || resource?.prefix === 'proxy';
+
+export const isRead = ({ method, req }: Context, target: Target): boolean =>
   upgradeOf(req) === undefined &&
-  !running.includes(resource?.subresource ?? '') &&
-  resource?.prefix !== 'proxy' &&
-  (['GET', 'HEAD', 'OPTIONS'].includes(method) || (method === 'POST' && isSelfReview(resource)));
+  !isRunning(target) &&
+  (['GET', 'HEAD', 'OPTIONS'].includes(method) || (method === 'POST' && isSelfReview(target.resource)));
 
 const selfReviews = [
   'authentication.k8s.io/selfsubjectreviews',

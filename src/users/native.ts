@@ -64,6 +64,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       credential: 'forwarded',
       before: [compressed, lasting(isWatch)],
       described: { query: nativeQuery },
+      viewAs: (ctx) => ({ ...watchAccess(ctx), verb: isWatch(ctx) ? 'watch' : 'list' }),
       answers: {
         200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },
         400: { description: 'A selector that is too long, or parameters that the API server refuses.' },
@@ -94,6 +95,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       description,
       credential: 'forwarded',
       params: z.object({ name: userName }),
+      viewAs: (_ctx, { name = '' }) => ({ ...userResource, verb: 'get', name }),
       answers: {
         200: { description: 'What the API server answers.', content: { 'application/json': userSchema } },
         403: { description: 'The API server says no.' },

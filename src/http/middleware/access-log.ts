@@ -15,7 +15,7 @@ export function accessLog(log: Logger): Middleware {
     const { path } = ctx;
     const { requestId, source, startedAt, lifetime } = stateOf(ctx);
     lifetime.onClose(() => {
-      const { operationId = 'none', userName, refusal, trace } = stateOf(ctx);
+      const { operationId = 'none', userName, viewed, refusal, trace } = stateOf(ctx);
       const entry = {
         requestId,
         traceId: trace?.id,
@@ -26,6 +26,7 @@ export function accessLog(log: Logger): Middleware {
         operation: operationId,
         source,
         user: userName,
+        viewedAs: viewed?.target.name.slice(0, maxUserAgent),
         refusal,
         userAgent: (ctx.req.headers['user-agent'] ?? '').slice(0, maxUserAgent),
       };

@@ -288,11 +288,6 @@ export const factorOperations: readonly string[] = [
 
 /** Headers that name the caller to some proxies and API servers. They must not change the caller here. */
 export const hostileHeaders = {
-  'Impersonate-User': 'intruder',
-  'Impersonate-Uid': 'intruder',
-  'Impersonate-Group': 'intruder',
-  'Impersonate-Extra-Scopes': 'intruder',
-  'impersonate-extra-intruder': 'intruder',
   'X-Remote-User': 'intruder',
   'X-Remote-Group': 'intruder',
   'X-Remote-Extra-Scopes': 'intruder',
@@ -304,9 +299,5 @@ export const hostileHeaders = {
   'Audit-ID': 'intruder',
 };
 
-/** The same headers for requests that are passed on. `Impersonate-*` is refused there, and the user agent is used to search the log. */
-export const hostilePassedHeaders = Object.fromEntries(
-  Object.entries(hostileHeaders).flatMap(([name, value]) =>
-    name.toLowerCase().startsWith('impersonate-') ? [] : [[name, name === 'User-Agent' ? 'atrium' : value]],
-  ),
-);
+/** The same headers for requests that are passed on: the user agent is used to search the log. */
+export const hostilePassedHeaders = { ...hostileHeaders, 'User-Agent': 'atrium' };

@@ -119,22 +119,6 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
-/** Selects paths of the API server proxy, which refuses impersonation headers; other operations ignore them. */
-const isPassedOn = (path: string) => path.startsWith('/api/kubernetes/');
-
-/**
- * Statuses for the administrator. No synchronisation has run (404), the user has no account at an issuer (404), the administrator has no
- * record (404) and no access to tokens, and no recent login for changes of factors and links (403).
- */
-const answersToAdmin = (path: string) => [
-  200,
-  201,
-  204,
-  ...(/\/(sync|me|\{path\}|a-token|s-0+|subjects\?dryRun=All)$/.test(path) ? [404] : []),
-  ...(/accesstoken\?|\/(factors|links)/.test(path) ? [403] : []),
-  ...(isPassedOn(path) ? [400] : []),
-];
-
 describe('what guards an operation', () => {
   const server = forSuite(() =>
     startServer({
@@ -208,10 +192,6 @@ describe('what guards an operation', () => {
 
   it('AUZ-04 ignores headers that name the caller', async () => {
     const headers = {
-      'Impersonate-User': 'admin',
-      'impersonate-group': 'system:masters',
-      'IMPERSONATE-UID': '0',
-      'Impersonate-Extra-Scopes': 'all',
       'X-Remote-User': 'admin',
       X_Remote_User: 'admin',
       'X-Remote-Group': 'system:masters',
@@ -220,17 +200,22 @@ describe('what guards an operation', () => {
     };
     for (const { path, stranger, ...rest } of guarded) {
       const response = await server.request(path, { ...rest, as: 'nobody', headers });
-      expect(response.status, path).to.equal(isPassedOn(path) ? 400 : stranger);
+      expect(response.status, path).to.equal(stranger);
       if (path === review) expect(await response.json()).to.have.nested.property('status.allowed', false);
-      // The API server would refuse the impersonation, or answer as the other user, if the header were passed on.
-      const asAdmin = await server.request(path.replace('watch=true', ''), {
-        ...rest,
-        as: 'admin',
-        headers: { 'Impersonate-User': 'nobody' },
-      });
-      expect(asAdmin.status, path).to.be.oneOf(answersToAdmin(path));
-      if (path === review) expect(await asAdmin.json()).to.have.nested.property('status.allowed', true);
-      else await asAdmin.body?.cancel();
+    }
+  });
+
+  it('AUZ-04 answers a view as the other user, or refuses it', async () => {
+    for (const { path, stranger, ...rest } of guarded) {
+      const byStranger = await server.request(path, { ...rest, as: 'nobody', headers: { 'Impersonate-User': 'admin' } });
+      expect(byStranger.status, path).to.be.oneOf([400, 403]);
+      const byAdmin = await server.request(path, { ...rest, as: 'admin', headers: { 'Impersonate-User': 'nobody' } });
+      // The proxy refuses a write before the unknown path.
+      const isView = !path.startsWith('/api/kubernetes') && byAdmin.status !== 400;
+      if (isView) expect(byAdmin.status, path).to.equal(stranger);
+      else expect(byAdmin.status, path).to.be.oneOf([400, 404]);
+      if (path === review) expect(await byAdmin.json()).to.have.nested.property('status.allowed', false);
+      else await byAdmin.body?.cancel();
     }
   });
 

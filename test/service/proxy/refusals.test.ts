@@ -35,11 +35,11 @@ describe('what is not passed on to the API server', () => {
     return [response.status, body.details?.causes?.[0]?.reason];
   }
 
-  it('KPX-02 Impersonate-*, in any case: the caller would act as themself without knowing', async () => {
-    for (const name of ['Impersonate-User', 'IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-'])
+  it('KPX-02 Impersonate-* headers that name no user, or more: the caller would act as themself without knowing', async () => {
+    for (const name of ['IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-', 'Atrium-View-As-Write'])
       expect(await reasonOf(await send(`${base}/apis/between`, { headers: { [name]: 'admin' } })), name).to.deep.equal([
         400,
-        'ImpersonationNotSupported',
+        name.endsWith('scopes') || name.endsWith('-') ? 'ImpersonationNotSupported' : 'FieldValueInvalid',
       ]);
     expect(between.received).to.deep.equal([]);
   });
@@ -189,6 +189,15 @@ describe('the Kubernetes API with other settings', () => {
     // The node does not exist, which the API server reports.
     const response = await server.request(`${base}/api/v1/nodes/x/proxy/`, { as: 'admin' });
     expect(await reasonOf(response)).to.not.deep.equal([403, 'ProxySubresource']);
+  });
+
+  it('KPX-02 viewAs: off refuses every Impersonate-* header, in any case', async () => {
+    const server = await start({ kubernetes: { viewAs: 'off' } });
+    for (const name of ['Impersonate-User', 'IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-'])
+      expect(await reasonOf(await server.request(`${base}/version`, { as: 'admin', headers: { [name]: 'admin' } })), name).to.deep.equal([
+        400,
+        'ImpersonationNotSupported',
+      ]);
   });
 
   it('paths narrows it, by whole segments', async () => {

@@ -87,7 +87,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       for (const kind of ['id', 'access'])
         expect(await output(kind, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}')).to.equal(ann);
       expect((await run('id', 'get', 'secrets', '-n', 'kube-system', '--as=admin')).stderr).to.match(
-        /Impersonate-\* headers are not supported/,
+        /cannot list resource "secrets" as "admin"/,
       );
       expect((await run('id', 'get', 'clusterroles')).stderr).to.match(/\(Forbidden\): clusterroles.* User "ann@example.com" cannot list/);
       expect((await run('id', 'get', 'pods', '--token=nonsense')).stderr).to.match(/Unauthorized|must be logged in/);

@@ -1,0 +1,72 @@
+/** Headers of a request that views the cluster as another user (docs/contract/view-as.md). */
+import type { IncomingMessage } from 'node:http';
+import { badRequest } from '../api/status.ts';
+import type { ViewTarget } from './operation.ts';
+import { headerValues } from './bearer.ts';
+
+/** Names for `Vary` and CORS. */
+export const viewHeaders = ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid'] as const;
+/** Header of a write: repeats the user, so that no write as another user happens by mistake. */
+export const viewWriteHeader = 'Atrium-View-As-Write';
+
+const [userHeader, groupHeader, uidHeader] = viewHeaders;
+const known = new Set(viewHeaders.map((name) => name.toLowerCase()));
+const writeName = viewWriteHeader.toLowerCase();
+const maxGroups = 64;
+/** Printable ASCII: everything between this service and the API server reads the same bytes. */
+const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+const isViewHeader = (name: string): boolean => name.startsWith('impersonate-') || name === writeName;
+
+/** Reports whether a request has a header of a view, well-formed or not. */
+export function hasViewHeaders({ headers }: IncomingMessage): boolean {
+  for (const name in headers) if (isViewHeader(name)) return true;
+  return false;
+}
+
+/** Refuses a request with headers of a view: the caller would act as themself without knowing. @throws StatusError 400 */
+export function refuseViewHeaders(request: IncomingMessage): void {
+  if (!hasViewHeaders(request)) return;
+  throw notSupported('Impersonate-* headers are not supported here: you act as yourself');
+}
+
+const notSupported = (message: string, field?: string) =>
+  badRequest(message, [{ reason: 'ImpersonationNotSupported', message, ...(field && { field }) }]);
+
+const invalidHeader = (field: string, rule: string) => {
+  const message = `${field}: ${rule}`;
+  return badRequest(message, [{ reason: 'FieldValueInvalid', message, field }]);
+};
+
+/**
+ * Returns the user that the headers name, undefined without such a header. Reads the lines as they came: `headers` joins repeated ones, and
+ * the API server takes the first of two users.
+ *
+ * @throws StatusError 400
+ */
+export function viewTargetOf(request: IncomingMessage): ViewTarget | undefined {
+  if (!hasViewHeaders(request)) return undefined;
+  const other = Object.keys(request.headers).find((name) => name.startsWith('impersonate-') && !known.has(name));
+  if (other !== undefined) throw notSupported(`${other} is not supported: only ${viewHeaders.join(', ')} are`, other);
+  const name = oneOf(request, userHeader);
+  if (name === undefined) throw invalidHeader(userHeader, 'must name the user, because another header of a view is there');
+  const groups = headerValues(request, groupHeader.toLowerCase());
+  if (groups.length > maxGroups) throw invalidHeader(groupHeader, `must be at most ${maxGroups} lines`);
+  for (const group of groups) checkPlain(groupHeader, group);
+  return { name, uid: oneOf(request, uidHeader) ?? '', groups };
+}
+
+/** Returns the user that a write must name, undefined without the header. @throws StatusError 400 */
+export const viewWriteOf = (request: IncomingMessage): string | undefined => oneOf(request, viewWriteHeader);
+
+/** @throws StatusError 400 for two lines, or one that is not plain */
+function oneOf(request: IncomingMessage, header: string): string | undefined {
+  const [value, second] = headerValues(request, header.toLowerCase());
+  if (second !== undefined) throw invalidHeader(header, 'must be there once');
+  if (value !== undefined) checkPlain(header, value);
+  return value;
+}
+
+function checkPlain(header: string, value: string): void {
+  if (!plain.test(value)) throw invalidHeader(header, 'must be printable ASCII, and not empty');
+}
