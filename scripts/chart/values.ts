@@ -184,7 +184,7 @@ export const valuesSchema = z.strictObject({
   serviceAccount: z.strictObject({ create: z.boolean(), name: objectName(), annotations: labels() }),
   rbac: z.strictObject({
     create: z.boolean(),
-    impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)) }),
+    impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)), constrained: z.boolean() }),
     userBindings: z.strictObject({ clusterRoles: z.array(text().min(1)) }),
   }),
   roles: z.strictObject({ install: z.boolean() }),
