@@ -55,6 +55,8 @@ export interface EmbeddedLoginOptions {
   password: string;
   /** Authentication at the cluster. Default: the cluster trusts the provider, as in the demo. */
   credentials?: 'passthrough' | 'impersonate';
+  /** Settings of kubernetes, as in the YAML file. */
+  kubernetes?: Record<string, unknown>;
   /** Settings of users, as in the YAML file. */
   users?: Record<string, unknown>;
   /** Settings of the provider, as in the YAML file. */
@@ -112,6 +114,7 @@ async function startAll(
     emails,
     password,
     credentials = 'passthrough',
+    kubernetes = {},
     users = {},
     identity = {},
     login = {},
@@ -166,7 +169,7 @@ async function startAll(
       config: parseConfig({
         yaml: stringify({
           server: { ...patient.server, host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
-          kubernetes: { ...patient.kubernetes, namespace, credentials },
+          kubernetes: { ...patient.kubernetes, namespace, credentials, ...kubernetes },
           login: {
             perMinute: 1_000_000,
             ...(issuers ? { issuers: [{ id: 'local', name: 'Local users', caFile }, ...issuers] } : { caFile }),
