@@ -14,7 +14,12 @@ interface Session {
   secret: string;
 }
 
-export type Ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<Reply>;
+export type Ask = (
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Reply>;
 
 const password = 'correct horse battery';
 const users = '/auth/v1/users';
@@ -24,10 +29,10 @@ export function asker({ url }: { url: string }, { secret }: Session): Ask {
   const browser = new Browser(url);
   browser.cookies.set(sessionCookieOf(url), secret);
   const type = (method: string) => (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
-  return (method, path, body) =>
+  return (method, path, body, headers = {}) =>
     browser.request(path, {
       method,
-      headers: { 'sec-fetch-site': 'same-origin', ...(body !== undefined && { 'content-type': type(method) }) },
+      headers: { 'sec-fetch-site': 'same-origin', ...headers, ...(body !== undefined && { 'content-type': type(method) }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
 }
@@ -76,7 +81,7 @@ export async function administer({ account: { admin, recorder } }: RecordedServi
   await eventually(needs, (all) => all.includes('patch groups.auth.platform.io/status crew'));
 }
 
-/** Disables one of two administrators, so that one is left. The caller may impersonate both. */
+/** Disables one of two administrators, so that one is left, and views the cluster as the other. The caller may impersonate both. */
 async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): Promise<void> {
   const role = 'act-as-administrators';
   const emails = ['chief@example.com', 'deputy@example.com'];
@@ -88,6 +93,8 @@ async function disableAdministrator(admin: ClusterAdmin, ask: Ask, as: string): 
     () => ask('PATCH', `${users}/${nameOf('chief@example.com')}`, { spec: { is_disabled: true } }),
     ({ status }) => status === 200,
   );
+  const viewing = { 'impersonate-user': 'deputy@example.com' };
+  await expectStatus(200, ask('GET', '/api/kubernetes/version', undefined, viewing));
 }
 
 /** Fails to create a user, because a foreign Secret has the name of the password's Secret. The created record is deleted again. */

@@ -74,7 +74,12 @@ export class CallRecorder {
   }
 }
 
-const impersonated = { 'impersonate-user': 'users', 'impersonate-group': 'groups', 'impersonate-uid': 'uids.authentication.k8s.io' };
+const impersonated = {
+  'impersonate-user': 'users',
+  'impersonate-group': 'groups',
+  'impersonate-uid': 'uids.authentication.k8s.io',
+  'impersonate-extra-atrium.platform.io%2factor': 'userextras.authentication.k8s.io/atrium.platform.io/actor',
+};
 
 /** A JSON Patch that removes members of a Group. */
 const takingOut = z

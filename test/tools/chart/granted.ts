@@ -45,8 +45,8 @@ function needsOfRule(
 ): Need[] {
   return apiGroups.flatMap((group) =>
     resources.flatMap((path) => {
-      const [resource = '', subresource] = path.split('/');
-      const whole = qualified(resource, group) + (subresource ? `/${subresource}` : '');
+      const [resource = '', ...subresource] = path.split('/');
+      const whole = [qualified(resource, group), ...subresource].join('/');
       return resourceNames.flatMap((name) => verbs.map((verb) => ({ verb, resource: whole, namespace, name })));
     }),
   );

@@ -84,6 +84,7 @@ const always = {
 const impersonation = {
   'impersonate users': 'to act as who is logged in',
   'impersonate groups': 'to act with their groups',
+  'impersonate userextras.authentication.k8s.io/atrium.platform.io/actor': 'to tell the audit log who views the cluster as another user',
   'impersonate uids.authentication.k8s.io': 'to tell the audit log who they are at the issuer',
 };
 

@@ -57,7 +57,8 @@ export class RecordedAccount {
     await this.admin.remove(`${bindings}/everything`);
     const account = new ClusterAdmin(this.#cluster, this.#token);
     const isAllowed = async ({ verb, resource: whole, namespace, name }: Need) => {
-      const [path = '', subresource = ''] = whole.split('/');
+      const [path = '', ...rest] = whole.split('/');
+      const subresource = rest.join('/');
       const [resource = '', ...group] = path.split('.');
       const resourceAttributes = { verb, group: group.join('.'), resource, subresource, namespace, name };
       const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };

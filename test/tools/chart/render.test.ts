@@ -206,6 +206,17 @@ describe('other objects of the chart', () => {
     expect(await rules({ ...on, 'rbac.create': false })).to.deep.equal([]);
   });
 
+  it('grant constrained impersonation in place of impersonate', async () => {
+    const role = one(await render({ 'rbac.impersonation.constrained': true }), 'ClusterRole', 'atrium-impersonation');
+    const verbs = (role.rules as { verbs: string[] }[]).flatMap((rule) => rule.verbs);
+    expect(verbs).to.include.members([
+      'impersonate:user-info',
+      'impersonate-on:user-info:list',
+      'impersonate-on:user-info:deletecollection',
+    ]);
+    expect(verbs).not.to.include('impersonate');
+  });
+
   it('limit impersonation to the given names', async () => {
     const objects = await render({ 'rbac.impersonation.groups': ['dev', 'local:oncall'] });
 
