@@ -4,19 +4,20 @@ import { badRequest } from '../api/status.ts';
 import type { ViewTarget } from './operation.ts';
 import { headerValues } from './bearer.ts';
 
-/** Names for `Vary` and CORS. */
-export const viewHeaders = ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid'] as const;
+/** Names for `Vary` and CORS. Scripts of pages send groups as JSON, because browsers join repeated header lines. */
+export const viewHeaders = ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Atrium-View-As-Groups'] as const;
 /** Header of a write: repeats the user, so that no write as another user happens by mistake. */
 export const viewWriteHeader = 'Atrium-View-As-Write';
 
-const [userHeader, groupHeader, uidHeader] = viewHeaders;
+const [userHeader, groupHeader, uidHeader, groupsHeader] = viewHeaders;
 const known = new Set(viewHeaders.map((name) => name.toLowerCase()));
 const writeName = viewWriteHeader.toLowerCase();
+const groupsName = groupsHeader.toLowerCase();
 const maxGroups = 64;
 /** Printable ASCII: everything between this service and the API server reads the same bytes. */
 const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-const isViewHeader = (name: string): boolean => name.startsWith('impersonate-') || name === writeName;
+const isViewHeader = (name: string): boolean => name.startsWith('impersonate-') || name === writeName || name === groupsName;
 
 /** Reports whether a request has a header of a view, well-formed or not. */
 export function hasViewHeaders({ headers }: IncomingMessage): boolean {
@@ -50,10 +51,22 @@ export function viewTargetOf(request: IncomingMessage): ViewTarget | undefined {
   if (other !== undefined) throw notSupported(`${other} is not supported: only ${viewHeaders.join(', ')} are`, other);
   const name = oneOf(request, userHeader);
   if (name === undefined) throw invalidHeader(userHeader, 'must name the user, because another header of a view is there');
-  const groups = headerValues(request, groupHeader.toLowerCase());
-  if (groups.length > maxGroups) throw invalidHeader(groupHeader, `must be at most ${maxGroups} lines`);
+  const groups = [...headerValues(request, groupHeader.toLowerCase()), ...groupsIn(oneOf(request, groupsHeader))];
+  if (groups.length > maxGroups) throw invalidHeader(groupHeader, `must be at most ${maxGroups} groups`);
   for (const group of groups) checkPlain(groupHeader, group);
   return { name, uid: oneOf(request, uidHeader) ?? '', groups };
+}
+
+/** @param json undefined without the header. @throws StatusError 400 */
+function groupsIn(json: string | undefined): string[] {
+  if (json === undefined) return [];
+  try {
+    const groups: unknown = JSON.parse(json);
+    if (Array.isArray(groups) && groups.every((group) => typeof group === 'string')) return groups;
+  } catch {
+    // Refused below.
+  }
+  throw invalidHeader(groupsHeader, 'must be a JSON array of names');
 }
 
 /** Returns the user that a write must name, undefined without the header. @throws StatusError 400 */

@@ -142,6 +142,7 @@ const viewHeaderTexts = {
   'Impersonate-User': 'Answers as this user, if the caller may impersonate them (docs/contract/view-as.md).',
   'Impersonate-Group': 'A group of that user; one header line for each.',
   'Impersonate-Uid': 'The uid of that user.',
+  'Atrium-View-As-Groups': 'Groups as a JSON array, for scripts of pages: browsers join repeated header lines.',
 };
 
 function requestHeaders(operation: Operation): z.ZodObject {

@@ -65,6 +65,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
     it('VAS-01 are refused as system:masters, kubeadm:cluster-admins and accounts of the service', async () => {
       const account = `system:serviceaccount:${serviceNamespace}:atrium`;
       for (const headers of [
+        { ...asBob, 'Atrium-View-As-Groups': '["crew","system:masters"]' },
         ...['system:masters', 'System:Masters', 'kubeadm:cluster-admins', `system:serviceaccounts:${serviceNamespace}`].map((group) => ({
           ...asBob,
           'Impersonate-Group': group,
@@ -108,6 +109,11 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
           ['Impersonate-Extra-atrium.platform.io%2Factor', 'root'],
         ],
         [['Impersonate-Scope', 'x']],
+        [['Atrium-View-As-Groups', '["crew"]']],
+        ...['crew', '{}', '[1]', '[""]', '["b\u00fc"]', '["system\\n:masters"]'].map((json): [string, string][] => [
+          ['Impersonate-User', bob],
+          ['Atrium-View-As-Groups', json],
+        ]),
         [['Atrium-View-As-Write', bob]],
         [['Impersonate-User', bob], ...long],
       ];
@@ -124,6 +130,8 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
     it('VAS-02 take a comma as part of a group', async () => {
       const { groups } = await identity('alice', { ...asBob, 'Impersonate-Group': 'a,b' });
       expect(groups).to.include('a,b').and.not.to.include('a');
+      const json = await identity('alice', { ...asBob, 'Atrium-View-As-Groups': '["crew","a,b"]' });
+      expect(json.groups).to.deep.equal(['crew', 'a,b', 'system:authenticated']);
     });
 
     it('VAS-03 are refused without the right to each of user, group and uid, and never answered as the caller', async () => {
