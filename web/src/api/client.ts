@@ -1,17 +1,15 @@
 /** Client of the service, with types from its OpenAPI document. Every failure is thrown as a Problem. */
 import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
+import { base } from './address';
 import { forgetAhead, sendAhead, takeAhead } from './ahead';
 import { asProblem, isAbort, type Problem, problemOf, type StepUp } from './problem';
 import type { components, paths } from './schema';
+import { inView } from './view';
+
+export { base, storageKey } from './address';
 
 export type Schemas = components['schemas'];
-
-/** Address of the service, which writes its base path into the page. */
-export const base = new URL(document.documentElement.dataset.base ?? '/', location.href);
-
-/** Returns the name of an entry in the browser's storage. Another installation on the same host has other entries. */
-export const storageKey = (name: string): string => `atrium-${name}${base.pathname.replace(/\/$/, '')}`;
 
 /** Receives refusals: a 401 concerns the session, a 403 the rights. */
 export const refusals = new EventTarget();
@@ -47,7 +45,7 @@ async function onRefused(problem: Problem): Promise<boolean> {
 export async function sendRaw(path: string, init?: RequestInit): Promise<Response> {
   const url = new URL(path.replace(/^\//, ''), base);
   if (!url.href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
-  const response = await fetch(url, init);
+  const response = await fetch(inView(new Request(url, init)));
   const isAgain = !response.ok && (await onRefused(await problemOf(response.clone())));
   return isAgain ? sendRaw(path, init) : response;
 }
@@ -64,8 +62,9 @@ function noteWrite({ method, url }: Request): void {
   forgetAhead();
 }
 
-async function send(request: Request): Promise<Response> {
+async function send(given: Request): Promise<Response> {
   let response: Response;
+  const request = inView(given);
   noteWrite(request);
   // A body can be read once, and the request may have to be sent again.
   const body = await request.arrayBuffer();
@@ -95,7 +94,7 @@ export const call = (path: string, init?: RequestInit): Promise<Response> => sen
  * @param path below the base path
  */
 export const askAhead = (path: string, Accept = 'application/json'): void =>
-  sendAhead(new Request(new URL(path, base), { headers: { Accept } }));
+  sendAhead(inView(new Request(new URL(path, base), { headers: { Accept } })));
 
 /** Returns the body of an answer: `send` has thrown every failure. */
 export async function bodyOf<T>(answer: Promise<{ data?: T }>): Promise<T> {

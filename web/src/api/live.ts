@@ -1,5 +1,7 @@
-import { base } from './client';
+import { base, call } from './client';
 import { parseJson } from './json';
+import { linesOf } from './lines';
+import { isViewed } from './view';
 
 interface LiveEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -20,6 +22,7 @@ interface LiveOptions<T> {
 const pauseMs = 2000;
 
 const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
+const isChange = (type: string): type is (typeof types)[number] => types.some((known) => known === type);
 
 /**
  * Follows a live list while the page is visible. EventSource hides the status of a refusal; it reconnects by itself from the last event,
@@ -27,7 +30,33 @@ const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
  *
  * @returns a function that stops it
  */
-export function follow<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
+export function follow<T>(options: LiveOptions<T>): () => void {
+  return isViewed(new URL(options.address, base)) ? followView(options) : followStream(options);
+}
+
+/** Follows a live list as the viewed user: an EventSource sends no headers. */
+function followView<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
+  const abort = new AbortController();
+  async function read(): Promise<void> {
+    try {
+      const response = await call(address, { headers: { Accept: 'text/event-stream' }, signal: abort.signal });
+      onLost(false);
+      for await (const line of linesOf(response)) {
+        if (!line.startsWith('data: ')) continue;
+        const { type, object } = parseJson(line.slice('data: '.length)) as { type: string; object: T };
+        if (type === 'ERROR') break;
+        if (isChange(type)) onEvent({ type, object });
+      }
+    } catch {
+      onLost(true);
+    }
+    if (!abort.signal.aborted) setTimeout(() => !abort.signal.aborted && onEnd(), pauseMs);
+  }
+  void read();
+  return () => abort.abort();
+}
+
+function followStream<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
   let source: EventSource | undefined;
   let [wasSeen, wasThere] = [true, false];
   let pause: ReturnType<typeof setTimeout> | undefined;

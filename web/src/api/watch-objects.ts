@@ -1,6 +1,7 @@
 /** Watches of the Kubernetes API, read by `fetch`: the demo's cluster has no WebSockets for them. */
 import { call } from './client';
 import { parseJson } from './json';
+import { linesOf } from './lines';
 import { isFinal } from './lost';
 import { asProblem, isAbort, type Problem } from './problem';
 import { inTurn } from './turns';
@@ -8,17 +9,6 @@ import { inTurn } from './turns';
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   object: T;
-}
-
-async function* linesOf(response: Response): AsyncGenerator<string> {
-  if (response.body === null) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    const lines = (rest + part.value).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line !== '');
-  }
 }
 
 interface Watched<T> {

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { api, bodyOf, type Schemas } from '../api/client';
 import { useLoad } from '../api/load';
 import { useFeature } from '../api/version';
+import { viewed } from '../api/view';
 import { t } from '../text/text';
 import { Button, LinkButton } from '../ui/button';
 import { overlay } from './keys';
@@ -27,10 +28,10 @@ function open(next: Wish): void {
   overlay.value = 'ask';
 }
 
-/** Returns undefined until the answer is known, without a right, and where access requests are disabled. */
+/** Returns undefined until the answer is known, without a right, in a view of another user, and where access requests are disabled. */
 function useOptions(right: Right | undefined): Schemas['AccessOptions'] | undefined {
   const isOn = useFeature('accessRequests');
-  const key = isOn && right ? `options/${JSON.stringify(right)}` : undefined;
+  const key = isOn && right && viewed.value === undefined ? `options/${JSON.stringify(right)}` : undefined;
   const load = useLoad(key, (stop) =>
     bodyOf(api.GET('/auth/v1/accessrequests/options', { params: { query: withGroup(right as Right) }, signal: stop })),
   );

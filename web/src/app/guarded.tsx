@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useLoad } from '../api/load';
 import { usePoll } from '../api/poll';
 import { t } from '../text/text';
 import { Failure, RefusedState, Skeleton } from '../ui/state';
 import { AskFor } from './ask';
-import { askRights, explain, may, type Right, rightsProblem } from './rights';
-import { Needed } from './why';
+import { askRights, may, type Right, rightsProblem } from './rights';
+import { Needed, useExplanation } from './why';
 
 interface GuardedProps {
   /** Right that the page requests by `useRights`. */
@@ -43,9 +42,8 @@ export function Guarded({ right, isSelf = false, title, children }: GuardedProps
 }
 
 function Denied({ right }: { right: Right }) {
-  const key = JSON.stringify(right);
-  const load = useLoad(`why/${key}`, (signal) => explain(right, signal));
-  usePoll(useMemo(() => ({ reload: () => askRights([right]) }), [key]));
+  const load = useExplanation(right);
+  usePoll(useMemo(() => ({ reload: () => askRights([right]) }), [JSON.stringify(right)]));
   const explanation = load.data.value?.explanation;
   const roles = explanation && 'roles' in explanation ? explanation.roles.map(({ name }) => name) : [];
   return (

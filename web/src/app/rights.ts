@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { api, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
 import { refetch } from '../api/load';
 import { asProblem, type Problem } from '../api/problem';
+import { viewed } from '../api/view';
 
 export interface Right {
   verb: string;
@@ -83,8 +84,13 @@ async function askAll(rights: readonly Right[]): Promise<void> {
   }
 }
 
+const reads = ['get', 'list', 'watch'];
+
+/** Reports whether a right is missing because a view only reads. */
+export const isRefusedByView = ({ verb }: Right): boolean => viewed.value !== undefined && !reads.includes(verb);
+
 /** Returns undefined until the answer is known. Reading it subscribes. */
-export const may = (right: Right): boolean | undefined => answers.value.get(keyOf(right));
+export const may = (right: Right): boolean | undefined => (isRefusedByView(right) ? false : answers.value.get(keyOf(right)));
 
 /** Counts the changes of access that the console is told of. */
 const changes = signal(0);

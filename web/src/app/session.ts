@@ -4,6 +4,7 @@ import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey
 import { forgetLoads } from '../api/load';
 import { asProblem, Problem, type StepUp } from '../api/problem';
 import type { paths } from '../api/schema';
+import { forgetView, stopView, viewed } from '../api/view';
 import { tellTabs } from './tabs';
 
 export type Person = Schemas['UserInfo'];
@@ -169,6 +170,11 @@ function takeResponse(): URLSearchParams | undefined {
 }
 
 function become(next: Person): void {
+  // A login as another user ends the view.
+  if (viewed.peek() !== undefined && viewed.peek()?.by !== next.name) {
+    stopView();
+    return;
+  }
   person.value = next;
   isPasswordDue.value = next.ext.must_change_password === true;
   if (hasEnded.value) resumed.value += 1;
@@ -273,6 +279,7 @@ function withHint(address: string | undefined, idToken: string | undefined): str
 /** Forgets the session after a logout in this tab or another. */
 export function forget(): void {
   localStorage.removeItem(handleKey);
+  forgetView();
   forgetLoads();
   person.value = undefined;
   hasEnded.value = false;

@@ -1,12 +1,13 @@
 import { signal } from '@preact/signals';
 import { useLoad } from '../api/load';
+import { viewed } from '../api/view';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import type { MenuItem } from '../ui/menu';
 import { Skeleton } from '../ui/state';
 import { AskBeside, AskFor, MenuAsk } from './ask';
-import { explain, inWords, may, type Right } from './rights';
+import { explain, inWords, isRefusedByView, may, type Right } from './rights';
 
 const asked = signal<Right>();
 
@@ -23,12 +24,21 @@ export const guarded = (rights: readonly Right[], item: MenuItem): MenuItem => {
   return { ...item, isRefused: true, isDanger: false, act: () => askWhy(missing), beside };
 };
 
-/** Shows the missing right, as RBAC names it. */
-export const Needed = ({ right }: { right: Right }) => (
-  <>
-    {t('rights.needed')} <code>{inWords(right)}</code>
-  </>
-);
+/** Shows the missing right, as RBAC names it, or that a view only reads. */
+export const Needed = ({ right }: { right: Right }) =>
+  isRefusedByView(right) ? (
+    <span>{t('view.readsOnly', { user: viewed.value?.user ?? '' })}</span>
+  ) : (
+    <>
+      {t('rights.needed')} <code>{inWords(right)}</code>
+    </>
+  );
+
+/** Explains a missing right. A view that only reads needs no explanation by roles. */
+export function useExplanation(right: Right | undefined) {
+  const asked = right === undefined || isRefusedByView(right) ? undefined : right;
+  return useLoad(asked && `why/${JSON.stringify(asked)}`, (stop) => explain(asked as Right, stop));
+}
 
 /** Button with the reason why something is missing, and with "Ask for it". */
 export const WhyButton = ({ right, children = t('object.why') }: { right: Right; children?: string }) => (
@@ -42,7 +52,7 @@ export const WhyButton = ({ right, children = t('object.why') }: { right: Right;
 /** Dialog with the reason for which an action is greyed. */
 export function Why() {
   const right = asked.value;
-  const load = useLoad(right && `why/${JSON.stringify(right)}`, (stop) => explain(right as Right, stop));
+  const load = useExplanation(right);
   if (right === undefined) return null;
   const close = () => {
     asked.value = undefined;
@@ -54,7 +64,7 @@ export function Why() {
       <p>
         <Needed right={right} />
       </p>
-      {status === undefined ? (
+      {isRefusedByView(right) ? null : status === undefined ? (
         <Skeleton rows={1} />
       ) : (
         <p class="muted">{roles.length > 0 ? t('rights.roles', { roles: roles.join(', ') }) : status.reason || t('rights.noRole')}</p>

@@ -3,6 +3,7 @@ import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Sea
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { asProblem } from '../api/problem';
+import { viewed } from '../api/view';
 import { brandTitle } from '../app/brand';
 import { overlay } from '../app/keys';
 import { href, navigate, path } from '../app/router';
@@ -18,14 +19,16 @@ import { Logo } from './logo';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
 import { isWithin } from './pages';
+import { ViewBanner } from './view-banner';
 
 export function Shell({ strip, children }: { strip: ComponentChildren; children: ComponentChildren }) {
   const sections = useMenu();
   return (
-    <div class="shell">
+    <div class={viewed.value ? 'shell viewed' : 'shell'}>
       <a class="skip" href="#main" data-outside>
         {t('shell.skip')}
       </a>
+      <ViewBanner />
       <TopBar strip={strip} />
       <SideMenu sections={sections} />
       <main id="main" tabIndex={-1}>

@@ -1,6 +1,7 @@
 /** Resources that the cluster serves, by `name.group`, as kubectl writes them. */
 
 import { base } from '../../api/client';
+import { inView } from '../../api/view';
 import type { Right } from '../../app/rights';
 
 interface Kinds {
@@ -20,7 +21,7 @@ export async function fetchResources(signal: AbortSignal): Promise<Known> {
   const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
   const lists = await Promise.all(
     ['api', 'apis'].map(async (path) => {
-      const response = await fetch(new URL(`api/kubernetes/${path}`, base), { headers: { Accept }, signal });
+      const response = await fetch(inView(new Request(new URL(`api/kubernetes/${path}`, base), { headers: { Accept }, signal })));
       return response.ok ? ((await response.json()) as Partial<Kinds>).items : undefined;
     }),
   );

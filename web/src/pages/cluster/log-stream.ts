@@ -3,6 +3,7 @@ import { call } from '../../api/client';
 import { isFinal } from '../../api/lost';
 import { asProblem, Problem } from '../../api/problem';
 import { socketAt } from '../../api/socket';
+import { viewed } from '../../api/view';
 import { t } from '../../text/text';
 
 /** The API server closes a complete log with this code. Any other code, such as 1006 of a proxy that timed out, is a lost connection. */
@@ -38,7 +39,8 @@ export function followLog({ path, asked, sinceSeconds, since, onData, onLost, on
     if (sinceTime !== undefined) return { sinceTime };
     return sinceSeconds ? { sinceSeconds: String(sinceSeconds) } : { tailLines: String(tailLines) };
   };
-  let stopSocket = open(from(since));
+  const begin = viewed.peek() === undefined ? open : openView;
+  let stopSocket = begin(from(since));
 
   function open(start: Record<string, string>): () => void {
     let wasOpen = false;
@@ -58,6 +60,29 @@ export function followLog({ path, asked, sinceSeconds, since, onData, onLost, on
     };
     return () => socket.close();
   }
+  /** Reads the log of a view by `fetch`, because a WebSocket sends no headers. */
+  function openView(start: Record<string, string>): () => void {
+    const abort = new AbortController();
+    void readView(start, abort.signal).then(
+      () => !isLeft && onEnd(),
+      (error: unknown) => {
+        if (isLeft) return;
+        const problem = asProblem(error);
+        if (isFinal(problem)) onEnd(problem);
+        else again();
+      },
+    );
+    return () => abort.abort();
+  }
+  async function readView(start: Record<string, string>, signal: AbortSignal): Promise<void> {
+    const { body } = await call(`${path}?${new URLSearchParams({ ...asked, ...start, timestamps: 'true' })}`, { signal });
+    onOpen();
+    const reader = body?.getReader();
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      pauseMs = firstPauseMs;
+      onData(part.value.slice().buffer);
+    }
+  }
   /** Requests the log to learn the reason of a refusal, which a WebSocket hides. */
   async function refused(): Promise<void> {
     const problem = await refusalOf(path, asked);
@@ -68,7 +93,7 @@ export function followLog({ path, asked, sinceSeconds, since, onData, onLost, on
   function again(): void {
     const lastTime = onLost();
     timer = setTimeout(() => {
-      stopSocket = open(from(lastTime));
+      stopSocket = begin(from(lastTime));
     }, pauseMs);
     pauseMs = Math.min(2 * pauseMs, longestPauseMs);
   }

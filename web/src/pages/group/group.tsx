@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { Trash2, UserPlus } from 'lucide';
+import { Eye, Trash2, UserPlus } from 'lucide';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
+import { groupViewer } from '../../api/view';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
 import type { PageProps } from '../../app/page-props';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
+import { ViewAs, viewRights } from '../../app/view-as';
 import { PluginTab } from '../../plugins/tab';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
@@ -21,7 +23,7 @@ import { Empty, Notice } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { toast } from '../../ui/toast';
 
-type Open = 'add' | 'delete' | Member | undefined;
+type Open = 'add' | 'view' | 'delete' | Member | undefined;
 
 const rightsOf = (name: string) => ({
   get: { verb: 'get', resource: 'groups', name },
@@ -94,6 +96,9 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
         }
       </Loaded>
       {open.value === 'add' && <AddMember group={name} onClose={close} />}
+      {open.value === 'view' && (
+        <ViewAs title={t('view.asOf', { name })} user={groupViewer} groups={[subjectOf(name, load.data.value)]} onClose={close} />
+      )}
       {open.value === 'delete' && (
         <Confirm
           title={t('groups.delete', { name })}
@@ -120,21 +125,34 @@ interface HeadProps {
 
 const isOfConsole = (group: Schemas['Group'] | undefined) => group?.spec.refConnector === undefined;
 
+/** Name of the group in Kubernetes. */
+const subjectOf = (name: string, group: Schemas['Group'] | undefined) => (isOfConsole(group) ? `local:${name}` : name);
+
 /** Reports whether the caller may add members to a local group, which requires the permissions of the group. */
 const mayChangeMembers = (name: string, group: Schemas['Group'] | undefined) =>
   isOfConsole(group) && may(rightsOf(name).patch) === true && may(rightsOf(name).members) === true;
 
 function Head({ name, group, show }: HeadProps) {
   const rights = rightsOf(name);
+  const subject = subjectOf(name, group);
+  const viewers = [viewRights('group', subject), viewRights('user', groupViewer)];
+  useRights(viewers.flat());
+  const mayView = [0, 1].some((verb) => viewers.every((rights) => rights[verb] && may(rights[verb]) === true));
+  const view = { rights: viewers.map(([impersonate]) => impersonate), label: t('view.as'), icon: Eye };
   const add = { rights: [rights.patch, rights.members], label: t('groups.add'), icon: UserPlus };
   return (
     <header class="page-head">
       <h1 tabIndex={-1}>{group?.spec.displayName || name}</h1>
-      <code>{isOfConsole(group) ? `local:${name}` : name}</code>
+      <code>{subject}</code>
       <div class="buttons">
         {mayChangeMembers(name, group) && (
           <Button kind="main" icon={UserPlus} onClick={show('add')}>
             {t('groups.add')}
+          </Button>
+        )}
+        {mayView && (
+          <Button icon={Eye} onClick={show('view')}>
+            {t('view.as')}
           </Button>
         )}
         {may(rights.remove) && (
@@ -142,7 +160,13 @@ function Head({ name, group, show }: HeadProps) {
             {t('user.delete')}
           </Button>
         )}
-        <RefusedMenu of={[...(isOfConsole(group) ? [add] : []), { rights: [rights.remove], label: t('user.delete'), icon: Trash2 }]} />
+        <RefusedMenu
+          of={[
+            ...(isOfConsole(group) ? [add] : []),
+            ...(mayView ? [] : [view]),
+            { rights: [rights.remove], label: t('user.delete'), icon: Trash2 },
+          ]}
+        />
       </div>
     </header>
   );

@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
-import { api, type Schemas } from '../../api/client';
-import { refetch } from '../../api/load';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { refetch, useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
 import { sealed } from '../../api/password';
 import { asProblem } from '../../api/problem';
 import { useFeatures } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
-import { may } from '../../app/rights';
+import { may, useRights } from '../../app/rights';
 import { navigate } from '../../app/router';
 import { person } from '../../app/session';
+import { ViewAs, viewItem, viewRights } from '../../app/view-as';
 import { guarded } from '../../app/why';
 import { usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
@@ -18,6 +19,7 @@ import { Copy } from '../../ui/copy';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { Menu, type MenuItem } from '../../ui/menu';
+import { Failure, Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
@@ -26,13 +28,16 @@ import { EditUser } from './edit';
 import { EndLinks, linkKindsFor, linkRights, MakeLink } from './link';
 
 type User = Schemas['User'];
-type Open = 'edit' | 'disable' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
+type Open = 'view' | 'edit' | 'disable' | 'reset' | 'own' | 'link' | 'endLinks' | 'delete' | undefined;
 
 interface Offered {
   user: User;
   show: (what: Open) => () => void;
   enable: () => void;
 }
+
+/** User name in Kubernetes. A user who never logged in has none yet. */
+const subjectOf = ({ spec, status }: User): string => status?.subjectName || spec.email;
 
 const patchRight = (name: string) => ({ verb: 'patch', resource: 'users', name });
 const isOwn = ({ metadata }: User) => person.value?.ext.user === metadata.name;
@@ -63,8 +68,11 @@ function useItems(offered: Offered): MenuItem[] {
   const { user, show } = offered;
   const mayHaveLink = useFeatures()('links') && !isOwn(user) && linkKindsFor(user).length > 0;
   const added = usePluginActions('auth.platform.io', 'users');
+  const subject = subjectOf(user);
+  useRights(viewRights('user', subject));
   return [
     ...accountItems(offered),
+    ...(isOwn(user) ? [] : [viewItem('user', subject, show('view'))]),
     ...(mayHaveLink ? linkItems(offered) : []),
     ...added.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
     guarded([{ verb: 'delete', resource: 'users', name: user.metadata.name }], {
@@ -116,6 +124,7 @@ interface OpenDialogProps {
 }
 
 function OpenDialog({ open, user, onClose, onDisable }: OpenDialogProps) {
+  if (open === 'view') return <ViewAsUser user={user} onClose={onClose} />;
   if (open === 'edit') return <EditUser user={user} onClose={onClose} />;
   if (open === 'reset') return <ResetPassword user={user} onClose={onClose} />;
   if (open === 'link') return <MakeLink user={user} onClose={onClose} />;
@@ -130,6 +139,22 @@ function OpenDialog({ open, user, onClose, onDisable }: OpenDialogProps) {
   return (
     <Dialog title={t('password.change')} onClose={onClose}>
       <OwnPassword onCancel={onClose} onDone={done} />
+    </Dialog>
+  );
+}
+
+/** Dialog that views the cluster as a user, with the groups that Kubernetes sees. */
+function ViewAsUser({ user, onClose }: ActionProps) {
+  const { name } = user.metadata;
+  const load = useLoad(`roles/groups/${name}`, (signal) =>
+    bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { name, limit: 1 } }, signal })),
+  );
+  const title = t('view.asOf', { name: called(user) });
+  const found = load.data.value?.user;
+  if (found) return <ViewAs title={title} user={found.subjectName || subjectOf(user)} groups={found.groups} onClose={onClose} />;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {load.error.value ? <Failure problem={load.error.value} onRetry={() => void load.reload()} /> : <Skeleton rows={2} />}
     </Dialog>
   );
 }
