@@ -98,12 +98,17 @@ describe('a view as another user, in the console', () => {
   it('reads a log as the user', async () => {
     await page.getByRole('link', { name: 'Logs', exact: true }).click();
     await page.locator('.log').first().waitFor();
-    await page.getByText(/^\d+ lines?\.$/).first().waitFor();
+    await page
+      .getByText(/^\d+ lines?\.$/)
+      .first()
+      .waitFor();
     const logs = await eventually(
       () => sent.filter(({ path }) => path.endsWith('/log')),
       ({ length }) => length > 0,
     );
-    expect(logs.map(({ user }) => user)).to.include(jane).and.not.to.include(undefined);
+    expect(logs.map(({ user }) => user))
+      .to.include(jane)
+      .and.not.to.include(undefined);
   });
 
   it('fits a phone, in the dark, in each language', async () => {
