@@ -41,6 +41,8 @@ export interface ApiServerOptions {
   isReused?: boolean;
   /** Further controllers of a control plane, by the names of kube-controller-manager. */
   controllers?: readonly string[];
+  /** Runs workloads in the embedded cluster; kube-apiserver always has them. */
+  hasWorkloads?: boolean;
   /** Clock of the embedded cluster; the clock of kube-apiserver cannot be replaced. */
   now?: () => Date;
 }
@@ -138,13 +140,19 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
 /** Certificate authority of all embedded clusters of a process: generating keys and signatures is slow. */
 let certificates: ReturnType<typeof loopbackCertificates> | undefined;
 
-async function embedded({ issuers = [], tokenWebhook, now, isReused = false }: ApiServerOptions): Promise<OwnApiServer> {
+async function embedded({
+  issuers = [],
+  tokenWebhook,
+  now,
+  isReused = false,
+  hasWorkloads = false,
+}: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('@atrium/embedded-cluster/cluster.ts');
   certificates ??= loopbackCertificates();
   const { authority, serving } = await certificates;
   // The authority of the API server also verifies the servers of the tests, as on the control plane.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
-  const cluster = await Cluster.start({ issuers: issuers.map(trusted), ...(now && { now }) });
+  const cluster = await Cluster.start({ issuers: issuers.map(trusted), hasWorkloads, ...(now && { now }) });
   if (tokenWebhook) {
     const token = people.some((person) => person === tokenWebhook.as)
       ? await cluster.issueToken({ username: tokenWebhook.as })

@@ -80,6 +80,8 @@ export interface EmbeddedLoginOptions {
   replicas?: number;
   /** Starts a proxy between the service and the cluster. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
+  /** Runs workloads in the embedded cluster. */
+  hasWorkloads?: boolean;
   /** Directory of the static files. Default: a small page instead of the console. */
   files?: string;
   /** Clock of the service. */
@@ -129,12 +131,13 @@ async function startAll(
     files = aPage,
     host = '127.0.0.1',
     between,
+    hasWorkloads = false,
     now,
     clocksAhead = [],
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
 ): Promise<Omit<EmbeddedLogin, 'stop'>> {
-  const cluster = await apiServer({ isReused: true });
+  const cluster = await apiServer({ isReused: true, hasWorkloads });
   started.push(() => cluster.stop());
   const admin = await install(cluster);
   started.push(() => admin.close());
