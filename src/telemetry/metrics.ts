@@ -264,8 +264,10 @@ export class Metrics {
       registers: [this.registry],
       collect: () => {
         const rows = read();
-        const waiting = Array.from(rows ?? [], ({ phase, created }) => (phase === 'Pending' ? now().getTime() - created : 0));
-        wait.set(rows === undefined ? Number.NaN : Math.max(0, ...waiting) / 1000);
+        const at = now().getTime();
+        let oldest = at;
+        for (const { phase, created } of rows ?? []) if (phase === 'Pending' && created < oldest) oldest = created;
+        wait.set(rows === undefined ? Number.NaN : (at - oldest) / 1000);
       },
     });
     this.#collect('atrium_access_requests', 'Access requests by phase, the same on each replica.', 'phase', () =>
