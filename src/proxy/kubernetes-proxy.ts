@@ -80,9 +80,7 @@ export class KubernetesProxy {
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = this.isLong(ctx);
-    const lasting = isLong
-      ? this.#whilePermitted({ ctx, caller, target }, signal)
-      : { signal, end: this.#short.begin(callerKey(caller)) };
+    const lasting = isLong ? this.#whilePermitted({ ctx, caller, target }, signal) : { signal, end: this.#short.begin(callerKey(caller)) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
       lasting.end();
