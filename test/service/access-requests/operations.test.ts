@@ -57,6 +57,26 @@ describe('access requests', () => {
     expect(events[1].access).to.include({ requester: 'alice', policy: 'shop', role: 'view', until });
   });
 
+  it('are counted by phase, with the age of the oldest one that waits', async () => {
+    const metric = async (name: string) => {
+      const text = await (await fetch(`${server.metricsURL}/metrics`)).text();
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.slice(name.length),
+      );
+    };
+    const pending = 'atrium_access_requests{phase="Pending"}';
+    await access.apply(aPolicy('counted', { subjects, approvers }));
+    const request = await asked({ policy: 'counted' });
+    expect(await metric(pending)).to.equal(1);
+    expect(await metric('atrium_access_request_wait_seconds')).to.be.within(0.001, 600);
+    await access.end({ as: 'alice' }, request);
+    expect(await metric('atrium_access_request_wait_seconds')).to.equal(0);
+    expect(await metric('atrium_access_requests{phase="Withdrawn"}')).to.be.at.least(1);
+  });
+
   it('give nothing after a denial', async () => {
     const request = await asked();
     const denied = await access.decide({ as: 'carol' }, request, false);
