@@ -121,6 +121,7 @@ describe('break-glass', () => {
       { audit: 'BreakGlassUsed', actor: jane },
       { audit: 'AccessGranted', actor: undefined },
       { audit: 'BreakGlassReviewed', actor: carl },
+      { audit: 'AccessRefused', actor: dora },
     ]);
     for (const request of [used, waiting]) await sessions.posted(members.jane, `/${request.metadata.name}/end`);
   });
