@@ -18,7 +18,7 @@ interface LiveSetOptions<T extends LiveRow> {
 const pollMs = 30_000;
 
 /**
- * Reads a list, and applies its changes. Failures are retried, except for refusals.
+ * Reads a list, and applies its changes. Failures are retried; a refusal ends it, and the last rows stay.
  *
  * @returns a function that stops it
  */
@@ -51,8 +51,7 @@ export function followSet<T extends LiveRow>({ read, address, onRows }: LiveSetO
     } catch (error) {
       if (isAbort(error)) return;
       const problem = asProblem(error);
-      if (isFinal(problem)) onRows([]);
-      else again(retryMs(problem));
+      if (!isFinal(problem)) again(retryMs(problem));
     }
   }
   void begin();

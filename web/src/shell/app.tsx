@@ -1,6 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { resumed } from '../api/client';
 import { asProblem, type Problem } from '../api/problem';
 import { useFeature } from '../api/version';
 import { setTitle } from '../app/brand';
@@ -34,7 +35,7 @@ function OwnAccess() {
       Strip.value = Loaded;
       return followOwnAccess(record, isLive);
     });
-  }, [isOn, isLive, record]);
+  }, [isOn, isLive, record, resumed.value]);
   return isOn && Strip.value ? <Strip.value /> : null;
 }
 
