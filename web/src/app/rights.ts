@@ -97,7 +97,7 @@ const changes = signal(0);
 
 /**
  * Requests the rights and explanations that the page shows again, after access has begun or ended. The cluster follows role bindings by a
- * watch, so it is asked a second time a moment later.
+ * watch, so it is asked again a moment later.
  */
 export function refreshRights(): void {
   const again = () => {
@@ -105,10 +105,10 @@ export function refreshRights(): void {
     void refetch('why/', 'options/');
   };
   again();
-  setTimeout(again, settleMs);
+  for (const delay of settleMs) setTimeout(again, delay);
 }
 
-const settleMs = 2000;
+const settleMs = [2000, 10_000];
 
 /**
  * Requests rights when the page appears, when the window regains focus, after a refusal, and by `refreshRights`. Known answers stay in effect
