@@ -45,6 +45,10 @@ describe('GET /auth/v1/accesssubjects', () => {
         items.some(({ memberOf }) => memberOf === 'local:oncall') && items.some(({ user }) => user === nameOf('jane@example.com')),
     );
     await eventually(
+      () => whoCan(server, `${evict}&namespace=vault`),
+      ({ items }) => items.some(({ subject }) => subject.name === 'elsewhere@example.com'),
+    );
+    await eventually(
       () => whoCan(server, 'verb=get&path=/made-up/page'),
       ({ items }) => items.some(({ subject }) => subject.name === 'scrapers'),
     );
