@@ -174,7 +174,9 @@ describe('what goes to the API server, and what comes back', () => {
       between.handle = (_request, response) => response.writeHead(200, { 'Content-Type': 'application/json', ...headers }).end('{}');
       const response = await get();
       expect(response.headers.get('cache-control')).to.equal(expected);
-      expect(response.headers.get('vary')).to.equal('Authorization, Cookie, Accept');
+      expect(response.headers.get('vary')).to.equal(
+        'Impersonate-User, Impersonate-Group, Impersonate-Uid, Atrium-View-As-Groups, Authorization, Cookie, Accept',
+      );
     }
     between.handle = (_request, response) => response.writeHead(404, { ETag: '"1"' }).end();
     expect((await get()).headers.get('cache-control')).to.equal('no-store');
