@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { nameOf } from '../../service/users/a-user.ts';
+import { group } from './choices.ts';
 import { bearerHeaders, Hand, openAtIssuer, openLocal } from './hand.ts';
 import { administrators, honest, honestPassword } from './people.ts';
 import { type ApiStep, type As, type KubectlStep, placeholder, type Step } from './steps.ts';
@@ -8,6 +9,9 @@ import type { Call, World } from './world.ts';
 
 const madeToken = z.object({ token: z.string() });
 const renewed = z.object({ access_token: z.string().optional(), refresh_token: z.string().optional() });
+const requestsThere = z.object({
+  items: z.array(z.object({ metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string() }) })),
+});
 const stored = z.object({ metadata: z.object({ uid: z.string(), resourceVersion: z.string() }) });
 
 /** Objects that the attacker has changed within the role. No guarantee applies to them any more. */
@@ -55,6 +59,9 @@ export class Attack {
         return '';
       case 'restore':
         return this.#restore(step.email);
+      case 'lend':
+        await this.#world.lendBindings();
+        return '';
       case 'look':
         return '';
       case 'race':
@@ -82,9 +89,11 @@ export class Attack {
     return this.#send({ to: 'service', method, path, body, headers: { ...headers, ...(type && { 'content-type': type }) } });
   }
 
-  async #send(call: Call): Promise<string> {
-    const body = await this.#filled(call.body);
-    const { status, body: answer } = await this.#world.call({ ...call, body });
+  async #send(given: Call): Promise<string> {
+    const path = await this.#filled(given.path);
+    const text = JSON.stringify(given.body);
+    const call = { ...given, path, ...(text !== undefined && { body: JSON.parse(await this.#filled(text)) }) };
+    const { status, body: answer } = await this.#world.call(call);
     // The API server deletes a selection object by object, up to the first refusal, so a failed call may have changed records.
     const isSelection = call.method === 'DELETE' && /\/users(\?|$)/.test(call.path);
     if (isSelection || (status < 300 && call.method !== 'GET')) this.#touch(call);
@@ -138,17 +147,23 @@ export class Attack {
     return as === 'token' ? bearerHeaders(this.#world.token) : (this.hand.find(as)?.headers ?? {});
   }
 
-  async #filled(body: unknown): Promise<unknown> {
-    const text = JSON.stringify(body);
-    const found = [...(text ?? '').matchAll(placeholder)];
-    if (found.length === 0) return body;
+  async #filled(text: string): Promise<string> {
     let filled = text;
-    for (const [whole, what, name = ''] of found) {
-      const { status, body: object } = await this.#world.admin.call('GET', `/apis/auth.platform.io/v1/users/${name}`);
-      const { uid, resourceVersion } = status === 200 ? stored.parse(object).metadata : { uid: 'none', resourceVersion: '1' };
-      filled = filled.replaceAll(whole, what === 'uid' ? uid : resourceVersion);
+    for (const [whole, what = '', name = ''] of text.matchAll(placeholder))
+      filled = filled.replaceAll(whole, await this.#valueOf(what, name));
+    return filled;
+  }
+
+  async #valueOf(what: string, name: string): Promise<string> {
+    if (what === 'subject') return this.#world.subjectOf(name);
+    if (what.startsWith('areq')) {
+      const { body } = await this.#world.admin.call('GET', `${group}/accessrequests`);
+      const found = requestsThere.parse(body).items.sort(byTime).at(Number(name))?.metadata;
+      return (what === 'areq' ? found?.name : found?.uid) ?? 'none';
     }
-    return JSON.parse(filled);
+    const { status, body: object } = await this.#world.admin.call('GET', `${group}/users/${name}`);
+    const { uid, resourceVersion } = status === 200 ? stored.parse(object).metadata : { uid: 'none', resourceVersion: '1' };
+    return what === 'uid' ? uid : resourceVersion;
   }
 
   #touch({ path, method, body }: Call): void {
@@ -167,5 +182,8 @@ export class Attack {
     }
   }
 }
+
+const byTime = (one: { metadata: { resourceVersion: string } }, other: { metadata: { resourceVersion: string } }) =>
+  Number(other.metadata.resourceVersion) - Number(one.metadata.resourceVersion);
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };

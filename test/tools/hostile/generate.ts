@@ -1,5 +1,6 @@
 /** Generates random steps, the same ones for the same seed. */
 import { nameOf } from '../../service/users/a-user.ts';
+import { accessMove, askForHeld } from './access-moves.ts';
 import { Choices, group } from './choices.ts';
 import { directSequence, opening } from './direct.ts';
 import { administrators, attacker } from './people.ts';
@@ -24,14 +25,15 @@ import type { Step } from './steps.ts';
 
 export class Generator extends Choices {
   sequence(length: number): Step[] {
-    const steps = opening(this);
+    const steps: Step[] = [...(this.isOnce(0.3) ? [{ do: 'lend' } as const] : []), ...opening(this), askForHeld];
     while (steps.length < length) steps.push(...this.#next());
     return steps.slice(0, length);
   }
 
   #next(): Step[] {
     if (this.isOnce(0.06)) return [this.#race()];
-    return this.isOnce(0.1) ? directSequence(this) : [this.#step()];
+    if (this.isOnce(0.1)) return directSequence(this);
+    return this.isOnce(0.1) ? accessMove(this) : [this.#step()];
   }
 
   #race(): Step {

@@ -5,7 +5,9 @@ import type { Attack } from './attack.ts';
 import { bearerHeaders, type Credential, openLocal } from './hand.ts';
 import { HonestUsers, openAs, requireEnded } from './honest-users.ts';
 import { attacker } from './people.ts';
+import { grantable, lentRoles, phantom } from './policies.ts';
 import { emails, passwords } from './pools.ts';
+import { markerProbe } from './probes.ts';
 import { allowedAs, allowedTo, boundNow, identityOf, ownRecord, uidsNow } from './questions.ts';
 import type { Step } from './steps.ts';
 import { Violation } from './violation.ts';
@@ -43,6 +45,7 @@ export class Oracle {
     await honest.begin();
     attack.hand.add(await openAs(world, attacker, 'local'));
     const allowed = await allowedTo(world, bearerHeaders(world.token));
+    allowed.add(markerProbe(grantable));
     return new Oracle(world, attack, { honest, allowed, bound: await boundNow(world) });
   }
 
@@ -88,6 +91,7 @@ export class Oracle {
     const identity = await identityOf(this.#world, credential);
     if (identity === undefined) return;
     const who = `the ${credential.kind} that was opened as ${credential.of} is ${identity.name} [${identity.groups.join(' ')}]`;
+    if (identity.name === phantom) throw new Violation('a user whom a policy names', who);
     await this.#requireOwnRecord(credential, who);
     const key = `${credential.kind} ${identity.name} ${identity.groups.join(' ')}`;
     if (this.#judged.has(key)) return;
@@ -129,7 +133,9 @@ export class Oracle {
   }
 
   async #lookAtBindings(): Promise<void> {
-    const more = [...(await boundNow(this.#world))].filter((pair) => !this.#bound.has(pair));
+    const more = [...(await boundNow(this.#world))].filter(
+      (pair) => !this.#bound.has(pair) && !lentRoles.some((role) => pair.includes(` ${role} to `)),
+    );
     if (more.length > 0) throw new Violation('a new binding', more.join(', '));
   }
 }

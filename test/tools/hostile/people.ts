@@ -14,7 +14,7 @@ interface Honest {
   groups?: string[];
 }
 
-/** Users with a record. All but `ord` have rights that are bound to a name. */
+/** Users with a record. All but `ord`, `pol` and `apr` have rights that are bound to a name. */
 export const honest: readonly Honest[] = [
   { email: 'chief@example.com', isAdmin: true },
   { email: 'deputy@example.com', isAdmin: true },
@@ -25,12 +25,15 @@ export const honest: readonly Honest[] = [
   { email: 'ivy@example.com' },
   { email: 'dir@example.com', connector: 'corp-ldap' },
   { email: 'ord@example.com' },
+  // A policy alone names these two: a requester and an approver.
+  { email: 'pol@example.com' },
+  { email: 'apr@example.com' },
   // The API servers of the tests issue a token for this user.
   { email: 'alice' },
 ];
 
 /** Subjects of bindings that have no user record. */
-export const ghosts = ['ghost@example.com', 'nova'];
+export const ghosts = ['ghost@example.com', 'nova', 'phantom@example.com'];
 
 export const administrators = honest.filter(({ isAdmin }) => isAdmin).map(({ email }) => nameOf(email));
 
@@ -46,7 +49,7 @@ const rbac = 'rbac.authorization.k8s.io';
 /** Returns the name of a right that only one user has, so that it identifies the caller. */
 export const markerOf = (who: string) => `marker-${who.split('@')[0]}`;
 
-const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir', 'alice'];
+const marked = ['vic', 'gil', 'lou', 'una', 'ivy', 'ghost', 'nova', 'dir', 'alice', 'pol', 'held', 'lent'];
 export const markers = marked.map(markerOf);
 
 const markerRole = (name: string): Manifest => ({

@@ -39,8 +39,14 @@ const questions: Question[] = [
   { group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval', verb: 'update' },
 ];
 
+const whatOf = (question: Question) =>
+  [question.verb, question.resource, question.subresource, question.namespace, question.name].filter(Boolean).join(' ');
+
+/** Returns the probe of a marker. */
+export const markerProbe = (name: string): string => whatOf({ resource: 'configmaps', verb: 'get', namespace: 'default', name });
+
 /** Access reviews that show whether a caller has more rights than another. */
 export const probes = questions.map((question) => ({
-  what: [question.verb, question.resource, question.subresource, question.namespace, question.name].filter(Boolean).join(' '),
+  what: whatOf(question),
   question,
 }));

@@ -43,14 +43,19 @@ export type Step =
   | { do: 'refresh' | 'logout'; as: As }
   | { do: 'wait'; ms: number }
   | { do: 'clock'; seconds: number }
+  /** An honest administrator lets the attacker write UserBindings. */
+  | { do: 'lend' }
   /** An honest administrator creates the user again, with the honest password. */
   | { do: 'restore'; email: string }
   /** The honest users check that their state is unchanged. */
   | { do: 'look' }
   | { do: 'race'; steps: Step[] };
 
-/** Placeholders in bodies for the current UID and resource version of a record: `$uid(NAME)`, `$rv(NAME)`. */
-export const placeholder = /\$(uid|rv)\(([^)]*)\)/g;
+/**
+ * Placeholders in paths and bodies: the current UID and resource version of a record, `$uid(NAME)` and `$rv(NAME)`; the user name of an
+ * address, `$subject(ADDRESS)`; the name and UID of the nth most recently changed request of access, `$areq(N)` and `$areqUID(N)`.
+ */
+export const placeholder = /\$(uid|rv|subject|areq|areqUID)\(([^)]*)\)/g;
 
 /** Counts the steps, also inside of races. */
 export const countSteps = (steps: readonly Step[]): number =>
@@ -79,6 +84,8 @@ export function describeStep(step: Step): string {
       return `put the clock forward by ${step.seconds} s`;
     case 'restore':
       return `an administrator makes ${step.email} anew`;
+    case 'lend':
+      return 'an administrator lets the attacker write UserBindings';
     case 'look':
       return 'the honest users look';
     case 'race':

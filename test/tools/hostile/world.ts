@@ -15,6 +15,7 @@ import { addLocalUser } from '../../support/local-user.ts';
 import { patient } from '../../support/server.ts';
 import { Trusting } from '../../support/trusting.ts';
 import { attacker, attackersPassword, honest, honestPassword, honestRecord, rights } from './people.ts';
+import { lentBindings, policies } from './policies.ts';
 
 /** Issuer of the logins, and the claim that names users. */
 export type Variant = 'embedded email' | 'embedded sub' | 'external email' | 'external sub';
@@ -45,7 +46,7 @@ interface Parts {
  * Users whose rights do not depend on groups and user bindings, which the attacker may change. In `embedded sub` a restored record has a
  * new user name, without these rights.
  */
-const untouchable = ['chief', 'deputy', 'vic', 'gil', 'dir'].map((who) => `${who}@example.com`);
+const untouchable = ['chief', 'deputy', 'vic', 'gil', 'dir', 'pol', 'apr'].map((who) => `${who}@example.com`);
 const long = '60d';
 const users = '/apis/auth.platform.io/v1/users';
 
@@ -166,6 +167,11 @@ export class World {
     await this.admin.apply({ ...record, status: { subjectName: this.subjectOf(email) } });
   }
 
+  /** Lends the attacker writes of UserBindings. */
+  lendBindings(): Promise<void> {
+    return this.admin.apply(...lentBindings);
+  }
+
   /** Waits until the caches are filled and the controllers have reconciled all objects. */
   async #settle(): Promise<void> {
     await eventually(
@@ -191,7 +197,7 @@ export class World {
   async #populate(): Promise<void> {
     for (const { email } of honest) await this.makeHonest(email, honestPassword);
     await this.makeHonest(attacker, attackersPassword);
-    await this.admin.apply(...rights(this.subjectOf));
+    await this.admin.apply(...rights(this.subjectOf), ...policies(this.subjectOf));
   }
 
   /** Returns the status that a login at the issuer writes; empty for the embedded issuer. */
@@ -208,7 +214,7 @@ function settings({ variant, url, port, provider }: { variant: Variant; url: str
     server: { host: '127.0.0.1', port, metricsPort: 0, publicURL: url, trustedProxies: ['127.0.0.1'], ...patient.server },
     kubernetes: { namespace: serviceNamespace, accessCache: '0s', credentials: 'impersonate', ...patient.kubernetes },
     console: { static: { directory: 'web/dist' } },
-    features: { openapi: false },
+    features: { openapi: false, accessRequests: true },
     login: {
       perMinute: 1_000_000,
       session: { idle: long, absolute: long },
