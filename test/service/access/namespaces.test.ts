@@ -161,7 +161,10 @@ describe('GET /auth/v1/namespaces', () => {
 
   it('is not cacheable for other users', async () => {
     const { headers } = await get();
-    expect([headers.get('cache-control'), headers.get('vary')]).to.deep.equal(['no-store', 'Authorization, Cookie']);
+    expect([headers.get('cache-control'), headers.get('vary')]).to.deep.equal([
+      'no-store',
+      'Impersonate-User, Impersonate-Group, Impersonate-Uid, Atrium-View-As-Groups, Authorization, Cookie',
+    ]);
   });
 
   it('AUZ-07 follows roles, bindings and namespaces as they change', async () => {
@@ -277,8 +280,10 @@ describe('GET /auth/v1/namespaces', () => {
   });
 });
 
-describe('without features.namespaces and features.explain', () => {
-  const server = forSuite(() => startFaultyServer({ config: { features: { namespaces: false, explain: false, userBindings: false } } }));
+describe('without features.namespaces, features.explain and features.explorer', () => {
+  const server = forSuite(() =>
+    startFaultyServer({ config: { features: { namespaces: false, explain: false, explorer: false, userBindings: false } } }),
+  );
 
   it('there is no such path, and nothing more is watched', async () => {
     const response = await server.request(listPods, { as: 'admin' });

@@ -1,6 +1,6 @@
 /**
- * View of the cluster as another user, in this tab alone. An address never holds it, so that no link begins one. It begins and ends with a
- * new load of the page, so that no answer of one user is shown for the other.
+ * View of the cluster as another user, in this tab alone. An address never holds it, so that no link begins one. The page is
+ * loaded anew when a view begins and when it ends, so that no answer of one user is shown for the other.
  */
 import { signal } from '@preact/signals';
 import { base, storageKey } from './address';
@@ -22,7 +22,7 @@ export const groupViewer = 'atrium:group-view';
 const viewKey = storageKey('view');
 const lifetimeMs = 15 * 60_000;
 
-/** The view of this tab. It does not change while the page is loaded. */
+/** The view of this tab, which never changes while the page is loaded. */
 export const viewed = signal(storedView());
 
 function storedView(): View | undefined {
