@@ -122,7 +122,7 @@ const binding = z
 
 const subject = z
   .object({ kind: z.enum(['User', 'Group', 'ServiceAccount']), name: z.string(), namespace: z.string().exactOptional() })
-  .meta({ id: 'ExplainedSubject', description: 'For whom the binding was made: the caller, or a group of theirs.' });
+  .meta({ id: 'ExplainedSubject', description: 'A user, a group of the user, or a ServiceAccount.' });
 
 const texts = z.array(z.string());
 

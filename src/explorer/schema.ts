@@ -30,7 +30,7 @@ export const subjectsQuery = z.object({
 export type SubjectsQuery = z.output<typeof subjectsQuery>;
 
 const accessSubject = z.object({
-  subject: subject.describe('A user, group or ServiceAccount that may do it.'),
+  subject,
   user: z.string().exactOptional().describe('Name of the User record.'),
   memberOf: z.string().exactOptional().describe('Group through which the user may do it.'),
   binding,
@@ -90,7 +90,7 @@ export const rulesQuery = z.object({
 export type RulesQuery = z.output<typeof rulesQuery>;
 
 const accessRule = z.object({
-  subject: subject.describe('The subject itself, or a group of it.'),
+  subject,
   binding,
   role,
   rule: rule.exactOptional().describe('A rule of the role.'),

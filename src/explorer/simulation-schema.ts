@@ -51,7 +51,9 @@ const deletion = z
   })
   .describe('Deletes an object.');
 
-const change = z.discriminatedUnion('type', [newUserBinding, member, role, deletion]);
+const change = z.discriminatedUnion('type', [newUserBinding, member, role, deletion], {
+  error: 'must be userBinding, member, role or delete',
+});
 
 export type SimulatedChange = z.output<typeof change>;
 export type MemberChange = Extract<SimulatedChange, { type: 'member' }>;

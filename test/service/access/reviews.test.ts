@@ -134,7 +134,9 @@ describe('access reviews', () => {
         const response = await ask({ spec: listUsers }, 'viewer', path);
 
         expect(response.headers.get('cache-control')).to.equal('no-store');
-        expect(response.headers.get('vary')).to.equal('Authorization, Cookie');
+        expect(response.headers.get('vary')).to.equal(
+          'Impersonate-User, Impersonate-Group, Impersonate-Uid, Atrium-View-As-Groups, Authorization, Cookie',
+        );
       });
 
       it('refuses a request without a token, and one with a bad token', async () => {

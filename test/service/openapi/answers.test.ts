@@ -49,6 +49,8 @@ const parameters: Record<string, Record<string, string>> = {
 
 const queries: Record<string, string> = {
   ListNamespaces: '?verb=list&resource=pods',
+  ListAccessSubjects: '?verb=list&resource=pods',
+  ListAccessRules: '?group=dev',
   ListMemberships: `?names=${jane}`,
   Search: '?q=jane',
   ListUsersRoles: `?name=${jane}`,

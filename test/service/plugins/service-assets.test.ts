@@ -22,7 +22,6 @@ describe('GetPluginAsset, from a Service', () => {
       as: 'alice',
       headers: {
         Cookie: 'atrium_session=secret; other=1',
-        'Impersonate-User': 'admin',
         'X-Forwarded-For': '10.0.0.1',
         'X-CSRF-Token': 'secret',
         'X-Remote-User': 'admin',
