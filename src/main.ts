@@ -154,6 +154,7 @@ program
   .option('--static <directory>', 'serve that page instead of ours')
   .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
   .option('--smtp-port <port>', 'port of a mail server on this machine, for links to people who have forgotten their password', wholeNumber)
+  .option('--access-requests', 'let the viewer ask for the role edit in the namespace shop, for a while')
   .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
   .action(async (options) => {
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');

@@ -11,6 +11,7 @@ import { LdapServer } from './ldap-server.ts';
 import {
   type DemoPerson,
   type DemoRole,
+  demoAccessPolicy,
   demoBindings,
   demoConfigMaps,
   demoExtensions,
@@ -30,6 +31,8 @@ export interface DemoOptions {
   host: string;
   /** Number of generated users beside the named ones. */
   users: number;
+  /** Installs the policy of `--access-requests`. */
+  hasAccessRequests?: boolean;
   /** Directory for the cluster's objects; without it they are in memory. */
   dataDirectory?: string;
   /** deploy/manifests. */
@@ -81,6 +84,7 @@ const serviceAccount = `system:serviceaccount:${demoNamespace}:atrium`;
 export async function startDemo({
   host,
   users,
+  hasAccessRequests = false,
   dataDirectory,
   manifests,
   plugin,
@@ -104,6 +108,7 @@ export async function startDemo({
   if (cluster.isNew) void rollOut(cluster, rollout.signal);
   // Applied last, because the policy lets only the service create users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
+  if (hasAccessRequests) await cluster.apply(...(await readFiles(manifests, ['access-requests.yaml'])), demoAccessPolicy);
   const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
     {

@@ -35,6 +35,8 @@ export interface SandboxOptions {
   data?: string;
   /** Port of a mail server on this machine. */
   smtpPort?: number;
+  /** Enables access requests, with a policy. */
+  accessRequests?: true;
   /** File for scripts with addresses, users and tokens. */
   info?: string;
   environment: Readonly<Record<string, string | undefined>>;
@@ -58,6 +60,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const demo = await startDemo({
     host: options.host,
     users: options.users,
+    hasAccessRequests: options.accessRequests === true,
     ...(options.data !== undefined && { dataDirectory: options.data }),
     manifests: new URL('deploy/manifests/', options.packageRoot),
     plugin: await samplePlugin(new URL('web/template/', options.packageRoot)),
@@ -172,6 +175,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...opti
         audiences: ['kubectl'],
       },
       users: { ldap },
+      features: { accessRequests: options.accessRequests === true },
       lists: { preset: 'workloads' },
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },

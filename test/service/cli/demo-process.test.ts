@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -31,6 +32,31 @@ describe('the process of the demo', () => {
     const refused = await new Command(['sandbox', '--port', '0', '--origin', 'localhost:5173']).finished;
     expect(refused.code).to.equal(2);
     expect(refused.stderr).to.contain('server.corsOrigins[0]: must be an origin');
+    await rm(directory, { recursive: true });
+  });
+
+  it('lets the viewer ask for a role with --access-requests', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const info = join(directory, 'info.json');
+    const demo = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '0', '--access-requests', '--info', info]);
+    await eventually(
+      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    const { url, people } = z
+      .object({ url: z.string(), people: z.array(z.object({ email: z.string(), token: z.string() })) })
+      .parse(JSON.parse(await readFile(info, 'utf8')));
+    const viewer = people.find(({ email }) => email === 'viewer@example.com')?.token;
+    const options = `${url}/auth/v1/accessrequests/options?verb=patch&group=apps&resource=deployments&namespace=shop`;
+    await eventually(
+      async () => {
+        const answer = await fetch(options, { headers: { authorization: `Bearer ${viewer}` } });
+        return answer.status === 200 && JSON.stringify(await answer.json());
+      },
+      (text) => text !== false && text.includes('"policy":"shop-edit"') && text.includes('"role":"edit"'),
+    );
+    demo.signal('SIGINT');
+    expect((await demo.finished).code).to.equal(0);
     await rm(directory, { recursive: true });
   });
 

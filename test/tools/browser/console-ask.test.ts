@@ -162,6 +162,26 @@ describe('"Ask for it" in the console', () => {
     await untilCount(() => askItem('Restart'), 1);
   });
 
+  it('tells in the open dialog that the role has begun', async () => {
+    await askItem('Restart').click();
+    await field('Ticket').fill('SHOP-13');
+    await field('Reason').fill('the web server hangs again');
+    await press(page, 'Ask');
+    await dialog().getByText('Your request waits for one approval.').waitFor();
+    const name = (await stored()).find(({ status }) => status?.phase === 'Pending')?.metadata.name;
+
+    const requests = new SessionRequests(service);
+    const approver = await requests.logIn(ada);
+    await requests.posted(approver, `/${name}/decision`, { approve: true });
+    await dialog().getByText('You have the role edit until').waitFor();
+    await press(page, 'Close');
+    await requests.posted(approver, `/${name}/end`);
+    await eventually(
+      () => isAllowed(service.admin, noa, restart),
+      (isStill) => !isStill,
+    );
+  });
+
   it('is on the page of a list that may not be read', async () => {
     await page.goto(`${service.url}/r/core/v1/configmaps/ns/default`);
     await press(page, 'Ask for it');

@@ -3,6 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { type AccessOption, wish } from '../../app/ask';
+import { ownRequests } from '../../app/own-requests';
 import { refreshRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { Needed } from '../../app/why';
@@ -170,8 +171,9 @@ const roleInWords = ({ role, scope, namespaces = [] }: AccessOption): string =>
 const approvalsInWords = ({ approvals }: AccessOption): string =>
   approvals === 0 ? t('ask.atOnce') : t('ask.needs', { count: approvals });
 
-/** The way to the new request. */
-function Made({ request: { metadata, spec, status }, onClose }: { request: Request; onClose: () => void }) {
+/** The way to the new request, with its state of now. */
+function Made({ request: made, onClose }: { request: Request; onClose: () => void }) {
+  const { metadata, spec, status } = ownRequests.value.find(({ metadata: { name } }) => name === made.metadata.name) ?? made;
   const isActive = status?.phase === 'Active' && status.until !== undefined;
   return (
     <>
