@@ -19,6 +19,8 @@ const newUser = { spec: { email: 'new@example.com', password: 'correct horse bat
 
 /** A factor, and a resource that the service may list. */
 const factor = `t-${'0'.repeat(64)}`;
+const accessRequest = `areq-${'0'.repeat(16)}`;
+const newRequest = { policy: 'a-policy', roleRef: 'edit', scope: 'platform', reason: 'the shop is down', durationSeconds: 3600 };
 const listed = 'rbac.authorization.k8s.io/v1/roles';
 
 /** Every operation that needs a permission, and the status for a user without any permission. */
@@ -110,6 +112,17 @@ const guarded = [
     body: { changes: [{ type: 'delete', kind: 'ClusterRole', name: 'gone' }] },
     stranger: 403,
   },
+  // The policies and requests of the caller, who has no record.
+  { method: 'GET', path: '/auth/v1/accesspolicies', stranger: 200 },
+  { method: 'GET', path: '/auth/v1/accesspolicies/a-policy', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/accesspolicies/a-policy/namespaces', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/accessrequests', stranger: 200 },
+  { method: 'POST', path: '/auth/v1/accessrequests?dryRun=All', body: newRequest, stranger: 403 },
+  { method: 'GET', path: '/auth/v1/accessrequests/options?verb=get&resource=pods', stranger: 200 },
+  { method: 'GET', path: `/auth/v1/accessrequests/${accessRequest}`, stranger: 404 },
+  { method: 'POST', path: `/auth/v1/accessrequests/${accessRequest}/decision`, body: { approve: true }, stranger: 403 },
+  { method: 'POST', path: `/auth/v1/accessrequests/${accessRequest}/end`, stranger: 403 },
+  { method: 'POST', path: `/auth/v1/accessrequests/${accessRequest}/review`, body: { comment: 'seen' }, stranger: 403 },
   { method: 'GET', path: '/api/v2/resources', stranger: 200 },
   { method: 'GET', path: `/api/v2/resources/${listed}`, stranger: 403 },
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
@@ -125,6 +138,7 @@ describe('what guards an operation', () => {
       config: {
         kubernetes: { accessCache: '5s' },
         server: { publicURL: 'http://console.test' },
+        features: { accessRequests: true },
         lists: { resources: [{ group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' }] },
       },
     }),
@@ -183,7 +197,7 @@ describe('what guards an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
       ),
     );
 

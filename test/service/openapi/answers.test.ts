@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
+import { aPolicy, user } from '../access-requests/support.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { Described, type DescribedOperation } from './described.ts';
 
@@ -51,6 +53,7 @@ const queries: Record<string, string> = {
   ListNamespaces: '?verb=list&resource=pods',
   ListAccessSubjects: '?verb=list&resource=pods',
   ListAccessRules: '?group=dev',
+  GetAccessOptions: '?verb=get&resource=pods',
   ListMemberships: `?names=${jane}`,
   Search: '?q=jane',
   ListUsersRoles: `?name=${jane}`,
@@ -61,7 +64,7 @@ const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
 
 describe('the answers of the service, by its OpenAPI document', () => {
   const lists = { resources: [{ version: 'v1', resource: 'namespaces' }, roles] };
-  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, lists }));
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, lists, features: { accessRequests: true } }));
   let described: Described;
   let token: string;
   let refreshToken: string;
@@ -82,7 +85,28 @@ describe('the answers of the service, by its OpenAPI document', () => {
     described = new Described(await (await service.request('/openapi/v3')).json());
     const { body } = await service.logIn(email, password, '?token_storage=local');
     ({ access_token: token, refresh_token: refreshToken } = logIn.parse(JSON.parse(body)).ext.token);
+    parameters.GetAccessRequest = { name: await anAccessRequest() };
   });
+
+  /** Asks for a role of a policy, whose name is that of the other parameters. @returns the name of the request */
+  async function anAccessRequest(): Promise<string> {
+    await service.admin.apply(
+      aPolicy(jane, { subjects: [user(email)], approvers: [user('ada@example.com')], roleRefs: ['view'], scope: { cluster: true } }),
+    );
+    const answer = await eventually(
+      () =>
+        service.request('/auth/v1/accessrequests', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            ...{ policy: jane, roleRef: 'view', scope: 'platform' },
+            ...{ reason: 'to try the document', durationSeconds: 3600 },
+          }),
+        }),
+      ({ status }) => status === 201,
+    );
+    return z.object({ metadata: z.object({ name: z.string() }) }).parse(await answer.json()).metadata.name;
+  }
 
   const operation = (id: string): DescribedOperation => {
     const found = described.operations.find(({ operationId }) => operationId === id);

@@ -52,7 +52,7 @@ const formOf = (body: unknown) =>
   ).toString();
 
 describe('what is wrong with a request, in words for people', () => {
-  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password }));
+  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, features: { accessRequests: true } }));
   let described: Described;
   let token: string;
 
