@@ -1,7 +1,7 @@
 /** Live lists of policies and requests: each caller follows the rows that a list would show. */
 import type { Context } from 'koa';
 import { expired } from '../api/status.ts';
-import type { LiveLists, LiveParameters } from '../collection/live-lists.ts';
+import type { LiveLists, LiveParameters } from '../collection/live-list-answer.ts';
 import type { Scope } from '../collection/query.ts';
 import { type RightCheck, rightCheck } from '../collection/while-allowed.ts';
 import type { Caller } from '../http/operation.ts';

@@ -6,7 +6,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { labelPattern } from '../api/label-syntax.ts';
 import { dryRun } from '../api/write-options.ts';
-import { isLive, liveParameters } from '../collection/live-lists.ts';
+import { isLive, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';

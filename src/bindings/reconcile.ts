@@ -8,11 +8,12 @@ import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { hasClusterRole } from './create.ts';
+import { termOf } from './expiry.ts';
 import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';
 import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
-import { boundBefore, type Result, statusOf, type TermState, warningOf } from './status.ts';
+import { boundBefore, type Result, statusOf, warningOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
 
@@ -70,16 +71,6 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
   const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && services.rbac.isSynced && gone.length === 0);
   if (term.changesAt === undefined) return isSettled ? 'done' : 'again';
   return { requeueAt: term.changesAt, isRetried: !isSettled };
-}
-
-/** Returns whether the binding gives its role now, and when that changes. */
-function termOf({ notBefore = 0, expiresAt }: UserBindingRow, { now }: Services): { state: TermState; changesAt?: number } {
-  const time = now().getTime();
-  if (expiresAt !== undefined && expiresAt <= time) return { state: 'Expired' };
-  const isEarly = notBefore > time;
-  const next = isEarly ? Math.min(notBefore, expiresAt ?? notBefore) : expiresAt;
-  const state = isEarly ? 'NotYetValid' : 'InEffect';
-  return next !== undefined && Number.isFinite(next) ? { state, changesAt: next } : { state };
 }
 
 async function ensureEach(

@@ -1,11 +1,9 @@
 /** Status of a UserBinding. */
 import { type Condition, type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { TermState } from './expiry.ts';
 import { readUserBinding } from './resource.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
-
-/** State of the binding's period at this time. */
-export type TermState = 'NotYetValid' | 'InEffect' | 'Expired';
 
 /** Result of a reconciliation. */
 export interface Result {

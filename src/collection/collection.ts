@@ -7,7 +7,7 @@ import { WatchCache } from '../watch/watch-cache.ts';
 import { BulkDeleter, type BulkDeleterOptions } from './bulk-delete.ts';
 import { Lister } from './lister.ts';
 import type { LiveRow } from './live-list.ts';
-import { LiveLists } from './live-lists.ts';
+import { LiveLists } from './live-list-answer.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import type { WhileAllowedOptions } from './while-allowed.ts';
 

@@ -1,5 +1,6 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
-import { expired, type StatusError } from '../api/status.ts';
+import type { Context } from 'koa';
+import { badParameter, expired, type StatusError } from '../api/status.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { ChangeLog, LoggedChange } from './change-log.ts';
@@ -140,4 +141,12 @@ async function nextOrPause(changes: Pick<ChangeLog<never>, 'onNext'>, signal: Ab
   forget();
   signal.removeEventListener('abort', stop);
   return hasNext;
+}
+
+/** Returns the version to resume after. `Last-Event-ID`, which an EventSource sends when it reconnects, wins over the query. */
+export function versionToResumeAfter(ctx: Context, { resourceVersion }: { resourceVersion: string }): string | undefined {
+  const lastEventID = ctx.get('Last-Event-ID');
+  if (lastEventID !== '' && !/^(0|[1-9][0-9]{0,19})$/.test(lastEventID)) throw badParameter('Last-Event-ID', 'must be the id of an event');
+  const version = lastEventID || resourceVersion;
+  return version === '' || version === '0' ? undefined : version;
 }

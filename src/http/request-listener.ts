@@ -7,15 +7,15 @@ import type { ClientAddresses } from './client-address.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { Admission, type AdmissionOptions } from './middleware/admission.ts';
 import { stripBasePath } from './middleware/base-path.ts';
+import { callOff } from './middleware/call-off.ts';
 import { cors } from './middleware/cors.ts';
-import { deadline } from './middleware/deadline.ts';
 import { errorAnswers } from './middleware/error-answers.ts';
 import { representation } from './middleware/representation.ts';
 import { requestHead } from './middleware/request-head.ts';
 import { requestMetrics } from './middleware/request-metrics.ts';
 import { requestStart } from './middleware/request-start.ts';
 import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
-import type { Kind } from './request-lifetime.ts';
+import type { Kind } from './request-deadline.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {
@@ -52,7 +52,7 @@ export function requestChain(options: ChainOptions): Chain {
   app.use(requestMetrics(metrics));
   app.use(responseHeaders(options));
   app.use(errorAnswers(log));
-  app.use(deadline);
+  app.use(callOff);
   app.use(admission.middleware);
   app.use(requestHead);
   if (basePath !== '') app.use(stripBasePath(basePath));

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Trace } from '../telemetry/tracing.ts';
 import type { ViewedAccess, ViewTarget } from './operation.ts';
-import { RequestLifetime } from './request-lifetime.ts';
+import { RequestLifetime } from './request-deadline.ts';
 
 interface RequestStart {
   requestId: string;

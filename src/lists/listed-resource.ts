@@ -1,6 +1,6 @@
 import { notFound, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
-import type { LiveLists } from '../collection/live-lists.ts';
+import type { LiveLists } from '../collection/live-list-answer.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { ListedResource as Setting } from '../config/lists-section.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';

@@ -4,7 +4,7 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { isLive, type LiveParameters } from '../collection/live-lists.ts';
+import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { liveParameters } from '../collection/live-lists.ts';
+import { liveParameters } from '../collection/live-list-answer.ts';
 import { filterPattern, listQuery, listSchema, sortPattern } from '../collection/schema.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { rowProperties } from './row.ts';

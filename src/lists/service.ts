@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { namesKey } from '../access/allowed-namespaces.ts';
 import type { Namespaces } from '../access/namespaces.ts';
 import { badParameter, forbidden, StatusError } from '../api/status.ts';
-import type { LiveParameters } from '../collection/live-lists.ts';
+import type { LiveParameters } from '../collection/live-list-answer.ts';
 import type { Page } from '../collection/page.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { answerList } from '../collection/answer-list.ts';
-import { isLive, type LiveLists, liveParameters } from '../collection/live-lists.ts';
+import { isLive, type LiveLists, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';

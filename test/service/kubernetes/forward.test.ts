@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
-import { deadline } from '../../../src/http/middleware/deadline.ts';
+import { callOff } from '../../../src/http/middleware/call-off.ts';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
 import { requestStart } from '../../../src/http/middleware/request-start.ts';
 import { stateOf } from '../../../src/http/request-state.ts';
@@ -29,7 +29,7 @@ describe('forwarding a read', () => {
     app.silent = true;
     app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000, tracing: new Tracing() }));
     app.use(errorAnswers(silentLog));
-    app.use(deadline);
+    app.use(callOff);
     app.use((ctx) =>
       client.asCaller(bearer('jane')).forward(ctx, {
         call: 'list users',

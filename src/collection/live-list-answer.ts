@@ -8,7 +8,7 @@ import { cutWhenStuck } from '../http/unread-answers.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { ChangeLog } from './change-log.ts';
 import { freshnessTimeoutMs, type Lister } from './lister.ts';
-import { type LiveRow, liveList } from './live-list.ts';
+import { type LiveRow, liveList, versionToResumeAfter } from './live-list.ts';
 import type { ListProperties } from './properties.ts';
 import { parseQuery, type Scope } from './query.ts';
 import type { ListParameters } from './schema.ts';
@@ -87,7 +87,7 @@ export class LiveLists<Row extends LiveRow> {
     await check(caller, signal);
     await lister.whenUsable(signal);
     const { fits } = parseQuery(properties, parameters, scope);
-    const after = startOf(ctx, parameters);
+    const after = versionToResumeAfter(ctx, parameters);
     if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
 
     const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
@@ -115,11 +115,3 @@ const accepts = (ctx: Context): boolean =>
     .get('Accept')
     .split(',')
     .some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStream);
-
-/** Returns the version to resume after. `Last-Event-ID`, which an EventSource sends when it reconnects, wins over the query. */
-function startOf(ctx: Context, { resourceVersion }: LiveParameters): string | undefined {
-  const lastEventID = ctx.get('Last-Event-ID');
-  if (lastEventID !== '' && !/^(0|[1-9][0-9]{0,19})$/.test(lastEventID)) throw badParameter('Last-Event-ID', 'must be the id of an event');
-  const version = lastEventID || resourceVersion;
-  return version === '' || version === '0' ? undefined : version;
-}

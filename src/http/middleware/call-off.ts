@@ -6,7 +6,7 @@ import { stateOf } from '../request-state.ts';
  *
  * @throws StatusError 504, or the reason of the abort
  */
-export const deadline: Middleware = (ctx, next) =>
+export const callOff: Middleware = (ctx, next) =>
   new Promise((resolve, reject) => {
     stateOf(ctx).lifetime.onAbort = reject;
     next().then(resolve, reject);
