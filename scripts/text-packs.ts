@@ -10,7 +10,9 @@ import type { Plugin } from 'vite';
 /** Modules that a pack begins with. Their imports belong to it; those of the first page end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
-  people: ['pages/!(cluster)/*.tsx'],
+  overview: ['pages/overview/*.tsx'],
+  people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
+  access: ['pages/{access,explorer,requests}/*.tsx'],
   cluster: ['pages/cluster/{event-list,kinds,list,new}.tsx'],
   object: ['pages/cluster/{object,sections/*}.tsx'],
 } as const;

@@ -11,7 +11,7 @@ const parts = {
   palette: async (): Promise<ComponentType<OverlayProps>> => (await import('./palette')).Palette,
   keys: async (): Promise<ComponentType<OverlayProps>> => (await import('./keys-help')).KeysHelp,
   ask: async (): Promise<ComponentType<OverlayProps>> =>
-    (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('people')]))[0].AskDialog,
+    (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('access')]))[0].AskDialog,
 };
 
 interface Shown {

@@ -32,7 +32,7 @@ interface Route {
 
 /** Each page is loaded when it is first visited. */
 const routes: readonly Route[] = [
-  { pattern: '/', title: 'overview.title', load: () => import('../pages/overview/overview') },
+  { pattern: '/', title: 'overview.title', load: () => import('../pages/overview/overview'), texts: 'overview' },
   { pattern: '/users', title: 'users.title', load: () => import('../pages/users/users') },
   { pattern: '/users/new', title: 'users.new', load: () => import('../pages/user-new/user-new') },
   { pattern: '/users/:name/:tab?', title: 'users.title', load: () => import('../pages/user/user') },
@@ -41,11 +41,11 @@ const routes: readonly Route[] = [
   { pattern: '/bindings', title: 'bindings.title', load: () => import('../pages/bindings/bindings') },
   { pattern: '/bindings/new', title: 'bindings.new', load: () => import('../pages/bindings/binding-new') },
   { pattern: '/bindings/:name', title: 'bindings.title', load: () => import('../pages/bindings/binding') },
-  { pattern: '/access', title: 'access.title', load: () => import('../pages/access/access') },
-  { pattern: '/requests', title: 'requests.title', load: () => import('../pages/requests/requests') },
-  { pattern: '/requests/new', title: 'requests.new', load: () => import('../pages/requests/request-new') },
-  { pattern: '/requests/:name', title: 'requests.title', load: () => import('../pages/requests/request') },
-  { pattern: '/explorer/:tab?', title: 'explorer.title', load: () => import('../pages/explorer/explorer') },
+  { pattern: '/access', title: 'access.title', load: () => import('../pages/access/access'), texts: 'access' },
+  { pattern: '/requests', title: 'requests.title', load: () => import('../pages/requests/requests'), texts: 'access' },
+  { pattern: '/requests/new', title: 'requests.new', load: () => import('../pages/requests/request-new'), texts: 'access' },
+  { pattern: '/requests/:name', title: 'requests.title', load: () => import('../pages/requests/request'), texts: 'access' },
+  { pattern: '/explorer/:tab?', title: 'explorer.title', load: () => import('../pages/explorer/explorer'), texts: 'access' },
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
