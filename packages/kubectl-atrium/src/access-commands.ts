@@ -1,12 +1,11 @@
 /** `access`: commands for users who ask for a role for a while, and for approvers. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListOptions, OutputOptions, RequestOptions, Session } from './access.ts';
-import { isSafe } from './settings.ts';
 
 interface Parent {
   readonly program: Command;
-  /** Adds the options of a login. */
-  withContext(command: Command): Command;
+  /** Adds the options of a login and of the console. */
+  withConsole(command: Command): Command;
   sessionOf(command: Command): Promise<Session>;
 }
 
@@ -14,14 +13,10 @@ type Commented = OutputOptions & { comment?: string };
 
 const factors: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
-export function addAccessCommands({ program, withContext, sessionOf }: Parent): void {
+export function addAccessCommands({ program, withConsole, sessionOf }: Parent): void {
   const access = program.command('access').description('roles for a while: ask for them, decide, and end them');
   const withOutput = (command: Command) =>
-    withContext(command.addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json']))).option(
-      '--console <url>',
-      'address of the console (default: that of the embedded issuer)',
-      addressOf,
-    );
+    withConsole(command.addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json'])));
 
   withOutput(access.command('policies').description('list the policies by which you may ask')).action(
     async (options: OutputOptions, command: Command) => {
@@ -75,11 +70,6 @@ export function addAccessCommands({ program, withContext, sessionOf }: Parent): 
       const { reviewRequest } = await import('./access.ts');
       await reviewRequest(name, options, await sessionOf(command));
     });
-}
-
-function addressOf(text: string): string {
-  if (!isSafe(text)) throw new InvalidArgumentError('must be an https URL; plain http is for this machine only');
-  return text;
 }
 
 /** The service checks the bounds. */

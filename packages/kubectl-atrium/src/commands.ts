@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addAccessCommands } from './access-commands.ts';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
-import { type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
+import { isSafe, type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { ManifestOptions } from './user-manifest.ts';
 import type { LinkRequest } from './users.ts';
@@ -16,6 +16,9 @@ import type { WhoCanOptions } from './who-can.ts';
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
   const withContext = (command: Command) =>
     withLogInOptions(command).option('--context <name>', 'context of the kubeconfig to take the options from, without --issuer');
+
+  const withConsole = (command: Command) =>
+    withContext(command).option('--console <url>', 'address of the console (default: that of the embedded issuer)', addressOf);
 
   withContext(program.command('login').description('log in, for kubectl on this machine')).action(
     async (_options: unknown, command: Command) => {
@@ -92,7 +95,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       await resetFactors(user, await wantedOf(command, own), own);
     });
 
-  withContext(program.command('who-can'))
+  withConsole(program.command('who-can'))
     .argument('<verb>', 'get, list, create, …')
     .argument('<resource>', 'plural name with its group, such as deployments.apps or pods/eviction, or a path such as /metrics')
     .description('list the users, groups and ServiceAccounts that may do something')
@@ -107,11 +110,10 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
 
   addAccessCommands({
     program,
-    withContext,
+    withConsole,
     async sessionOf(command) {
       const own = terminal();
-      const { console: service } = command.opts<{ console?: string }>();
-      return { wanted: { ...(await wantedOf(command, own)), ...(service !== undefined && { service }) }, terminal: own };
+      return { wanted: await wantedOf(command, own), terminal: own };
     },
   });
 
@@ -131,6 +133,11 @@ function loginName(text: string): string {
   return text;
 }
 
+function addressOf(text: string): string {
+  if (!isSafe(text)) throw new InvalidArgumentError('must be an https URL; plain http is for this machine only');
+  return text;
+}
+
 /** The service checks the bounds. */
 function secondsOfLink(text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('must be a number of seconds');
@@ -139,10 +146,11 @@ function secondsOfLink(text: string): number {
 
 /** Returns the settings of the command line. If it names no issuer, missing settings are those of the kubeconfig. */
 async function wantedOf(command: Command, terminal: Terminal): Promise<Wanted> {
-  const { context, ...given } = command.opts<LogInOptions & { context?: string }>();
-  if (given.issuer !== undefined) return { logIn: await logInOf(given), ways: waysOf(given) };
+  const { context, console: address, ...given } = command.opts<LogInOptions & { context?: string; console?: string }>();
+  const service = address !== undefined && { service: address };
+  if (given.issuer !== undefined) return { logIn: await logInOf(given), ways: waysOf(given), ...service };
   const { optionsOfKubeconfig } = await import('./kubeconfig-entry.ts');
   const said = Object.fromEntries(Object.entries(given).filter(([name]) => command.getOptionValueSource(name) === 'cli'));
   const options: LogInOptions = { ...(await optionsOfKubeconfig(context, terminal)), ...said };
-  return { logIn: await logInOf(options), ways: waysOf(options) };
+  return { logIn: await logInOf(options), ways: waysOf(options), ...service };
 }

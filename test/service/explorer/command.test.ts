@@ -87,6 +87,13 @@ describe('kubectl atrium who-can', () => {
     expect(stderr).to.contain('the API group of deployments is unknown');
   });
 
+  it('asks the console at another address', async () => {
+    const given = await ask('get', '/metrics', '--console', `${service.url}/`);
+    expect(given.code).to.equal(0);
+    expect(given.stdout).to.contain('Group/system:masters');
+    expect((await ask('get', '/metrics', '--console', 'http://console.example.com')).stderr).to.contain('must be an https URL');
+  });
+
   it('asks about paths', async () => {
     const { code, stdout } = await ask('get', '/metrics');
     expect(code).to.equal(0);
