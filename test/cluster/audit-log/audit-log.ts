@@ -10,7 +10,14 @@ const event = z.object({
   requestURI: z.string(),
   /** User of the request; without a name if authentication failed. */
   user: z.object({ username: z.string().optional() }),
-  impersonatedUser: z.object({ username: z.string(), uid: z.string().optional(), groups: z.array(z.string()).optional() }).optional(),
+  impersonatedUser: z
+    .object({
+      username: z.string(),
+      uid: z.string().optional(),
+      groups: z.array(z.string()).optional(),
+      extra: z.record(z.string(), z.array(z.string())).optional(),
+    })
+    .optional(),
   userAgent: z.string().optional(),
   objectRef: z
     .object({ resource: z.string(), subresource: z.string().optional(), namespace: z.string().optional(), name: z.string().optional() })
