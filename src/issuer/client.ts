@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { unending } from '../kubernetes/deadline.ts';
@@ -7,42 +8,6 @@ import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
 import { customFetch, IssuerFetch, isInsecure, type SeenAnswer } from './fetch.ts';
 import { FatalRefresh, type IssuerSettings } from './types.ts';
-
-/** Transport of the client secret (OpenID Connect Core 9): an HTTP Basic header, or the body. */
-type SecretTransport = 'basic' | 'post';
-
-interface ClientSecret {
-  /** Undefined for a public client. */
-  secret: string | undefined;
-  /** Preferred transport. The body is used instead of `basic` if the issuer offers only the body. */
-  transport: SecretTransport;
-  /** `token_endpoint_auth_methods_supported` of the issuer; HTTP Basic is the default (OpenID Connect Discovery 3). */
-  offered: readonly string[] | undefined;
-}
-
-/** Returns the authentication of this client at the issuer. */
-function clientAuthentication({ secret, transport, offered = ['client_secret_basic'] }: ClientSecret): client.ClientAuth {
-  if (secret === undefined) return client.None();
-  const isPostAlone = !offered.includes('client_secret_basic') && offered.includes('client_secret_post');
-  return transport === 'post' || isPostAlone ? client.ClientSecretPost(secret) : secretInHeader(secret);
-}
-
-/**
- * Authenticates by HTTP Basic. openid-client also encodes `-`, `_`, `.` and `~`, and not every issuer decodes the header. A secret of these
- * and alphanumeric characters needs no encoding, and is sent verbatim.
- */
-const secretInHeader =
-  (secret: string): client.ClientAuth =>
-  (_issuer, { client_id: id }, _body, headers) => {
-    const credentials = Buffer.from(`${formEncode(id)}:${formEncode(secret)}`).toString('base64');
-    headers.set('authorization', `Basic ${credentials}`);
-  };
-
-/** Encodes for `application/x-www-form-urlencoded` (RFC 6749, 2.3.1), except the unreserved characters of RFC 3986. */
-const formEncode = (text: string): string =>
-  encodeURIComponent(text)
-    .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replaceAll('%20', '+');
 
 /** Unverified tokens that the issuer returned for a code or a refresh token. */
 export interface IssuedTokens {

@@ -121,7 +121,10 @@ const allowed: ImportTable = {
     types: ['services.ts', 'keys', 'watch', 'config'],
   },
   revocation: { values: ['issuer', 'users', 'watch', 'kubernetes', 'api'], types: ['services.ts'] },
-  issuer: { values: ['users', 'kubernetes', 'http', 'limits', 'telemetry', 'config', 'api'], types: ['services.ts', 'keys', 'watch'] },
+  issuer: {
+    values: ['users', 'kubernetes', 'http', 'limits', 'telemetry', 'config', 'api', 'kubectl-atrium'],
+    types: ['services.ts', 'keys', 'watch'],
+  },
   directory: { values: ['users', 'controllers', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
   certificates: { values: ['users', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'api'], types: ['services.ts', 'rbac'] },
