@@ -75,27 +75,40 @@ const many = 12;
 
 const isPowerful = (role: string) => role === 'edit' || role.includes('admin');
 
+interface ScopeChoiceProps {
+  scope: Place['scope'];
+  onChoose: (scope: 'namespace' | 'platform') => void;
+}
+
+/** Asks whether a role applies in namespaces or in the whole cluster. */
+export const ScopeChoice = ({ scope, onChoose }: ScopeChoiceProps) => (
+  <div class="row">
+    {(['namespace', 'platform'] as const).map((choice) => (
+      <CheckField
+        key={choice}
+        type="radio"
+        name="scope"
+        label={t(`roles.scope.${choice}`)}
+        isChecked={scope === choice}
+        isRequired
+        onChange={() => onChoose(choice)}
+      />
+    ))}
+  </div>
+);
+
 /** Asks where a role applies: in chosen namespaces or in the whole cluster. No choice is made beforehand. */
 export function PlaceChoice({ place, role }: { place: Signal<Place>; role: string }) {
   const { scope } = place.value;
   return (
     <fieldset>
       <legend>{t('roles.where')}</legend>
-      <div class="row">
-        {(['namespace', 'platform'] as const).map((choice) => (
-          <CheckField
-            key={choice}
-            type="radio"
-            name="scope"
-            label={t(`roles.scope.${choice}`)}
-            isChecked={scope === choice}
-            isRequired
-            onChange={() => {
-              place.value = { ...place.value, scope: choice };
-            }}
-          />
-        ))}
-      </div>
+      <ScopeChoice
+        scope={scope}
+        onChoose={(choice) => {
+          place.value = { ...place.value, scope: choice };
+        }}
+      />
       {scope === 'namespace' && <NamespaceChoice place={place} />}
       {scope === 'platform' && isPowerful(role) && <Notice kind="warn">{t('roles.powerful', { role })}</Notice>}
     </fieldset>

@@ -9,7 +9,7 @@ import { duration, t, timeZone } from '../../text/text';
 import { CheckField, Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { instant } from '../../ui/local-time';
-import { noPlace, type Place } from '../../ui/role-choice';
+import { noPlace, type Place, ScopeChoice } from '../../ui/role-choice';
 import { RulesOf } from '../../ui/rules';
 import { Empty, Notice } from '../../ui/state';
 
@@ -187,21 +187,7 @@ function Places({ policy: { metadata, spec }, place }: { policy: Policy; place: 
   return (
     <fieldset>
       <legend>{t('roles.where')}</legend>
-      {isAny && (
-        <div class="row">
-          {(['namespace', 'platform'] as const).map((choice) => (
-            <CheckField
-              key={choice}
-              type="radio"
-              name="scope"
-              label={t(`roles.scope.${choice}`)}
-              isChecked={scope === choice}
-              isRequired
-              onChange={() => choose({ scope: choice })}
-            />
-          ))}
-        </div>
-      )}
+      {isAny && <ScopeChoice scope={scope} onChoose={(choice) => choose({ scope: choice })} />}
       {isAny && scope === 'namespace' && <TypedNamespaces typed={typed} onChange={(namespaces) => choose({ namespaces })} />}
       {!isAny && (
         <Loaded load={load}>
