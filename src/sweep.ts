@@ -1,9 +1,10 @@
 /** `atrium sweep`: ends the access that has reached its end, once. For times when no replica runs. */
 import type { Logger } from 'pino';
 import { createAccessEnds } from './access-requests/access-requests.ts';
-import { dueEnds } from './access-requests/due.ts';
+import { isOpen, type RequestRow } from './access-requests/request.ts';
 import { createBase } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
+import { bindingFinalizer } from './bindings/resource.ts';
 import type { UserBindingRow } from './bindings/row.ts';
 import { ConfigError } from './config/load.ts';
 import type { Config } from './config/schema.ts';
@@ -69,4 +70,31 @@ function createSwept(options: SweepOptions) {
     createAccessEnds(services, watchedAccess, { ...sources, userBindings: userBindings.collection.cache }),
   ];
   return { services, watchedAccess, userBindings, ends };
+}
+
+/** Watched requests and UserBindings. */
+interface Followed {
+  readonly requests: Iterable<Pick<RequestRow, 'name' | 'phase' | 'until'>>;
+  readonly bindings: Iterable<Pick<UserBindingRow, 'name' | 'request' | 'expiresAt' | 'phase' | 'isDeleted' | 'finalizers'>>;
+}
+
+/**
+ * Returns the names of requests and UserBindings whose access has reached its end at that time and still exists.
+ *
+ * @param at milliseconds since 1970
+ */
+function dueEnds({ requests, bindings }: Followed, at: number): string[] {
+  const due: string[] = [];
+  const over = new Set<string>();
+  for (const row of requests) {
+    if (!isOpen(row)) over.add(row.name);
+    else if (row.until <= at) due.push(row.name);
+  }
+  for (const { name, request, expiresAt = Number.POSITIVE_INFINITY, phase, isDeleted, finalizers } of bindings) {
+    const isExpired = expiresAt <= at && phase !== 'Expired';
+    const isOver = isExpired || (request !== undefined && over.has(request.name));
+    // The RBAC is gone with our finalizer. Finalizers of others may keep the UserBinding longer.
+    if (isDeleted ? finalizers.includes(bindingFinalizer) : isOver) due.push(name);
+  }
+  return due;
 }

@@ -14,7 +14,7 @@ import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
 import { type NoticeTerm, withNotices } from './notices.ts';
 import { accessPolicyKind } from './policy.ts';
 import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
-import { rulesHashOf } from './role-rules.ts';
+import { rulesHashOf } from './requested-role.ts';
 import { fallOf, isBindable } from './standing.ts';
 import { fallen, readRequest, requestsOf, transition } from './status-writer.ts';
 

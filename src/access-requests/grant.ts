@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
 import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
-import { rulesHashOf } from './role-rules.ts';
+import { rulesHashOf } from './requested-role.ts';
 import { fallOf, unselected } from './standing.ts';
 import { fallen, type Transition, transition } from './status-writer.ts';
 

@@ -2,9 +2,8 @@ import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
 import { describedGrant } from '../rbac/described.ts';
 import { grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
-import type { AccessQuestion } from '../rbac/rules.ts';
+import { type AccessQuestion, compareWidths, rulesWidth } from '../rbac/rules.ts';
 import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
-import { compareWidths, rulesWidth } from '../rbac/width.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
 /** Bound of the roles whose visibility is reviewed, the narrowest first. */

@@ -1,16 +1,20 @@
 /** Operations of the access explorer. Each requires the rights of RBAC to see what it tells. */
-import { badRequest } from '../api/status.ts';
+import { z } from 'zod';
+import { accessStatus } from '../access/schema.ts';
+import { badRequest, serviceUnavailable } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Caller, callerKey, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
+import { selfReview } from '../kubernetes/self-review.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
-import type { ExplorerContext } from './context.ts';
-import { reviewSubject } from './reviews.ts';
+import type { Services } from '../services.ts';
+import type { Asking, ExplorerContext } from './context.ts';
 import {
   accessRuleList,
   accessSubjectList,
   rulesQuery,
+  type SubjectReview,
   type SubjectsQuery,
   subjectReviewAnswer,
   subjectReviewBody,
@@ -132,4 +136,19 @@ function simulationOperation(context: ExplorerContext): Operation {
       audit.record({ audit: 'SimulationRun', ...auditCaller(ctx, caller), outcome: 'success', code: 200 });
     },
   });
+}
+
+const answered = z.object({ status: accessStatus });
+
+/** Passes a SubjectAccessReview on as the caller, who needs `create` on it. @throws StatusError 403, 422 of the API server, 503, 504 */
+async function reviewSubject({ apiServer }: Services, { spec }: SubjectReview, { caller, signal }: Asking) {
+  const answer = await selfReview(apiServer.asCaller(caller), {
+    group: 'authorization.k8s.io',
+    kind: 'SubjectAccessReview',
+    spec,
+    signal,
+  });
+  const { success, data, error } = answered.safeParse(answer);
+  if (!success) throw serviceUnavailable('kubernetes', { cause: error });
+  return { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec, status: data.status };
 }

@@ -7,8 +7,8 @@ import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
 import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
 import type { Change } from '../watch/watch-cache.ts';
-import { groupKind, type Member, membersOf } from './group-records.ts';
 import type { GroupRow } from './row.ts';
+import { groupKind, type Member, membersOf } from './schema.ts';
 import type { GroupsContext } from './writer.ts';
 
 /** Names in a message at most. */

@@ -13,8 +13,7 @@ import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGr
 import { requireAccounts } from '../users/record/lookup.ts';
 import { untilUncontested } from '../users/record/records.ts';
 import { userResource } from '../users/record/schema.ts';
-import { groupKind, isLocalGroup, type Member, membersOf } from './group-records.ts';
-import { type MemberItem, maxMembers } from './schema.ts';
+import { groupKind, isLocalGroup, type Member, type MemberItem, maxMembers, membersOf } from './schema.ts';
 import { type GroupsContext, requireGroupRight, requireMembersRight } from './writer.ts';
 
 /** Bounds the length of the address: names of generated records have 32 characters. */

@@ -2,8 +2,7 @@ import { partsOf } from '../api/reader.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
-import { membersOf } from './group-records.ts';
-import { readGroup } from './schema.ts';
+import { membersOf, readGroup } from './schema.ts';
 
 /** Properties that select, filter and sort groups. */
 export const groupProperties: ListProperties<GroupRow> = {

@@ -4,7 +4,9 @@ import { subdomainPattern } from '../api/label-syntax.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import { shownLabel } from '../api/shown-text.ts';
-import { groupApiVersion } from '../users/record/local-groups.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
 
 /** Bound of the custom resource definition. */
 export const maxMembers = 5000;
@@ -200,3 +202,23 @@ export const membersResult = z
       },
     ],
   });
+
+export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
+
+/** An item of `spec.users`. */
+export interface Member {
+  name: string;
+  importTime?: string;
+}
+
+/** Returns the members of a local group, without duplicates. */
+export function membersOf(object: KubernetesObject): Member[] {
+  const members = new Map<string, Member>();
+  for (const { name, ...rest } of readGroup(object).spec?.users ?? []) {
+    if (name !== undefined && !members.has(name)) members.set(name, { name, ...rest });
+  }
+  return [...members.values()];
+}
+
+/** Reports whether the service stores the members, rather than an issuer. */
+export const isLocalGroup = (object: KubernetesObject): boolean => readGroup(object).spec?.refConnector === undefined;

@@ -19,9 +19,8 @@ import type { Services } from '../services.ts';
 import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { untilUncontested } from '../users/record/records.ts';
-import { groupKind } from './group-records.ts';
 import { type GroupRow, servedGroup } from './row.ts';
-import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
+import { type GroupPatch, groupKind, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
 
 /** Dependencies of the operations on Groups. */
 export interface GroupsContext {
