@@ -4,18 +4,14 @@ import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writ
 import { requireStepUp } from '../http/step-up.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
-import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { given, periodOf } from './grant.ts';
 import { refusedAccess } from './people.ts';
 import type { PolicyRow } from './policy.ts';
 import { accessRequestResource, type Decision, maxDecisions, type NewDecision, type RequestRow } from './request.ts';
 import { fallOf } from './standing.ts';
-import { readRequest, type Transition, transition } from './status-writer.ts';
-import { requireOtherPerson, requireVisible } from './visible.ts';
-
-/** Each conflict is the write of another approver or of the leader. */
-const bounds = { attempts: 20, pauseMs: 50 };
+import { type Transition, transition } from './status-writer.ts';
+import { changeVisible, requireOtherPerson } from './visible.ts';
 
 interface Decided {
   row: RequestRow;
@@ -24,7 +20,7 @@ interface Decided {
 }
 
 /**
- * Adds the decision of an approver. Concurrent decisions each count once: a write to an outdated version is repeated with the new one.
+ * Adds the decision of an approver.
  *
  * @throws StatusError 401, 403, 404, 409, 503, 504
  */
@@ -34,14 +30,12 @@ export async function decide(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<Decided> {
-  const { people, admission, policies, requests, services } = context;
+  const { people, admission, services } = context;
   requireNoAccessToken('accessDecisions', caller);
   const account = people.requireNormal(caller);
   await admission.require(signal);
-  await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
-  services.rbac.requireSynced();
-  const attempt = async (): Promise<Decided | undefined> => {
-    const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
+  const addDecision = async (row: RequestRow): Promise<Decided | 'conflict'> => {
+    services.rbac.requireSynced();
     const policy = approvable(context, row, caller, account);
     const before = row.decisions.find(({ record }) => record === account.name);
     if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
@@ -54,11 +48,9 @@ export async function decide(
     requireRecentLogin('accessDecisions', caller, services.config.login.stepUp, services.now());
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
     const written = await transition(context, row, statusWith(context, row, made, policy), signal);
-    return written === 'conflict' ? undefined : { row: await given(context, written, signal), isNew: true };
+    return written === 'conflict' ? written : { row: await given(context, written, signal), isNew: true };
   };
-  const outcome = await untilUncontested(attempt, signal, bounds);
-  if (outcome !== undefined) return outcome;
-  throw decided({ name }, 'others decide at the same time', 1);
+  return changeVisible(context, { name, caller, account }, addDecision, signal);
 }
 
 /** Returns the policy of a request that the caller may decide on. @throws StatusError 403, 409 */
@@ -90,5 +82,5 @@ function statusWith({ people, services }: AccessContext, row: RequestRow, made: 
   return isComplete ? { phase: 'Approving', decisions, ...periodOf(spec, now) } : { decisions };
 }
 
-const decided = ({ name }: Pick<RequestRow, 'name'>, why: string, retryAfterSeconds?: number): StatusError =>
-  conflict(accessRequestResource, name, `the request cannot be decided: ${why}`, retryAfterSeconds);
+const decided = ({ name }: RequestRow, why: string): StatusError =>
+  conflict(accessRequestResource, name, `the request cannot be decided: ${why}`);

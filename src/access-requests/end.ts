@@ -3,15 +3,12 @@ import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
-import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { untilTaken } from './grant.ts';
 import { refusedAccess } from './people.ts';
 import { accessRequestResource, isOpen, type Phase, type RequestRow } from './request.ts';
-import { readRequest, transition } from './status-writer.ts';
-import { isApproverOf, isOwn, mayDeleteBinding, requireVisible } from './visible.ts';
-
-const bounds = { attempts: 10, pauseMs: 50 };
+import { transition } from './status-writer.ts';
+import { changeVisible, isApproverOf, isOwn, mayDeleteBinding } from './visible.ts';
 
 interface Ended {
   row: RequestRow;
@@ -26,12 +23,9 @@ interface Ended {
  * @throws StatusError 403, 404, 409, 503, 504
  */
 export async function endRequest(context: AccessContext, name: string, caller: Caller, signal: AbortSignal): Promise<Ended> {
-  const { people, requests, policies } = context;
   requireNoAccessToken('accessRequests', caller);
-  const account = people.requireNormal(caller);
-  await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
-  const attempt = async (): Promise<Ended | undefined> => {
-    const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
+  const account = context.people.requireNormal(caller);
+  const end = async (row: RequestRow): Promise<Ended | 'conflict'> => {
     await requireEnder(context, row, caller, account, signal);
     if (!isOpen(row)) {
       await untilTaken(context, row, signal);
@@ -39,13 +33,11 @@ export async function endRequest(context: AccessContext, name: string, caller: C
     }
     const status = { ...finalOf(row, account), ended: timestamp(context.services.now()), endedBy: caller.identity.name };
     const written = await transition(context, row, status, signal);
-    if (written === 'conflict') return undefined;
+    if (written === 'conflict') return written;
     await untilTaken(context, written, signal);
     return { row: written, isNew: true };
   };
-  const outcome = await untilUncontested(attempt, signal, bounds);
-  if (outcome !== undefined) return outcome;
-  throw conflict(accessRequestResource, name, 'others change the request at the same time', 1);
+  return changeVisible(context, { name, caller, account }, end, signal);
 }
 
 /** Returns the final phase of an open request. @throws StatusError 409 for a pending request of another user */

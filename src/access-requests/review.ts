@@ -3,15 +3,12 @@ import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
-import { untilUncontested } from '../users/record/records.ts';
 import { isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
 import { refusedAccess } from './people.ts';
 import { accessRequestResource, type NewReview, type RequestRow } from './request.ts';
-import { readRequest, transition } from './status-writer.ts';
-import { isApproverOf, mayDeleteBinding, requireOtherPerson, requireVisible } from './visible.ts';
-
-const bounds = { attempts: 10, pauseMs: 50 };
+import { transition } from './status-writer.ts';
+import { changeVisible, isApproverOf, mayDeleteBinding, requireOtherPerson } from './visible.ts';
 
 /**
  * Adds the review of a break-glass request by an approver of the policy of now. Concurrent reviews race, and one wins.
@@ -24,22 +21,17 @@ export async function reviewRequest(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<RequestRow> {
-  const { people, policies, requests, services } = context;
+  const { people, services } = context;
   requireNoAccessToken('accessDecisions', caller);
   const account = people.requireNormal(caller);
-  await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
-  const attempt = async (): Promise<RequestRow | undefined> => {
-    const row = await requireVisible(context, await readRequest(context, name, signal), { name, caller, account }, signal);
+  const review = async (row: RequestRow): Promise<RequestRow | 'conflict'> => {
     requireOtherPerson(row, caller, account);
     await requireReviewer(context, row, caller, account, signal);
     if (!isUnreviewed(row)) throw notReviewable(row);
     const made = { by: caller.identity.name, record: account.name, time: timestamp(services.now()) };
-    const written = await transition(context, row, { review: { ...made, ...(comment !== undefined && { comment }) } }, signal);
-    return written === 'conflict' ? undefined : written;
+    return transition(context, row, { review: { ...made, ...(comment !== undefined && { comment }) } }, signal);
   };
-  const reviewed = await untilUncontested(attempt, signal, bounds);
-  if (reviewed !== undefined) return reviewed;
-  throw conflict(accessRequestResource, name, 'others change the request at the same time', 1);
+  return changeVisible(context, { name, caller, account }, review, signal);
 }
 
 /** @throws StatusError 403, cause `NotApprover` */

@@ -1,10 +1,15 @@
-import { notFound } from '../api/status.ts';
+import { conflict, notFound } from '../api/status.ts';
 import { userBindingResource } from '../bindings/resource.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
+import { untilUncontested } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { type Person, refusedAccess } from './people.ts';
 import { accessRequestResource, bindingNameOf, type RequestRow } from './request.ts';
+import { readRequest } from './status-writer.ts';
+
+/** Each conflict is the write of another approver or of the leader. */
+const bounds = { attempts: 20, pauseMs: 50 };
 
 interface Viewer {
   /** Name that the caller asked for. */
@@ -45,4 +50,27 @@ export async function requireVisible(
   const mayGet = await context.services.access.can(caller, { ...accessRequestResource, verb: 'get', name }, signal);
   if (row === undefined || !mayGet) throw notFound(accessRequestResource, name);
   return row;
+}
+
+/**
+ * Changes a request that the caller may see. A change of an outdated version is repeated with the new one, so that each of several
+ * concurrent changes counts once.
+ *
+ * @param change returns 'conflict' if its write was about an outdated version
+ * @throws StatusError 404, 409, 503, 504, and errors of `change`
+ */
+export async function changeVisible<T extends object>(
+  context: AccessContext,
+  viewer: Viewer,
+  change: (row: RequestRow) => Promise<T | 'conflict'>,
+  signal: AbortSignal,
+): Promise<T> {
+  await Promise.all([context.requests, context.policies].map(({ lister }) => lister.whenUsable(signal)));
+  const attempt = async () => {
+    const changed = await change(await requireVisible(context, await readRequest(context, viewer.name, signal), viewer, signal));
+    return changed === 'conflict' ? undefined : changed;
+  };
+  const changed = await untilUncontested(attempt, signal, bounds);
+  if (changed !== undefined) return changed;
+  throw conflict(accessRequestResource, viewer.name, 'others change the request at the same time', 1);
 }
