@@ -9,8 +9,8 @@ export type YamlCase = readonly [yaml: string, json: string | null];
 export const yamlCases: readonly YamlCase[] = JSON.parse(readFileSync(casesFile, 'utf8')) as YamlCase[];
 
 /** Returns an object with these members in its `spec`. */
-export const yamlObject = (members: string): string =>
-  `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n${members.replaceAll(/^(?=[^\n])/gm, '  ')}`;
+export const yamlObject = (members: string, name = 'a'): string =>
+  `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: ${name}}\nspec:\n${members.replaceAll(/^(?=[^\n])/gm, '  ')}`;
 
 const around = (char: string) => [char, `a${char}b`, `a\n${char}b\n`, `${char} x`, `x ${char}`, `x${char}\n`];
 const special = ['\u2028', '\u2029', '\ufeff', '\u{1f600}', '\u200b', '\u202e', '\ufffd', '\ue000'];
