@@ -6,7 +6,7 @@ import { Visitor } from './chromium.ts';
 import { clickBeneath, loggedIn, press } from './demo.ts';
 
 describe('access on the console', () => {
-  const { browser, demo, page, visitor } = loggedIn('admin', '/groups', '--users', '10');
+  const { browser, demo, page, visitor } = loggedIn('admin', '/groups', { users: 10 });
   // The controller of a binding may write its status at any time. The page retries its write then.
   before(() => {
     visitor.accepted = /status of 409 .*\/userbindings\/view-/;

@@ -9,7 +9,7 @@ import { untilAllowed } from './kind-pages.ts';
 const stored = z.object({ spec: z.object({ notBefore: z.string().optional(), expiresAt: z.string().optional() }) });
 
 describe('a binding on the console', () => {
-  const { browser, demo, page, visitor } = loggedIn('admin', '/', '--users', '2');
+  const { browser, demo, page, visitor } = loggedIn('admin', '/', { users: 2 });
   // Its controller may write the status at any time. The page retries its write then.
   before(() => {
     visitor.accepted = /status of 409 .*\/userbindings\/oncall-view$/;

@@ -7,7 +7,7 @@ import { Visitor } from './chromium.ts';
 import { clickBeneath, loggedIn, press, submitPassword } from './demo.ts';
 
 describe('the second factors in the console', () => {
-  const { browser, demo, page, visitor } = loggedIn('viewer', '/', '--users', '2');
+  const { browser, demo, page, visitor } = loggedIn('viewer', '/', { users: 2 });
   const codes: string[] = [];
 
   /** Answers the next request as the service does without a recent login. Later requests reach the service. */

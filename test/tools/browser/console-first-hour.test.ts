@@ -32,7 +32,7 @@ const fromDemo = (demo: Demo, path: string, init: RequestInit = {}) =>
   });
 
 describe('the first hour with the console', () => {
-  const { browser, demo, page } = loggedIn('admin', '/', '--users', '2');
+  const { browser, demo, page } = loggedIn('admin', '/', { users: 2 });
 
   it('creates a user with edit in one namespace and a group, who scales there and reads no Secret elsewhere', async () => {
     const clicks = await countClicks(page);

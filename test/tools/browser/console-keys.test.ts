@@ -7,7 +7,7 @@ import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
 
 describe('keys of the console', () => {
-  const { browser, demo } = demoInChromium('--users', '5');
+  const { browser, demo } = demoInChromium({ users: 5 });
   let visitor: Visitor;
   let page: Page;
 

@@ -5,7 +5,7 @@ import { loggedIn } from './demo.ts';
 import { picture } from './picture.ts';
 
 describe('a language that is added to the console', () => {
-  const { demo, page } = loggedIn('admin', '/', '--users', '2');
+  const { demo, page } = loggedIn('admin', '/', { users: 2 });
   const menu = (name: string) => page.getByRole('button', { name, exact: true });
 
   async function make(name: string, words: unknown, labels: Record<string, string> = {}): Promise<void> {

@@ -24,7 +24,7 @@ async function choose(tab: Page, item: string): Promise<void> {
 }
 
 describe('the one-time links in the console', () => {
-  const { browser, demo, page, visitor } = loggedIn('admin', '/', '--users', '2');
+  const { browser, demo, page, visitor } = loggedIn('admin', '/', { users: 2 });
   const dialog = () => page.getByRole('dialog');
 
   /** Sets a password by a link, in another browser. */
@@ -167,7 +167,7 @@ describe('the one-time links in the console, with a mail server', () => {
     ({ server }) => server.stop(),
   );
   const browser = forSuite(startChromium, (it) => it.close());
-  const demo = forSuite(() => Demo.start('--users', '2', '--smtp-port', String(mails.port)));
+  const demo = forSuite(() => Demo.start({ users: 2, smtpPort: mails.port }));
 
   it('are mailed, and not shown', async () => {
     const office = new Visitor(await browser.newContext());

@@ -63,7 +63,7 @@ const pages: readonly Seen[] = [
 const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
 describe('the pages of the console', () => {
-  const { browser, demo } = demoInChromium('--users', '15');
+  const { browser, demo } = demoInChromium({ users: 15 });
   const contexts = new Map<string, Promise<{ context: BrowserContext; visitor: Visitor; page: Page }>>();
 
   /** Returns a page for each role and screen. The first call logs in. */

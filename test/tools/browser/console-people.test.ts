@@ -17,7 +17,7 @@ const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z
 const termed = z.object({ spec: z.object({ expiresAt: z.string() }) });
 
 describe('the people pages of the console', () => {
-  const { browser, demo } = demoInChromium('--users', '5');
+  const { browser, demo } = demoInChromium({ users: 5 });
   const visits = new Map<string, Promise<{ visitor: Visitor; page: Page }>>();
 
   /** Returns a page of a role. The first call logs in. */

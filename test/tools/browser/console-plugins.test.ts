@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
 describe('plugins in the console', () => {
-  const { browser, demo } = demoInChromium('--users', '5');
+  const { browser, demo } = demoInChromium({ users: 5 });
   let visitor: Visitor;
   let page: Page;
 

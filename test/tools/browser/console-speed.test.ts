@@ -5,7 +5,7 @@ import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { demoInChromium } from './demo.ts';
 import { HeldRequests, Traffic } from './traffic.ts';
 
-const { demo, browser } = demoInChromium('--users', '2');
+const { demo, browser } = demoInChromium({ users: 2 });
 
 const pods = '/r/core/v1/pods';
 /** Request for a list of pods, from the API server, or from the service if `lists.resources` has pods. */

@@ -7,7 +7,7 @@ import { barriers } from './axe.ts';
 import { demoInChromium, press } from './demo.ts';
 
 describe('the console with a slow or failing service', () => {
-  const { browser, demo } = demoInChromium('--users', '5');
+  const { browser, demo } = demoInChromium({ users: 5 });
   let page: Page;
   const list = /\/auth\/v2\/users\?(?!.*watch)/;
   const failure = (code: number, reason: string, message: string, retryAfterSeconds = 2) => ({

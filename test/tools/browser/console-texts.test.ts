@@ -29,7 +29,7 @@ const keys = new RegExp(
 );
 
 describe('the texts of the console', () => {
-  const { demo, page } = loggedIn('admin', '/', '--users', '2');
+  const { demo, page } = loggedIn('admin', '/', { users: 2 });
 
   for (const [index, language] of ['de', 'zh'].entries())
     it(`are loaded with each page in ${language}`, async () => {

@@ -10,7 +10,7 @@ const rbac = 'rbac.authorization.k8s.io';
 const metadata = { name: 'reads-users' };
 
 describe('N4 groups in the list of users', () => {
-  const { browser, demo, visitor, page } = loggedIn('admin', '/users', '--users', '5');
+  const { browser, demo, visitor, page } = loggedIn('admin', '/users', { users: 5 });
   const row = (name: string, of = page) => of.getByRole('row').filter({ has: of.getByRole('link', { name, exact: true }) });
   const cell = (name: string, of = page) => row(name, of).locator('.c-groups');
 

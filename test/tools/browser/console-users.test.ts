@@ -14,7 +14,7 @@ interface Stored {
 const valueAt = (object: object, path: string): unknown => path.split('.').reduce<unknown>((value, name) => Object(value)[name], object);
 
 describe('users on the console', () => {
-  const { browser, demo, visitor, page } = loggedIn('manager', '/users', '--users', '30');
+  const { browser, demo, visitor, page } = loggedIn('manager', '/users', { users: 30 });
 
   const link = (name: string) => page.getByRole('link', { name, exact: true });
   const dialog = () => page.getByRole('dialog');

@@ -11,7 +11,7 @@ import { misplaced } from './layout.ts';
 const jane = 'jane@example.com';
 
 describe('a view as another user, in the console', () => {
-  const { browser, demo, visitor, page } = loggedIn('admin', '/users', '--users', '5');
+  const { browser, demo, visitor, page } = loggedIn('admin', '/users', { users: 5 });
   const banner = (tab = page) => tab.getByRole('complementary', { name: 'View as another user' });
   const dialog = (tab = page) => tab.getByRole('dialog');
   const sent: { path: string; method: string; user: string | undefined }[] = [];

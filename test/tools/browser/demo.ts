@@ -1,12 +1,11 @@
-/** The demo in a process of its own, and common actions of its users in a browser. */
+/** The demo, and common actions of its users in a browser. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { z } from 'zod';
-import { eventually } from '../../support/cluster-admin.ts';
-import { Command } from '../../support/command.ts';
+import { runSandbox, type Sandbox, type SandboxOptions } from '../../../src/demo/demo.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { startChromium, Visitor } from './chromium.ts';
 
@@ -16,34 +15,42 @@ const infoFile = z.object({
 });
 export type Person = z.output<typeof infoFile>['people'][number];
 
+/** Options of `atrium sandbox`. */
+export type DemoOptions = Partial<Pick<SandboxOptions, 'users' | 'smtpPort'>>;
+
+const defaults: SandboxOptions = {
+  port: 0,
+  host: '127.0.0.1',
+  users: 25,
+  origin: [],
+  redirectUrl: [],
+  environment: {},
+  packageRoot: new URL('../../../', import.meta.url),
+};
+
 export class Demo {
   readonly url: string;
   readonly #people: readonly Person[];
-  readonly #command: Command;
+  readonly #sandbox: Sandbox;
   readonly #directory: string;
 
-  private constructor(command: Command, directory: string, { url, people }: z.output<typeof infoFile>) {
+  private constructor(sandbox: Sandbox, directory: string, { url, people }: z.output<typeof infoFile>) {
     this.url = url;
     this.#people = people;
-    this.#command = command;
+    this.#sandbox = sandbox;
     this.#directory = directory;
   }
 
-  /** @param args further arguments, such as `--users 5` */
-  static async start(...args: string[]): Promise<Demo> {
+  /** Starts the demo in this process: a process of its own would take three seconds of a processor to load the service. */
+  static async start(options: DemoOptions = {}): Promise<Demo> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
-    const path = join(directory, 'info.json');
-    const command = new Command(['sandbox', '--port', '0', '--info', path, ...args]);
-    await eventually(
-      () => command.process.exitCode !== null || command.stdout.includes('Ctrl-C'),
-      (isReady) => isReady,
-    );
-    if (command.process.exitCode !== null) throw new Error(`the demo did not start:\n${command.stdout}${command.stderr}`);
-    return new Demo(command, directory, infoFile.parse(JSON.parse(await readFile(path, 'utf8'))));
+    const info = join(directory, 'info.json');
+    const sandbox = await runSandbox({ ...defaults, ...options, info });
+    return new Demo(sandbox, directory, infoFile.parse(JSON.parse(await readFile(info, 'utf8'))));
   }
 
   async stop(): Promise<void> {
-    await this.#command.end();
+    await this.#sandbox.stop({ drain: false });
     await rm(this.#directory, { recursive: true });
   }
 
@@ -62,16 +69,20 @@ export class Demo {
   }
 }
 
-/** Starts a browser and the demo for the tests of a `describe`. @param args further arguments of the demo */
-export function demoInChromium(...args: string[]): { browser: Browser; demo: Demo } {
+/** Starts a browser and the demo for the tests of a `describe`. */
+export function demoInChromium(options?: DemoOptions): { browser: Browser; demo: Demo } {
   const browser = forSuite(startChromium, (it) => it.close());
-  const demo = forSuite(() => Demo.start(...args));
+  const demo = forSuite(() => Demo.start(options));
   return { browser, demo };
 }
 
 /** Starts both with a page on which a user is logged in. A test fails if the page has unexpected complaints. */
-export function loggedIn(role: string, path: string, ...args: string[]): { browser: Browser; demo: Demo; visitor: Visitor; page: Page } {
-  const { browser, demo } = demoInChromium(...args);
+export function loggedIn(
+  role: string,
+  path: string,
+  options?: DemoOptions,
+): { browser: Browser; demo: Demo; visitor: Visitor; page: Page } {
+  const { browser, demo } = demoInChromium(options);
   const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
   const page = forSuite(() => visitor.openTab(), needsNoStop);
   before(() => demo.logIn(page, role, path));

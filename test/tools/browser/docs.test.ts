@@ -91,7 +91,7 @@ describe('the page /docs, below a base path', () => {
 });
 
 describe('the page /docs of the demo', () => {
-  const { browser, demo } = demoInChromium('--users', '5');
+  const { browser, demo } = demoInChromium({ users: 5 });
 
   it('sends a write with the session of the browser, which must prove its origin', async () => {
     const visitor = new Visitor(await browser.newContext());

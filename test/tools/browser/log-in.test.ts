@@ -6,7 +6,7 @@ import { Visitor } from './chromium.ts';
 import { clickBeneath, demoInChromium, isLoggedIn, isLoggedOut, kept, press, submitPassword } from './demo.ts';
 
 describe('the demo in a browser', () => {
-  const { browser, demo } = demoInChromium('--users', '15');
+  const { browser, demo } = demoInChromium({ users: 15 });
   let visitor: Visitor;
   let page: Page;
   const viewer = 'viewer@example.com';

@@ -13,7 +13,7 @@ const screens = [
 ] as const;
 
 describe('the look of the login pages', () => {
-  const { browser, demo } = demoInChromium('--users', '2');
+  const { browser, demo } = demoInChromium({ users: 2 });
 
   async function expectNoBarrier(page: Page, visitor: Visitor): Promise<void> {
     expect(await barriers(page)).to.deep.equal([]);

@@ -19,7 +19,7 @@ const device = z.object({ user_code: z.string() });
 
 for (const { name: screen, colorScheme, viewport } of screens)
   describe(`the further pages of a login: ${screen}`, () => {
-    const { browser, demo } = demoInChromium('--users', '2');
+    const { browser, demo } = demoInChromium({ users: 2 });
     let visitor: Visitor;
     let page: Page;
 

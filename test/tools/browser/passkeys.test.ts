@@ -25,7 +25,7 @@ async function authenticatorOf(page: Page): Promise<{ cdp: CDPSession; authentic
 }
 
 describe('passkeys in a browser', () => {
-  const { browser, demo } = demoInChromium('--users', '2');
+  const { browser, demo } = demoInChromium({ users: 2 });
 
   /** Logs in by password and sets up a passkey. */
   async function enrol(page: Page, role: string, name: string): Promise<void> {

@@ -9,7 +9,7 @@ import { audit } from './audit.ts';
 const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
 describe('Lighthouse', () => {
-  const demo = forSuite(() => Demo.start('--users', '200'));
+  const demo = forSuite(() => Demo.start({ users: 200 }));
 
   for (const form of ['phone', 'desktop'] as const)
     describe(`on a ${form}`, () => {
