@@ -8,10 +8,9 @@ import { z } from 'zod';
 import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
 import { notImplemented, StatusError } from '../../../src/api/status.ts';
 import { Authorizer, policyEnvironment } from './admission-expressions.ts';
-import type { Backend } from './backend.ts';
 import { celValue } from './cel.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';
-import type { ResourceType } from './resources.ts';
+import type { Backend, ResourceType } from './resources.ts';
 import type { UserInfo } from './tokens.ts';
 
 const group = 'admissionregistration.k8s.io';

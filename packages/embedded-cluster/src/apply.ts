@@ -2,11 +2,12 @@
 import { parseDocument } from 'yaml';
 import { required } from '../../../src/api/field-error.ts';
 import { badRequest, invalid } from '../../../src/api/status.ts';
-import { findObject, type Target, type WriteContext } from './backend.ts';
+import { findObject, type WriteContext } from './backend.ts';
 import { decodeObject } from './decode.ts';
 import { fieldsOf, merged, rootSchema, without } from './field-set.ts';
 import { abandoned, refuseConflicts } from './managed-fields.ts';
 import { isJsonObject, type JsonObject, type StoredObject } from './objects.ts';
+import type { Target } from './resources.ts';
 import { createObject, updateObject } from './write.ts';
 
 interface ApplyRequest {

@@ -5,12 +5,17 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 
+import 'reflect-metadata';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import * as x509 from '@peculiar/x509';
 import { badRequest, forbidden, forbiddenPath, StatusError } from '../../../src/api/status.ts';
-import type { Backend } from './backend.ts';
-import { certificateUser } from './client-certificates.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
-import type { UserInfo } from './tokens.ts';
+import type { Backend } from './resources.ts';
+import { subjectNames } from './signing-request.ts';
+import { AUTHENTICATED, type UserInfo } from './tokens.ts';
 
 const anonymous: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
 const extraPrefix = 'impersonate-extra-';
@@ -24,6 +29,22 @@ export async function authenticate({ socket, headers: { authorization = '' } }: 
   const user = token && (await backend.authenticator.verify(token));
   if (!user || isGone(backend, user)) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
   return user;
+}
+
+/** Returns the user of a client certificate: CN is the name, each O a group. `refused` for a certificate that is not valid (any longer). */
+function certificateUser(socket: Socket, now: Date): UserInfo | 'refused' | undefined {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  if (!(socket instanceof TLSSocket) || certificate === undefined) return undefined;
+  const { commonName, organizations } = subjectNames(new x509.X509Certificate(certificate.raw).subjectName);
+  // The handshake has checked the signature and that it is for clients; a connection may outlive it.
+  if (!socket.authorized || certificate.validToDate < now || commonName === '') return 'refused';
+  const fingerprint = createHash('sha256').update(certificate.raw).digest('hex');
+  return {
+    username: commonName,
+    uid: '',
+    groups: [...organizations, AUTHENTICATED],
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
+  };
 }
 
 /** Reports whether a token belongs to a deleted service account, with which it ends. */

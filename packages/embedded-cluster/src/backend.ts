@@ -1,31 +1,12 @@
-/** State that every verb works on. */
+/** Context of writes, and look-ups of objects. */
 
 import { notFound } from '../../../src/api/status.ts';
 import type { FieldValidation } from './decode.ts';
 import type { Fields } from './field-set.ts';
 import type { FieldManager } from './managed-fields.ts';
 import { objectKey, type StoredObject } from './objects.ts';
-import type { Rbac } from './rbac.ts';
-import { collectionOf, type ResourceRegistry, type ResourceType } from './resources.ts';
-import type { Store } from './store.ts';
-import type { TokenAuthenticator } from './token-authenticator.ts';
-import type { TokenIssuer, UserInfo } from './tokens.ts';
-
-export interface Backend {
-  store: Store;
-  registry: ResourceRegistry;
-  rbac: Rbac;
-  tokens: TokenIssuer;
-  authenticator: TokenAuthenticator;
-  now: () => Date;
-}
-
-/** Place of an existing or a new object. */
-export interface Target {
-  type: ResourceType;
-  namespace?: string | undefined;
-  name: string;
-}
+import { type Backend, collectionOf, type Target } from './resources.ts';
+import type { UserInfo } from './tokens.ts';
 
 /** Context of a write. */
 export interface WriteContext {

@@ -21,9 +21,9 @@ import {
 import { certificateRequestRules } from './certificate-requests.ts';
 import { columnsOf } from './columns.ts';
 import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
-import { pathSegmentProblems } from './metadata.ts';
 import { type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
 import { prepareBinding, validateBinding } from './rbac-kinds.ts';
+import { pathSegmentProblems } from './request-info.ts';
 import { type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 import { serviceAccountToken } from './virtual-resources.ts';

@@ -4,10 +4,10 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
  */
 
-import type { Backend } from './backend.ts';
 import { clientSigner, conditionsOf } from './certificate-requests.ts';
 import { type Authority, createClientCertificate } from './certificates.ts';
 import { keyOf, type StoredObject, timestamp, valueAt } from './objects.ts';
+import type { Backend } from './resources.ts';
 import { parseSigningRequest } from './signing-request.ts';
 
 const collection = 'certificates.k8s.io/certificatesigningrequests';

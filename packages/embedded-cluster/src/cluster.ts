@@ -4,8 +4,9 @@
  */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
 import { badRequest } from '../../../src/api/status.ts';
-import { type Backend, findObject, type WriteContext } from './backend.ts';
+import { findObject, type WriteContext } from './backend.ts';
 import { bootstrapObjects } from './bootstrap.ts';
 import { builtinTypes } from './builtins.ts';
 import { CertificateSigner } from './certificate-signer.ts';
@@ -13,10 +14,10 @@ import { createServerCertificate } from './certificates.ts';
 import { clusterKeys } from './cluster-keys.ts';
 import { customResourceType, definitionRules } from './custom-resources.ts';
 import { Journal } from './journal.ts';
-import { kubeconfigText } from './kubeconfig.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';
 import { Rbac } from './rbac.ts';
+import type { Backend } from './resources.ts';
 import { ResourceRegistry } from './resources.ts';
 import { ApiServer } from './server.ts';
 import { Store } from './store.ts';
@@ -155,7 +156,7 @@ export class Cluster {
 
   /** Returns a kubeconfig (YAML). */
   kubeconfig(token: string): string {
-    return kubeconfigText({ server: this.url, certificateAuthority: this.certificateAuthority, token });
+    return kubeconfigText(this.#parts, token);
   }
 
   /** Writes a kubeconfig that only its owner can read. */
@@ -178,6 +179,19 @@ export class Cluster {
     signer.stop();
     journal?.close();
   }
+}
+
+/** Returns YAML with one cluster, one user and one context. */
+function kubeconfigText({ url, certificateAuthority }: Parts, token: string): string {
+  const name = 'atrium';
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: url, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': name,
+  });
 }
 
 function createBackend(store: Store, tokens: TokenIssuer, now: () => Date): Backend {

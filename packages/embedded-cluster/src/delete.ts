@@ -8,9 +8,10 @@ import { z } from 'zod';
 import { type FieldError, notSupported } from '../../../src/api/field-error.ts';
 import { badRequest, conflict, invalid, type Status, StatusError } from '../../../src/api/status.ts';
 import { admitByPolicies } from './admission.ts';
-import { type Backend, getObject, type Target, type WriteContext } from './backend.ts';
+import { getObject, type WriteContext } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';
 import { keyOf, type StoredObject, timestamp, valueAt } from './objects.ts';
+import type { Backend, Target } from './resources.ts';
 import { collectionOf, type ResourceType } from './resources.ts';
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const;

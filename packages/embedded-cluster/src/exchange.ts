@@ -1,28 +1,16 @@
-/** Request and answer: the body that was received, and the JSON that is sent. */
+/** Request and answer: the body that was received, the JSON that is sent, and refusals in the words of the API server. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
-import { entityTooLarge, StatusError } from '../../../src/api/status.ts';
+import { entityTooLarge, type GroupResource, StatusError } from '../../../src/api/status.ts';
 import { warningHeaders } from '../../../src/api/write-options.ts';
-import type { Backend } from './backend.ts';
 import { parseJson } from './decode.ts';
 import type { JsonObject } from './objects.ts';
 import { decodeProtobuf } from './protobuf.ts';
-import { bodyFormatUnknown } from './refusals.ts';
-import type { RequestInfo } from './request-info.ts';
-import type { UserInfo } from './tokens.ts';
+import type { Exchange } from './resources.ts';
 
 const maximumBodyBytes = 3 * 1024 * 1024;
 const jsonType = 'application/json';
 const protobufType = 'application/vnd.kubernetes.protobuf';
-
-export interface Exchange {
-  backend: Backend;
-  request: IncomingMessage;
-  response: ServerResponse;
-  info: RequestInfo;
-  user: UserInfo;
-}
 
 /** Reads the whole body. @throws StatusError 413 */
 export async function bodyBytes({ request }: Exchange): Promise<Buffer> {
@@ -72,3 +60,29 @@ export function sendText({ request, response }: Pick<Exchange, 'request' | 'resp
 export function addWarning({ response }: Pick<Exchange, 'response'>, text: string): void {
   response.appendHeader('Warning', warningHeaders([text]));
 }
+
+export const pathUnknown = () => new StatusError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
+
+export const methodRefused = () =>
+  new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', { details: {} });
+
+/** 405 for a custom resource, which is named by its resource. */
+export const verbRefused = (verb: string, { group, resource }: GroupResource) =>
+  new StatusError(405, 'MethodNotAllowed', `${verb} is not supported on resources of kind "${resource}.${group}"`, {
+    details: { group, kind: resource },
+  });
+
+/** Returns a 500 without a reason, as upstream answers for some mistakes of the client. */
+export function unclassified(message: string): StatusError {
+  const error = new StatusError(500, 'InternalError', message);
+  delete error.status.reason;
+  return error;
+}
+
+/** `accepted` are media types. */
+export const bodyFormatUnknown = (accepted: readonly string[]) =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );

@@ -6,10 +6,10 @@
  */
 
 import { aggregateClusterRoles } from './aggregation.ts';
-import type { Backend } from './backend.ts';
 import { cleanupFinalizer, customResourceType } from './custom-resources.ts';
 import { deleteObject } from './delete.ts';
 import { keyOf, type StoredObject } from './objects.ts';
+import type { Backend } from './resources.ts';
 import { collectionOf, type ResourceType } from './resources.ts';
 import type { Change } from './store.ts';
 

@@ -6,7 +6,7 @@
 
 import { forbidden } from '../../../src/api/field-error.ts';
 import { badRequest, invalid } from '../../../src/api/status.ts';
-import { unclassified } from './refusals.ts';
+import { unclassified } from './exchange.ts';
 import { isTrue } from './request-info.ts';
 
 /** @throws StatusError 422 */

@@ -5,9 +5,9 @@
  */
 
 import { badRequest, expired, StatusError } from '../../../src/api/status.ts';
-import type { Backend } from './backend.ts';
 import { checkOptions, limitOf, revisionOf } from './list-options.ts';
 import { keyOf, type StoredObject, valueAt } from './objects.ts';
+import type { Backend } from './resources.ts';
 import { collectionOf } from './resources.ts';
 import { type Matcher, matcherOf, type Selection } from './selection.ts';
 import type { Store, View } from './store.ts';

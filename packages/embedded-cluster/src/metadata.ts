@@ -7,12 +7,6 @@ import type { ResourceType } from './resources.ts';
 
 const maximumAnnotationBytes = 256 * 1024;
 
-/** Names that only need to be one segment of a path, as those of roles. */
-export function pathSegmentProblems(name: string): string[] {
-  if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
-}
-
 /** `old` is the stored object of an update. */
 export function metadataErrors(type: ResourceType, object: KubernetesObject, old?: StoredObject): FieldError[] {
   const { metadata } = object;

@@ -3,8 +3,8 @@
 import { applyPatch, Pointer } from 'rfc6902';
 import { z } from 'zod';
 import { badRequest, entityTooLarge, StatusError } from '../../../src/api/status.ts';
+import { bodyFormatUnknown } from './exchange.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
-import { bodyFormatUnknown } from './refusals.ts';
 import type { ResourceType } from './resources.ts';
 import { strategicMerged } from './strategic-patch.ts';
 

@@ -1,11 +1,10 @@
 /** Answers for paths that are no resource: health, version, discovery, schemas. */
 
 import { notImplemented } from '../../../src/api/status.ts';
-import type { Backend } from './backend.ts';
 import { aggregatedDiscovery, coreVersions, groupList, groupOf, resourceList } from './discovery.ts';
-import { type Exchange, sendJson, sendText } from './exchange.ts';
+import { methodRefused, pathUnknown, sendJson, sendText } from './exchange.ts';
 import { openAPIDocument, openAPIIndex } from './openapi.ts';
-import { methodRefused, pathUnknown } from './refusals.ts';
+import type { Backend, Exchange } from './resources.ts';
 
 const aggregatedAccept = /application\/json;g=apidiscovery\.k8s\.io;v=(v2|v2beta1);as=APIGroupDiscoveryList/;
 

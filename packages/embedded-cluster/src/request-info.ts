@@ -6,7 +6,7 @@
 
 import { parseFieldSelector } from '../../../src/api/selectors.ts';
 import { badRequest } from '../../../src/api/status.ts';
-import { pathSegmentProblems } from './metadata.ts';
+
 import type { AccessAttributes } from './rbac.ts';
 
 /** Request. Without a resource, it has a verb and a path only. */
@@ -95,4 +95,10 @@ export const isTrue = (text: string | null) => text !== null && ['1', 't', 'true
 export function attributesOf(info: RequestInfo): AccessAttributes {
   const { isResource, path, query: _query, hasMore: _more, ...attributes } = info;
   return isResource ? attributes : { verb: info.verb, path };
+}
+
+/** Names that only need to be one segment of a path, as those of roles. */
+export function pathSegmentProblems(name: string): string[] {
+  if (name === '.' || name === '..') return [`may not be '${name}'`];
+  return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
 }

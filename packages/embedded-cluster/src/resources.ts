@@ -1,14 +1,19 @@
-/** Served resources: the built-in ones, and those that CustomResourceDefinitions add at run time. */
+/**
+ * Served resources: the built-in ones, and those that CustomResourceDefinitions add at run time. Types that name each other stand here, so
+ * that no files import each other.
+ */
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { FieldError } from '../../../src/api/field-error.ts';
 import type { GroupResource } from '../../../src/api/status.ts';
-import type { Backend, Target } from './backend.ts';
-import type { Exchange } from './exchange.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
-import type { AccessAttributes } from './rbac.ts';
+import type { AccessAttributes, Rbac } from './rbac.ts';
+import type { RequestInfo } from './request-info.ts';
 import type { CompiledSchema } from './schema.ts';
-import type { UserInfo } from './tokens.ts';
+import type { Store } from './store.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
+import type { TokenIssuer, UserInfo } from './tokens.ts';
 
 /** Column of `kubectl get`. A `priority` above 0 limits it to `-o wide`. */
 export interface Column {
@@ -26,6 +31,32 @@ export interface WriteRequest {
   subresource: string | undefined;
   now: Date;
   may(access: AccessAttributes): boolean;
+}
+
+/** State that every verb works on. */
+export interface Backend {
+  store: Store;
+  registry: ResourceRegistry;
+  rbac: Rbac;
+  tokens: TokenIssuer;
+  authenticator: TokenAuthenticator;
+  now: () => Date;
+}
+
+/** Place of an existing or a new object. */
+export interface Target {
+  type: ResourceType;
+  namespace?: string | undefined;
+  name: string;
+}
+
+/** Request and its answer. */
+export interface Exchange {
+  backend: Backend;
+  request: IncomingMessage;
+  response: ServerResponse;
+  info: RequestInfo;
+  user: UserInfo;
 }
 
 /** Request for a WebSocket. */

@@ -7,12 +7,12 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { badRequest, internalError, StatusError } from '../../../src/api/status.ts';
 import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
-import type { Backend } from './backend.ts';
 import type { Authority } from './certificates.ts';
-import { type Exchange, sendJson } from './exchange.ts';
+import { sendJson } from './exchange.ts';
 import { answerPath } from './path-answers.ts';
 import { attributesOf, requestInfo } from './request-info.ts';
 import { answerResource, streamResource } from './resource-verbs.ts';
+import type { Backend, Exchange } from './resources.ts';
 
 /** Impersonation sends each group in a header of its own, and kube-apiserver accepts any number of headers. */
 const maximumHeaderBytes = 1024 * 1024;

@@ -2,10 +2,10 @@
 
 import { invalidValue } from '../../../src/api/field-error.ts';
 import { invalid, notImplemented } from '../../../src/api/status.ts';
-import { type Backend, getObject } from './backend.ts';
+import { getObject } from './backend.ts';
 import { requiredObject, sendJson } from './exchange.ts';
 import { timestamp, valueAt } from './objects.ts';
-import type { SubresourceAnswer } from './resources.ts';
+import type { Backend, SubresourceAnswer } from './resources.ts';
 import { type AccessReviewResource, createReview, createSelfSubjectReview, createTokenReview } from './reviews.ts';
 import type { UserInfo } from './tokens.ts';
 

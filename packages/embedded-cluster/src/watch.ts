@@ -8,12 +8,12 @@
 import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { expired, type StatusError } from '../../../src/api/status.ts';
-import type { Backend } from './backend.ts';
 import { reached } from './list.ts';
 import { checkOptions, revisionOf, wantsInitialEvents } from './list-options.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';
 import { type RenderOptions, renderObject, table, type View } from './representation.ts';
 import { isTrue } from './request-info.ts';
+import type { Backend } from './resources.ts';
 import { apiVersionOf, collectionOf } from './resources.ts';
 import { type Matcher, matcherOf, type Selection } from './selection.ts';
 import type { Change, Store } from './store.ts';

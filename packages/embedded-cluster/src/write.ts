@@ -10,13 +10,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalidValue } from '../../../src/api/field-error.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../../../src/api/status.ts';
 import { type Admission, admitByPolicies } from './admission.ts';
-import { type Backend, findObject, getObject, type Target, type WriteContext } from './backend.ts';
+import { findObject, getObject, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';
 import { refuseEscalation } from './escalation.ts';
+import { unclassified } from './exchange.ts';
 import { manageFields } from './managed-fields.ts';
 import { metadataErrors } from './metadata.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, keyOf, type StoredObject, timestamp } from './objects.ts';
-import { unclassified } from './refusals.ts';
+import type { Backend, Target } from './resources.ts';
 import { collectionOf, type ResourceType, type WriteRequest } from './resources.ts';
 
 const nameCharacters = 'bcdfghjklmnpqrstvwxz2456789';

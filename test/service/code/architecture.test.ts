@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
+import { filesInCycles, forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
 
 /** Rooms are the files and folders of `src`, and the packages. Only the wiring imports files of operations (`routes.ts`, `*-routes.ts`). */
 const allowed: ImportTable = {
@@ -196,6 +196,10 @@ describe('the import table', () => {
     const offenders = files.filter((file) => !programs.includes(file) && /process\.(env|exit|on)\b/.test(readFileSync(file, 'utf8')));
 
     expect(offenders).to.deep.equal([]);
+  });
+
+  it('leaves no import cycle, types included, in the service and the packages', () => {
+    expect(filesInCycles(files)).to.deep.equal([]);
   });
 
   it('points down only', () => {

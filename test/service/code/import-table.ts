@@ -36,6 +36,22 @@ export function forbiddenImports(file: string, table: ImportTable, room: (path: 
   });
 }
 
+/** Returns the files that import themselves by way of others, types included. */
+export function filesInCycles(files: readonly string[]): string[] {
+  const imports = new Map(files.map((file) => [file, importsOf(file).map(({ path }) => path)]));
+  const reached = (from: string): Set<string> => {
+    const found = new Set<string>();
+    const queue = [...(imports.get(from) ?? [])];
+    for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+      if (found.has(file)) continue;
+      found.add(file);
+      queue.push(...(imports.get(file) ?? []));
+    }
+    return found;
+  };
+  return files.filter((file) => reached(file).has(file));
+}
+
 export const upwardImports = (table: ImportTable): string[] => {
   const floors = Object.keys(table);
   return Object.entries(table).flatMap(([room, { values, types = [] }]) =>

@@ -1,9 +1,10 @@
 /** Reads and writes of a component of the control plane, such as the deployment controller or a kubelet. */
 
-import type { Backend, Target, WriteContext } from '../backend.ts';
+import type { WriteContext } from '../backend.ts';
 import { findObject } from '../backend.ts';
 import { deleteObject } from '../delete.ts';
 import { type JsonObject, objectKey, type StoredObject, timestamp } from '../objects.ts';
+import type { Backend, Target } from '../resources.ts';
 import { createObject, updateObject } from '../write.ts';
 import { type Collection, controllerOf } from './shapes.ts';
 

@@ -7,10 +7,9 @@
 
 import { hash } from 'node:crypto';
 import { quantityOf } from '../../../../src/api/printed-value.ts';
-import type { Backend } from '../backend.ts';
 import { column, nameColumn } from '../columns.ts';
 import { type KubernetesObject, type StoredObject, timestamp, valueAt } from '../objects.ts';
-import type { ResourceType } from '../resources.ts';
+import type { Backend, ResourceType } from '../resources.ts';
 import { listAt } from './cells.ts';
 import { runOf } from './images.ts';
 import { any, stored } from './kind-rules.ts';

@@ -2,11 +2,10 @@
 
 import { once } from 'node:events';
 import { badRequest, notImplemented } from '../../../../src/api/status.ts';
-import { type Backend, findObject, getObject, type Target } from '../backend.ts';
-import type { Exchange } from '../exchange.ts';
+import { findObject, getObject } from '../backend.ts';
 import { timestamp } from '../objects.ts';
 import { isTrue } from '../request-info.ts';
-import type { SubresourceAnswer, Upgrade } from '../resources.ts';
+import type { Backend, Exchange, SubresourceAnswer, Target, Upgrade } from '../resources.ts';
 import { Component } from './component.ts';
 import { evict } from './disruption.ts';
 import { execute } from './exec.ts';

@@ -6,8 +6,8 @@
 
 import { quantityOf } from '../../../../src/api/printed-value.ts';
 import { StatusError } from '../../../../src/api/status.ts';
-import type { Backend } from '../backend.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
+import type { Backend } from '../resources.ts';
 import { collectionOf, type ResourceType } from '../resources.ts';
 import type { Component } from './component.ts';
 import { containersIn, fill, listIn, objectIn, specOf } from './kind-rules.ts';

@@ -1,7 +1,7 @@
 /** The controllers of workloads, each with a work queue that changes of the store fill. */
 
-import type { Backend } from '../backend.ts';
 import { keyOf, objectKey, type StoredObject } from '../objects.ts';
+import type { Backend } from '../resources.ts';
 import type { Change } from '../store.ts';
 import { reconcileScaler } from './autoscaling.ts';
 import { Component } from './component.ts';
