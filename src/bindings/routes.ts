@@ -13,7 +13,6 @@ import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
 import { newBindingBody } from './binding-body.ts';
@@ -184,7 +183,7 @@ function deleteManyOperation(services: Services, bindings: Bindings): Operation 
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const onDeleted = (target: { name: string; uid: string }) =>
         record(services, ctx, caller, { audit: 'UserBindingDeleted', ...target, code: 204 });
-      const asking = { signal, leftMs: stateOf(ctx).leftMs() };
+      const asking = { signal, leftMs: ctx.state.leftMs() };
       ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, asking));
     },
   });

@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { currentTraceID } from '../telemetry/tracing.ts';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
-import { stateOf } from './request-state.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -109,6 +108,6 @@ export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identit
 
 /** Returns the origin of the request. */
 export function auditOrigin(ctx: Context): AuditOrigin {
-  const { requestId, source } = stateOf(ctx);
+  const { requestId, source } = ctx.state;
   return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };
 }

@@ -1,14 +1,13 @@
 /** Functions for `before` of an operation: they run before its credential is read. */
 import type { Context } from 'koa';
 import type { Preparation } from './operation.ts';
-import { stateOf } from './request-state.ts';
 
 /**
  * Compresses JSON, scripts and style sheets over 1 KB. Never used for an answer that may hold a credential, because its length would
  * confirm guesses (BREACH), or whose ETag is used in `If-Match`, because the ETag names one encoding.
  */
 export const compressed: Preparation = (ctx) => {
-  stateOf(ctx).isCompressed = true;
+  ctx.state.isCompressed = true;
 };
 
 /** Compresses the answers to some requests of an operation. */
@@ -22,7 +21,7 @@ export const compressedIf =
 export const lasting =
   (isLong: (ctx: Context) => boolean): Preparation =>
   (ctx) => {
-    if (isLong(ctx)) stateOf(ctx).isLasting = true;
+    if (isLong(ctx)) ctx.state.isLasting = true;
   };
 
 /** Gives requests a deadline above `server.requestTimeout`, in milliseconds. */

@@ -29,6 +29,8 @@ export class RequestState {
   isCompressed?: true;
   /** Id of the issuer whose callback the request is. */
   issuerID?: string;
+  /** User code of a device (RFC 8628), taken out of the URL. */
+  userCode?: string;
   /** Why a credential was refused, for the access log: callers are not told. */
   refusal?: string;
 
@@ -49,7 +51,12 @@ export class RequestState {
   }
 }
 
-export const stateOf = (ctx: Context): RequestState => ctx.state;
+declare module 'koa' {
+  interface Context {
+    state: RequestState;
+  }
+  interface DefaultState extends RequestState {}
+}
 
 /** Returns the status code that the caller has received; 499 for a caller that left before the end of the answer. */
 export const receivedCode = ({ res }: Context): number => (res.writableFinished ? res.statusCode : 499);

@@ -7,7 +7,6 @@ import { bodyTextReader, checkLength, decodeJson } from './body.ts';
 import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
 import { KeptInput } from './kept-input.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
-import { stateOf } from './request-state.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
 import { hasViewHeaders, refuseViewHeaders, viewHeaders, viewWriteHeader } from './view-headers.ts';
@@ -93,7 +92,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const handleInput = handler(operation, options.bodyLimit);
 
   return async (ctx, params) => {
-    stateOf(ctx).operationId = operation.id;
+    ctx.state.operationId = operation.id;
     for (const prepare of operation.before ?? []) prepare(ctx, bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     if (accessOf === undefined) refuseViewHeaders(ctx.req);
@@ -102,7 +101,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
-    const state = stateOf(ctx);
+    const state = ctx.state;
     const isView = hasViewHeaders(ctx.req);
     // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
     if (credential === 'forwarded' && !state.isLasting && !isView)
@@ -124,7 +123,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   }
 
   function handle(ctx: Context, params: Params, caller: Caller | Bearer | undefined): Promise<void> {
-    const { isLasting, source } = stateOf(ctx);
+    const { isLasting, source } = ctx.state;
     if (isLasting) bounds.onLongRunning(ctx, caller === undefined ? `network ${networkOf(source)}` : callerKey(caller));
     return handleInput(ctx, params, caller);
   }
@@ -157,7 +156,7 @@ class OperationCall implements Handled {
   }
 
   get signal(): AbortSignal {
-    return stateOf(this.ctx).signal;
+    return this.ctx.state.signal;
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { sentOnce } from '../cookies/cookies.ts';
-import { stateOf } from '../http/request-state.ts';
 import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
@@ -38,7 +37,7 @@ export class RequestLimit {
 
   /** Counts an answered request of a relying party that has presented no code or token of this issuer. @throws StatusError 429 */
   countUnproven(ctx: Context, path: string): void {
-    if (relyingPartyPaths.has(path) && !requestScope().isProven) this.#limit.require(stateOf(ctx).source);
+    if (relyingPartyPaths.has(path) && !requestScope().isProven) this.#limit.require(ctx.state.source);
   }
 }
 
@@ -66,7 +65,7 @@ export function asBehindFrame(views: Views, path: string, issuerURL: string): Mi
     ctx.set('Content-Security-Policy', "default-src 'none'; script-src 'none'; base-uri 'none'; frame-ancestors 'none'");
     await next();
     const route = String(ctx._matchedRouteName);
-    stateOf(ctx).operationId = `identity ${route}`;
+    ctx.state.operationId = `identity ${route}`;
     if (isProviderContext(ctx) && isSelfPosting(ctx, route)) endSessionView(views, ctx);
   };
 }

@@ -10,7 +10,6 @@ import { Sweeper } from '../controllers/sweeper.ts';
 import { CookieFamily } from '../cookies/cookies.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
-import { stateOf } from '../http/request-state.ts';
 import { refuseViewHeaders } from '../http/view-headers.ts';
 import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/link-mail.ts';
@@ -224,7 +223,7 @@ interface Pages {
 }
 
 async function answer(ctx: Context, pages: Pages): Promise<void> {
-  stateOf(ctx).operationId = 'identity';
+  ctx.state.operationId = 'identity';
   refuseViewHeaders(ctx.req);
   const path = ctx.path.slice(prefix.length);
   const exceeded = await pages.limit.count(ctx, path);
@@ -234,7 +233,7 @@ async function answer(ctx: Context, pages: Pages): Promise<void> {
 }
 
 async function answerCounted(ctx: Context, { keeper, cookieNames, logIn, linkPages }: Pages): Promise<void> {
-  const state = stateOf(ctx);
+  const state = ctx.state;
   const [, token] = linkPath.exec(ctx.path) ?? [];
   if (linkPages !== undefined && token !== undefined) {
     state.operationId = 'identity link';

@@ -2,7 +2,6 @@ import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaCon
 import { z } from 'zod';
 import type { CookieNames } from '../cookies/cookies.ts';
 import { acrValues } from '../factors/second-factors.ts';
-import { stateOf } from '../http/request-state.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
@@ -220,7 +219,7 @@ export function nameFirstGrant({ oidc }: KoaContextWithOIDC): void {
 
 /** Limits device authorizations. @throws InvalidRequest 429, or 400 for parameters that are too long to store without a login */
 function admitDevice(ctx: KoaContextWithOIDC, { perSource, inAll }: ProviderParts['deviceCodes']) {
-  const { source } = stateOf(ctx);
+  const { source } = ctx.state;
   const wait = perSource.take(source) ?? inAll.take('');
   if (wait !== undefined) {
     ctx.set('Retry-After', String(wait.retryAfterSeconds));

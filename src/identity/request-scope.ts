@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from 'koa';
-import { stateOf } from '../http/request-state.ts';
 
 /** Last known version of a record. */
 interface KnownRecord {
@@ -27,7 +26,7 @@ export interface RequestScope {
 const scopes = new AsyncLocalStorage<RequestScope>();
 
 export function inRequestScope<T>(ctx: Context, now: () => Date, run: () => Promise<T>): Promise<T> {
-  const { signal, source } = stateOf(ctx);
+  const { signal, source } = ctx.state;
   return scopes.run({ ctx, signal, now, source, known: new Map(), revoked: new Set(), isProven: false }, run);
 }
 

@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
-import { stateOf } from '../http/request-state.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import type { Texts } from '../texts/texts.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
@@ -125,7 +124,7 @@ function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.Ask
   const { iat } = ctx.oidc.entities.DeviceCode ?? {};
   const { source: address } = readDevice(device);
   if (iat === undefined || address === undefined) return undefined;
-  const isElsewhere = networkOf(address) !== networkOf(stateOf(ctx).source);
+  const isElsewhere = networkOf(address) !== networkOf(ctx.state.source);
   return { secondsAgo: Math.max(1, Math.floor(now.getTime() / 1000) - iat), address, isElsewhere };
 }
 

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter } from '../api/status.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/issuers.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
@@ -40,7 +39,7 @@ export async function beginAt(
   const [tokenStorage = 'cookie'] = config.login.tokenStorage;
   const startedAt = Math.floor(now().getTime() / 1000);
   const flow = newFlow({ iss: settings.issuer, redirectURL, tokenStorage, startedAt, ...wanted }, query);
-  const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), stateOf(ctx).signal);
+  const authURL = await client.authorizationURL(authorizationParameters(flow, query, settings), ctx.state.signal);
   const logoutURL = await client.endSessionURL(returnURL === '' ? {} : { post_logout_redirect_uri: returnURL });
   flows.set(ctx, flow);
   return { auth_url: authURL, state: flow.state, ...(logoutURL !== undefined && { logout_url: logoutURL }) };

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Identity } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import { plainGroupsOf, unusableGroupsOf } from '../issuer/claims.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
@@ -77,7 +76,7 @@ export class Callback {
     const flow = await this.#takeFlow(ctx, query.state);
     this.#checkError(query);
     const issuer = this.#context.issuers.of(flow);
-    stateOf(ctx).issuerID = issuer.settings.id;
+    ctx.state.issuerID = issuer.settings.id;
     const code = codeOf(query);
     const issued = await this.#inTime(signal, async (deadline) => {
       await this.#checkIssuer(query, issuer);

@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
-import { stateOf } from '../http/request-state.ts';
 import { beginSession } from '../sessions/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';
@@ -25,7 +24,7 @@ export async function finishLogin(
 ): Promise<Person> {
   const { audit } = context;
   try {
-    const { signal } = stateOf(ctx);
+    const { signal } = ctx.state;
     const proof = await callback.prove(ctx, query, signal);
     const { link } = proof.flow;
     if (link !== undefined) return await linkAccount(context, { callback, ...linking }, ctx, { proof, link });
@@ -43,7 +42,7 @@ export async function finishLogin(
 async function handOver(context: SessionContext, ctx: Context, loggedIn: LoggedIn): Promise<Person> {
   const { sessions, seals, config, now } = context;
   const { flow, tokens, login: verified, identity, user, account } = loggedIn;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   const { tokenStorage, returnTo } = flow;
   const person: Person = { identity, login: verified, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
   const known = { user, userUID: account?.uid, subjectName: identity.name };
@@ -79,7 +78,7 @@ function failed(ctx: Context, { status: { code, reason, details } }: StatusError
     audit: 'LoginFailed',
     outcome: 'failure',
     code,
-    issuer: stateOf(ctx).issuerID ?? 'unknown',
+    issuer: ctx.state.issuerID ?? 'unknown',
     ...(cause && { reason: cause }),
   };
 }

@@ -6,7 +6,6 @@
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import { redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { Services } from '../services.ts';
 import {
@@ -147,7 +146,7 @@ function infoOperations(info: LoginHandlers['info']): Operation[] {
     answers: { 200: { description: 'The caller.', content: { [json]: userInfo } } },
     async handle({ ctx, caller, signal }: { ctx: Context; caller: Bearer; signal: AbortSignal }) {
       const person = await info(caller, signal);
-      stateOf(ctx).userName = person.name;
+      ctx.state.userName = person.name;
       ctx.body = person;
     },
   } as const;

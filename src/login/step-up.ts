@@ -2,7 +2,6 @@
 import type { Context } from 'koa';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { readBearer } from '../http/bearer.ts';
-import { stateOf } from '../http/request-state.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
@@ -56,7 +55,7 @@ function unlessRefused(error: unknown): undefined {
 
 /** Returns the subject of the request's session or token; undefined if it is not valid. @throws StatusError 503 */
 export async function currentSubject({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<Subject | undefined> {
-  const { source, signal } = stateOf(ctx);
+  const { source, signal } = ctx.state;
   const bearer = readBearer(ctx.req);
   if (bearer !== undefined) {
     const verified = await issuers.bearer(bearer.token).catch(unlessRefused);

@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
 import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import { discard } from '../http/trusting-agent.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import type { AssetSources } from './assets.ts';
@@ -51,7 +50,7 @@ export async function answerThroughPlugin(
     headers: {
       ...headersToService(req.headers),
       ...authorizationFor(entry, caller),
-      'x-request-id': stateOf(ctx).requestId,
+      'x-request-id': ctx.state.requestId,
       ...(hasBody(req) && length !== undefined && { 'content-length': String(length) }),
     },
     body: hasBody(req) ? requestBody(req, maxBytes) : undefined,

@@ -3,7 +3,6 @@ import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Account } from '../users/record/account.ts';
 import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
@@ -24,7 +23,7 @@ export class LoginAuthenticator implements Authenticator {
 
   async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
     const bearer = readBearer(ctx.req);
-    if (bearer !== undefined) return this.#isForeign(bearer) ? bearer : this.#verify(bearer, stateOf(ctx).signal);
+    if (bearer !== undefined) return this.#isForeign(bearer) ? bearer : this.#verify(bearer, ctx.state.signal);
     const secret = this.#context.cookie.read(ctx);
     return secret === undefined ? undefined : this.#ofCookie(ctx, secret, isOptional);
   }
@@ -50,7 +49,7 @@ export class LoginAuthenticator implements Authenticator {
 
   async revalidate(ctx: Context): Promise<Bearer> {
     const bearer = readBearer(ctx.req);
-    if (bearer !== undefined) return this.#verify(bearer, stateOf(ctx).signal);
+    if (bearer !== undefined) return this.#verify(bearer, ctx.state.signal);
     const secret = this.#context.cookie.read(ctx);
     if (secret === undefined) throw sessionEnded();
     return this.#ofSession(ctx, secret, false);
@@ -77,7 +76,7 @@ export class LoginAuthenticator implements Authenticator {
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
     const { sessions, accountState, crossSite } = this.#context;
-    const { source, signal } = stateOf(ctx);
+    const { source, signal } = ctx.state;
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
     await accountState.whenKnown(signal);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { stateOf } from '../http/request-state.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
@@ -58,7 +57,7 @@ export class IssuerFarewell {
     const calls = [ending, this.#setLinkHeader(ctx, issuer, idToken)];
     for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
       if (error === undefined) continue;
-      this.#log.warn({ requestId: stateOf(ctx).requestId, err: error }, 'the identity provider was not reached at a logout');
+      this.#log.warn({ requestId: ctx.state.requestId, err: error }, 'the identity provider was not reached at a logout');
       ctx.set('Warning', '199 - "identity provider not reached"');
     }
     return ctx.response.get('Link') !== '' && idToken !== undefined && idToken.length > maxHintLength ? idToken : undefined;

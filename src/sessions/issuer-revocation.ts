@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
 import { mapLimit } from '../api/map-limit.ts';
-import { stateOf } from '../http/request-state.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import type { SessionContext } from './context.ts';
 import { issuerMs } from './issuer-logout.ts';
@@ -30,7 +29,7 @@ export async function revokeAtIssuer(
   });
   const [first] = failures;
   if (first === undefined) return;
-  const requestId = stateOf(ctx).requestId;
+  const requestId = ctx.state.requestId;
   log.warn({ requestId, failed: failures.length, err: first }, 'the identity provider did not hear of ended sessions');
   ctx.set('Warning', '199 - "identity provider not reached"');
 }

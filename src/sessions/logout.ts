@@ -4,7 +4,6 @@ import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
-import { stateOf } from '../http/request-state.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
@@ -44,7 +43,7 @@ export async function logout(
   { refresh_token: refreshToken, id_token: given }: GivenTokens,
 ): Promise<RenewPayload> {
   const { cookie, farewell, audit, now } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   const secret = cookie.read(ctx);
   try {
     const proof = await proofOf(context, ctx, { secret, refreshToken });
@@ -66,7 +65,7 @@ export async function logout(
 /** Ends a session, and a bearer token of the request. The tokens of the session have not left the service, and need no revocation. */
 async function endSession(context: SessionContext, ctx: Context, { session }: ProvenSession): Promise<Ended> {
   const { login, tokens } = session.secrets;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   await context.sessions.end(session, signal);
   const bearer = await verifiedBearer(context, ctx);
   if (bearer !== undefined) await endBearer(context, bearer, login, signal);
@@ -76,7 +75,7 @@ async function endSession(context: SessionContext, ctx: Context, { session }: Pr
 
 async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
   const { accountState } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   await accountState.whenKnown(signal);
   if (accountState.isOver(login)) throw noLongerCounts(revoked);
   const waitMs = await endLogin(context, login, bearers, signal);

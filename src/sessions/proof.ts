@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter, StatusError } from '../api/status.ts';
-import { stateOf } from '../http/request-state.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
@@ -48,7 +47,7 @@ export async function proofOf(
   } else if (!isLocalOffered) throw badParameter('refresh_token', 'is the handle of a session, and its cookie was not sent');
   const sealed = await seals.open(refreshToken);
   if (sealed !== undefined) return { sealed };
-  if (secret === undefined) limit.require(stateOf(ctx).source);
+  if (secret === undefined) limit.require(ctx.state.source);
   throw sessionEnded();
 }
 
@@ -61,7 +60,7 @@ export async function proofOf(
  */
 async function provenSession(context: SessionContext, ctx: Context, secret: string, handle: string): Promise<ProvenSession> {
   const { sessions, crossSite, limit } = context;
-  const { source, signal } = stateOf(ctx);
+  const { source, signal } = ctx.state;
   crossSite.checkProven(ctx);
   const session = await sessions.find(secret, source, signal, true);
   const proven = session && provenBy(handle, session, context);

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
 import { type AuditOrigin, auditOrigin } from '../http/audit.ts';
-import { stateOf } from '../http/request-state.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import { atMost } from '../limits/bound.ts';
 import { sessionEnded } from './account-state.ts';
@@ -71,7 +70,7 @@ export async function refresh(
   { refresh_token: refreshToken }: GivenTokens,
 ): Promise<RenewPayload> {
   const { cookie } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   const secret = cookie.read(ctx);
   try {
     const proof = await auditedProof(context, ctx, { secret, refreshToken });
@@ -99,7 +98,7 @@ async function refreshSession(
   { session, isCurrent }: ProvenSession,
 ): Promise<Session> {
   const { accountState, now } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   await accountState.whenKnown(signal);
   await accountState.whenCaughtUp(session.row, signal);
   const refusal = accountState.refusalOfSession(session);
@@ -116,7 +115,7 @@ async function refreshSession(
 async function end(context: SessionContext, ctx: Context, session: Session, error: StatusError): Promise<never> {
   const { sessions, issuers } = context;
   const { row, secrets } = session;
-  await sessions.end(session, stateOf(ctx).signal);
+  await sessions.end(session, ctx.state.signal);
   await issuers.discard(secrets.login, secrets.tokens.refreshToken);
   auditFailedRefresh(context, { ...auditOrigin(ctx), ...whoseSession(row) }, error);
   throw error;

@@ -14,7 +14,6 @@ import { type Audit, auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';
@@ -136,7 +135,7 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
       // An API server that does not know its own webhook credential sends it for review, authenticated by it: asking back would loop.
       if (asked.data?.spec.token === bearer.token) throw unauthorized({ tokenGiven: true });
       const caller = await identify(bearer, signal);
-      stateOf(ctx).userName = caller.identity.name;
+      ctx.state.userName = caller.identity.name;
       const wanted = { group: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' };
       if (!(await access.can(caller, wanted, signal))) {
         const refusal = forbidden({ ...wanted, user: caller.identity.name });

@@ -3,7 +3,6 @@ import { Sweeper } from '../controllers/sweeper.ts';
 import type { Authenticator, VerifyAccessToken } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -49,7 +48,7 @@ export function createAccessTokens(services: Services, { accounts, localGroups, 
     operations: accessTokenOperations(services, { service, review: { verifier, lastUse }, identify }),
     deleteAll: (owner, signal) => service.deleteAll(owner, signal),
     async judge(bearer, ctx, isUse) {
-      const judged = await verifier.bearer(bearer, stateOf(ctx).signal);
+      const judged = await verifier.bearer(bearer, ctx.state.signal);
       if (isUse) lastUse.note(judged.row);
       return judged.bearer;
     },

@@ -6,7 +6,6 @@ import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '
 import { type Audit, auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { stateOf } from '../http/request-state.ts';
 import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
 import { userName } from './record/schema.ts';
@@ -75,7 +74,7 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
     },
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
-      const asking = { signal, leftMs: stateOf(ctx).leftMs() };
+      const asking = { signal, leftMs: ctx.state.leftMs() };
       const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), asking);
       await deleter.whenSettled(signal);
       ctx.body = bulkResult(resultKind, items);

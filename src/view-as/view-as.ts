@@ -6,7 +6,6 @@ import { StatusError } from '../api/status.ts';
 import { auditView, reasonOf } from '../http/access-denied.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/operation.ts';
-import { stateOf } from '../http/request-state.ts';
 import { viewTargetOf } from '../http/view-headers.ts';
 import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/bound.ts';
@@ -31,11 +30,11 @@ export function withViewAs(others: Authenticator, services: Services): Authentic
   async function view(ctx: Context, by: Caller, asked: ViewedAccess): Promise<Caller> {
     const target = viewTargetOf(ctx.req);
     if (target === undefined) return by;
-    stateOf(ctx).viewed = { target, access: asked };
+    ctx.state.viewed = { target, access: asked };
     try {
       requireAllowed(by, target, namespace);
-      await requireViewRight(access, by, asked, target, stateOf(ctx).signal);
-      const viewing = await others.identify(viewerOf({ by, target }), stateOf(ctx).signal);
+      await requireViewRight(access, by, asked, target, ctx.state.signal);
+      const viewing = await others.identify(viewerOf({ by, target }), ctx.state.signal);
       auditRead(ctx, viewing, { by, target });
       return viewing;
     } catch (error) {
@@ -56,7 +55,7 @@ export function withViewAs(others: Authenticator, services: Services): Authentic
     view,
     async revalidate(ctx) {
       const bearer = await others.revalidate(ctx);
-      const { viewed, signal } = stateOf(ctx);
+      const { viewed, signal } = ctx.state;
       if (viewed === undefined) return bearer;
       const by = await others.identify(bearer, signal);
       await requireViewRight(access, by, viewed.access, viewed.target, signal);

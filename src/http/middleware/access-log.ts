@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { isProbe } from '../health.ts';
-import { receivedCode, stateOf } from '../request-state.ts';
+import { receivedCode } from '../request-state.ts';
 
 const maxPath = 1024;
 const maxUserAgent = 256;
@@ -13,9 +13,9 @@ export function accessLog(log: Logger): Middleware {
   const line = log.child({}, { redact: [] });
   return (ctx, next) => {
     const { path } = ctx;
-    const { requestId, source, startedAt, lifetime } = stateOf(ctx);
+    const { requestId, source, startedAt, lifetime } = ctx.state;
     lifetime.onClose(() => {
-      const { operationId = 'none', userName, viewed, refusal, trace } = stateOf(ctx);
+      const { operationId = 'none', userName, viewed, refusal, trace } = ctx.state;
       const entry = {
         requestId,
         traceId: trace?.id,

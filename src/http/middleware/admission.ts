@@ -6,7 +6,6 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { isProbe } from '../health.ts';
 import type { RequestBounds } from '../operation.ts';
 import type { Kind, RequestLifetime } from '../request-deadline.ts';
-import { stateOf } from '../request-state.ts';
 import { UnfinishedBodies, type UnfinishedBody } from '../unfinished-bodies.ts';
 import { UnreadAnswers } from '../unread-answers.ts';
 
@@ -52,12 +51,12 @@ export class Admission implements RequestBounds {
   /** Counts each request until its response is closed. @throws StatusError 429 */
   readonly middleware: Middleware = (ctx, next) => {
     this.#count(ctx);
-    if (stateOf(ctx).lifetime.kind === 'short' && this.#isFull(ctx)) throw this.#refuse();
+    if (ctx.state.lifetime.kind === 'short' && this.#isFull(ctx)) throw this.#refuse();
     return next();
   };
 
   readonly onLongRunning = (ctx: Context, holder: string): void => {
-    const { lifetime } = stateOf(ctx);
+    const { lifetime } = ctx.state;
     if (lifetime.kind === 'long') return;
     if (this.#inFlight.long >= this.#options.maxInFlight) throw this.#refuse();
     const leave = this.#longOfCallers.begin(holder);
@@ -72,7 +71,7 @@ export class Admission implements RequestBounds {
 
   /** A slow request is still one of those that a stopping replica waits for. */
   readonly onSlow = (ctx: Context, timeoutMs: number): void => {
-    if (timeoutMs > this.#options.requestTimeoutMs) stateOf(ctx).lifetime.becomeSlow(timeoutMs);
+    if (timeoutMs > this.#options.requestTimeoutMs) ctx.state.lifetime.becomeSlow(timeoutMs);
   };
 
   /** Number of requests by kind. */
@@ -86,7 +85,7 @@ export class Admission implements RequestBounds {
   }
 
   #count(ctx: Context): void {
-    const { lifetime, source } = stateOf(ctx);
+    const { lifetime, source } = ctx.state;
     this.#inFlight[lifetime.kind] += 1;
     const unfinished = lifetime.kind === 'receiving' ? this.#receive(ctx) : undefined;
     const endUnread = this.#unread.watch(ctx.res, {
@@ -106,7 +105,7 @@ export class Admission implements RequestBounds {
 
   /** A request with a body is in flight once the body has arrived. */
   #receive(ctx: Context): UnfinishedBody {
-    const { lifetime, source } = stateOf(ctx);
+    const { lifetime, source } = ctx.state;
     const body: UnfinishedBody = {
       request: ctx.req,
       network: networkOf(source),

@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa';
-import { stateOf } from '../request-state.ts';
 
 /**
  * Ends the work for a request at its deadline, or when its caller goes away. A handler that ignores its signal is left behind.
@@ -8,6 +7,6 @@ import { stateOf } from '../request-state.ts';
  */
 export const callOff: Middleware = (ctx, next) =>
   new Promise((resolve, reject) => {
-    stateOf(ctx).lifetime.onAbort = reject;
+    ctx.state.lifetime.onAbort = reject;
     next().then(resolve, reject);
   });

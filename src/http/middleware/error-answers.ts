@@ -4,7 +4,6 @@ import { indentJson } from '../../api/json.ts';
 import { internalError, StatusError } from '../../api/status.ts';
 import { closeOnUnreadBody } from '../body.ts';
 import { isProbe } from '../health.ts';
-import { stateOf } from '../request-state.ts';
 
 const headersOfTheAnswer = ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'];
 
@@ -17,7 +16,7 @@ export function errorAnswers(log: Logger): Middleware {
     try {
       await next();
     } catch (error) {
-      const { lifetime } = stateOf(ctx);
+      const { lifetime } = ctx.state;
       if (lifetime.isAbandoned) {
         ctx.respond = false;
         return;
@@ -29,7 +28,7 @@ export function errorAnswers(log: Logger): Middleware {
 
 function answerError(ctx: Context, error: unknown, log: Logger): void {
   const failure = error instanceof StatusError ? error : internalError();
-  const state = stateOf(ctx);
+  const state = ctx.state;
   if (failure.status.code >= 500) log[isProbe(ctx.path) ? 'debug' : 'error']({ requestId: state.requestId, err: error }, 'request failed');
   if (failure.status.code === 401 && failure.cause instanceof Error) state.refusal = failure.cause.message.slice(0, 256);
   for (const name of headersOfTheAnswer) ctx.remove(name);

@@ -2,7 +2,6 @@ import type { Middleware } from 'koa';
 import { indentJson } from '../../api/json.ts';
 import { chooseEncoding, compress } from '../compression.ts';
 import { isNotModified } from '../conditional.ts';
-import { stateOf } from '../request-state.ts';
 
 /**
  * Sends an answer in the form that its caller asks for: indented for `pretty=true`, compressed where the operation allows it, without a
@@ -11,7 +10,7 @@ import { stateOf } from '../request-state.ts';
 export const representation: Middleware = async (ctx, next) => {
   await next();
   indentJson(ctx);
-  const encoding = stateOf(ctx).isCompressed && chooseEncoding(ctx);
+  const encoding = ctx.state.isCompressed && chooseEncoding(ctx);
   if (isNotModified(ctx)) ctx.status = 304;
   else if (encoding) await compress(ctx, encoding);
 };

@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa';
-import { stateOf } from '../request-state.ts';
 
 export interface ResponseHeadersOptions {
   /** Browsers reach the service by https, and are told to use nothing else. */
@@ -13,7 +12,7 @@ const oneYear = 'max-age=31536000';
 export function responseHeaders({ isSecure = false, isStopping }: ResponseHeadersOptions): Middleware {
   return (ctx, next) => {
     const { res } = ctx;
-    res.setHeader('X-Request-Id', stateOf(ctx).requestId);
+    res.setHeader('X-Request-Id', ctx.state.requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     res.setHeader('Referrer-Policy', 'no-referrer');
     res.setHeader('Cache-Control', 'no-store');

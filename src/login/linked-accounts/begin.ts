@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { notSupported } from '../../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../../api/status.ts';
 import type { Caller } from '../../http/operation.ts';
-import { stateOf } from '../../http/request-state.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import type { Issuer } from '../../issuer/issuer.ts';
 import type { Session } from '../../sessions/browser-sessions.ts';
@@ -81,7 +80,7 @@ export async function sessionOfLinkingUser(
   ctx: Context,
   link: LinkingUser,
 ): Promise<Session> {
-  const { source, signal } = stateOf(ctx);
+  const { source, signal } = ctx.state;
   await accountState.whenKnown(signal);
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);

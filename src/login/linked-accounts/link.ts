@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { conflict, type StatusError, serviceUnavailable } from '../../api/status.ts';
 import { auditOrigin } from '../../http/audit.ts';
 import type { Identity } from '../../http/operation.ts';
-import { stateOf } from '../../http/request-state.ts';
 import { plainGroupsOf } from '../../issuer/claims.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
@@ -51,7 +50,7 @@ interface ProvedAccount {
 /** @throws StatusError 400, 401, 403, 409, 503, 504 */
 export async function linkAccount(context: SessionContext, parts: LinkAccountParts, ctx: Context, proved: ProvedAccount): Promise<Person> {
   const { revokedTokens, log, now } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   const { flow, tokens, login } = proved.proof;
   const { claims, issuer } = login;
   try {
@@ -81,7 +80,7 @@ async function linkHeldAccount(
   { proof, link, identity, session }: ProvedAccount & { identity: Identity; session: Session },
 ): Promise<Person> {
   const { accounts, audit, endAccess } = context;
-  const { signal } = stateOf(ctx);
+  const { signal } = ctx.state;
   const { claims } = proof.login;
   await requireNoRecord(context, proof, identity, link, signal);
   const target = { name: link.user, uid: link.userUID };

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type HostCookie, hostCookie } from '../../cookies/cookies.ts';
-import { stateOf } from '../../http/request-state.ts';
 import type { Seal } from '../../keys/seal.ts';
 import type { RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
@@ -71,7 +70,7 @@ export class KnownBrowsers {
    * @throws StatusError 503 while there is no key
    */
   async take(ctx: Context, limit: RateLimit): Promise<{ source: string } | RateExceeded> {
-    const { source } = stateOf(ctx);
+    const { source } = ctx.state;
     const known = await this.find(ctx);
     const ofUser = `user ${known?.user}`;
     if (known !== undefined && limit.take(ofUser) === undefined) return { source: ofUser };

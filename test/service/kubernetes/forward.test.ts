@@ -7,7 +7,6 @@ import { type Dispatcher, request } from 'undici';
 import { callOff } from '../../../src/http/middleware/call-off.ts';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
 import { requestStart } from '../../../src/http/middleware/request-start.ts';
-import { stateOf } from '../../../src/http/request-state.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Tracing } from '../../../src/telemetry/tracing.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -35,7 +34,7 @@ describe('forwarding a read', () => {
         call: 'list users',
         path,
         query: ctx.querystring,
-        signal: stateOf(ctx).signal,
+        signal: ctx.state.signal,
         isLong: ctx.query.watch === 'true',
       }),
     );
