@@ -56,7 +56,8 @@ function createServices(surroundings: Surroundings) {
   const { requestTimeout, accessCache } = config.kubernetes;
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
   const client = apiServer.asService;
-  const now = surroundings.now ?? (() => client.serverClock.now());
+  const { serverClock } = client;
+  const now = surroundings.now ?? (() => serverClock.now());
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;

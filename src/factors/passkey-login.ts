@@ -57,7 +57,11 @@ export class PasskeyLogin {
     const counted = await this.#needs.attempts.count(account, signal);
     if (counted.account === undefined || counted.refusal !== undefined)
       return this.#refuse(counted.refusal ?? 'UnknownUser', account, origin);
-    const proved = await this.#needs.attempts.succeed(counted.account, { isComplete: true, status: noMisses }, signal);
+    const proved = await this.#needs.attempts.succeed(
+      { ...counted, account: counted.account },
+      { isComplete: true, status: noMisses },
+      signal,
+    );
     if ('refusal' in proved) return this.#refuse(proved.refusal, account, origin);
     const stored = await this.#secrets.read(proved.account, signal);
     return { outcome: 'ok', account: proved.account, passwordChangedAt: stored?.changedAt ?? '' };

@@ -80,6 +80,7 @@ export class SecondFactors {
       account,
       refusal,
       isLast = false,
+      record,
     } = await this.#attempts.count(known, signal, (status) => {
       const counted = missed(status);
       isNowSuspended = counted.isTOTPSuspended === true && status.isTOTPSuspended !== true;
@@ -91,7 +92,7 @@ export class SecondFactors {
     const means = await this.#judge(account, given, origin);
     if (means === undefined && isNowSuspended) await this.#notices.add(known, 'TOTPSuspended');
     if (means === undefined) return this.#refuse(known, 'WrongFactor', origin, isLast);
-    const proved = await this.#attempts.succeed(account, { isComplete: true, status: noMisses }, signal);
+    const proved = await this.#attempts.succeed({ account, record }, { isComplete: true, status: noMisses }, signal);
     return 'account' in proved ? { outcome: 'ok', account: proved.account, means } : this.#refuse(known, proved.refusal, origin);
   }
 

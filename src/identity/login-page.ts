@@ -97,7 +97,7 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   if (interaction.uid !== uid) throw new errors.SessionNotFound('another login');
   const clientID = String(interaction.params.client_id);
   const client: ClientMetadata | undefined = (await provider.Client.find(clientID))?.metadata();
-  const visit = { ctx, provider, interaction, clientID, clientName: client?.client_name ?? clientID };
+  const visit = { ctx, interaction, clientID, clientName: client?.client_name ?? clientID };
   if (ctx.method !== 'POST') return parts.views.send(ctx, firstPage(parts, visit));
   const form = await readForm(ctx);
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the login was cancelled' });

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { default as Provider } from 'oidc-provider';
+import type { InteractionResults, default as Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
 import type { PasskeyLogin } from '../factors/passkey-login.ts';
@@ -178,7 +178,6 @@ export interface FormVisit {
 
 /** Visit to the login page, and the client that asks for the login. */
 export interface Visit extends FormVisit {
-  readonly provider: Provider;
   readonly interaction: Interaction;
   readonly clientID: string;
   readonly clientName: string;
@@ -194,10 +193,11 @@ export const send = ({ views }: { views: Views }, { ctx, isSecretAddress }: Form
   views.send(ctx, { ...page, ...(isSecretAddress && { isSecretAddress }) });
 
 /** Passes the result to the provider, and redirects the browser to it. */
-export async function finish({ ctx, provider }: Visit, result: Parameters<Provider['interactionResult']>[2]): Promise<void> {
-  const returnTo = await provider.interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
+export async function finish({ ctx, interaction }: Visit, result: InteractionResults): Promise<void> {
+  interaction.result = result;
+  await interaction.persist();
   ctx.status = 303;
-  ctx.redirect(returnTo);
+  ctx.redirect(interaction.returnTo);
 }
 
 export interface Unavailable {

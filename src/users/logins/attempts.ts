@@ -18,6 +18,8 @@ export interface Counted {
   readonly refusal?: Refusal;
   /** The last attempt: if it fails, the user is locked. */
   readonly isLast?: boolean;
+  /** The record with the counted attempt. Absent after a refusal. */
+  readonly record?: KubernetesObject;
 }
 
 /** Account after a successful attempt, or the reason why it is no longer accepted. */
@@ -68,17 +70,22 @@ export class LoginAttempts {
   }
 
   /**
-   * Records a right attempt.
+   * Records a right attempt. The record is read again only if it has changed since the count.
    *
    * @param isComplete false if further authentication follows. Then only this attempt is uncounted. A completed login resets the count.
    * @throws StatusError 503, 504
    */
   async succeed(
-    account: Account,
+    { account, record }: { account: Account; record?: KubernetesObject | undefined },
     { isComplete, status = {} }: { isComplete: boolean; status?: StatusMembers },
     signal: AbortSignal,
   ): Promise<Proved> {
-    const proved = await untilUncontested(() => this.#succeed(account, { isComplete, status }, signal), signal);
+    let counted = record;
+    const proved = await untilUncontested(async () => {
+      const object = counted ?? (await this.#records.read(account.name, signal));
+      counted = undefined;
+      return this.#succeed(account, object, { isComplete, status }, signal);
+    }, signal);
     return proved ?? { refusal: 'Contested' };
   }
 
@@ -102,16 +109,16 @@ export class LoginAttempts {
     const count = countAttempt(statusOf(object), this.#services.now(), lockout);
     if (count === undefined) return { account, refusal: 'Locked' };
     const written = await this.#status.patchVersion(object, { ...count, ...further(statusOf(object)) }, signal);
-    return written && { account, isLast: count.lockedUntil !== null };
+    return written && { account, record: written, isLast: count.lockedUntil !== null };
   }
 
   /** Uncounts the attempt, and removes the lock that it may have set. Returns undefined after a conflict. */
   async #succeed(
-    { name, uid, sessionsNotBefore }: Account,
+    { uid, sessionsNotBefore }: Account,
+    object: Awaited<ReturnType<UserRecords['read']>>,
     { isComplete, status }: { isComplete: boolean; status: StatusMembers },
     signal: AbortSignal,
   ): Promise<Proved | undefined> {
-    const object = await this.#records.read(name, signal);
     if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return { refusal: 'UnknownUser' };
     const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
     const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);

@@ -4,7 +4,7 @@ import { unending } from '../../kubernetes/deadline.ts';
 import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
-import { LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
+import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
 import { Newcomers } from '../logins/newcomers.ts';
 import type { Account } from '../record/account.ts';
@@ -180,9 +180,9 @@ export class PasswordCheck {
     const name = known?.name ?? nameOf(email);
     if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
     const counted = await this.attempts.count({ name, email }, signal);
-    const { account, refusal = 'WrongPassword', isLast = false } = counted;
+    const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)
-      return this.#askDirectory({ account, isLast }, password, signal);
+      return this.#askDirectory({ ...counted, account }, password, signal);
     const stored = await this.#secrets.read({ name, uid: account?.uid ?? '' }, signal);
     if (account === undefined || stored === undefined || counted.refusal !== undefined) {
       await passwords.dummyVerify(password);
@@ -192,7 +192,7 @@ export class PasswordCheck {
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
     if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
     const isComplete = await this.#isComplete(account, signal);
-    const proved = await this.attempts.succeed(account, { isComplete }, signal);
+    const proved = await this.attempts.succeed({ account, record }, { isComplete }, signal);
     return { verdict: verdictOf(proved, { passwordChangedAt: stored.changedAt, isComplete }), account };
   }
 
@@ -210,7 +210,7 @@ export class PasswordCheck {
 
   /** Checks the password at a directory. @throws StatusError 503 if the directory does not answer; the attempt is not counted then */
   async #askDirectory(
-    { account, isLast }: { account: Account; isLast: boolean },
+    { account, record, isLast = false }: Counted & { account: Account },
     password: string,
     signal: AbortSignal,
   ): Promise<CheckedPassword> {
@@ -223,7 +223,7 @@ export class PasswordCheck {
       if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
       const status = { groups: proof.groups };
       const isComplete = await this.#isComplete(account, signal);
-      const proved = await this.attempts.succeed(account, { isComplete, status }, signal);
+      const proved = await this.attempts.succeed({ account, record }, { isComplete, status }, signal);
       return { verdict: verdictOf(proved, { passwordChangedAt: '', isComplete }), account };
     } catch (error) {
       await this.attempts.takeBack(account, signal);
