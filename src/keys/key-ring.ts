@@ -5,7 +5,7 @@ import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { isOutOfReach } from '../kubernetes/upstream-error.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
-import { KeySeal, type Seal, type SealKey, sealedWith } from './seal.ts';
+import { RotatedSeal, type Seal, type SealKey, type SealKeys } from './seal.ts';
 import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 /** Entries of the Secret. */
@@ -58,7 +58,7 @@ export class KeyRing {
   readonly #makers: ReturnType<typeof makersOf>;
   readonly #options: KeyRingOptions;
   readonly #stopped = new AbortController();
-  #keys: readonly SealKey[] = [];
+  readonly #keys: SealKeys = { current: [], reread: () => this.#reread() };
   #content: SecretContent | undefined;
   #reading: Promise<void> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
@@ -74,7 +74,7 @@ export class KeyRing {
   /** Reads or creates the Secret, and retries until it succeeds. */
   start(): void {
     void this.#read().then(() => {
-      if (this.#keys.length === 0 && !this.#stopped.signal.aborted) this.#retry = setTimeout(() => this.start(), retryAfterMs);
+      if (this.#keys.current.length === 0 && !this.#stopped.signal.aborted) this.#retry = setTimeout(() => this.start(), retryAfterMs);
     });
   }
 
@@ -85,39 +85,17 @@ export class KeyRing {
 
   /** Returns the reason why there are no keys, undefined if there are keys. */
   failure(): string | undefined {
-    return this.#keys.length > 0 ? undefined : this.#failure;
+    return this.#keys.current.length > 0 ? undefined : this.#failure;
   }
 
   /** Waits for the read in progress if there are no keys yet. Right after the start it is about to succeed. */
   async settled(): Promise<void> {
-    if (this.#keys.length === 0) await this.#reading;
+    if (this.#keys.current.length === 0) await this.#reading;
   }
 
   /** Returns a seal for one purpose. A text sealed for another purpose does not open. */
   sealFor(purpose: string): Seal {
-    let derivedFrom: readonly SealKey[] = [];
-    let seals: KeySeal[] = [];
-    const current = () => {
-      if (derivedFrom !== this.#keys) seals = this.#keys.map((key) => new KeySeal(key, purpose));
-      derivedFrom = this.#keys;
-      return seals;
-    };
-    return {
-      seal(text) {
-        const [first] = current();
-        if (first === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to seal with') });
-        return first.seal(text);
-      },
-      open: async (sealed) => {
-        await this.#lookFor(sealedWith(sealed));
-        if (this.#keys.length === 0) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to open with') });
-        for (const seal of current()) {
-          const text = seal.open(sealed);
-          if (text !== undefined) return text;
-        }
-        return undefined;
-      },
-    };
+    return new RotatedSeal(this.#keys, purpose);
   }
 
   /**
@@ -146,7 +124,7 @@ export class KeyRing {
    */
   async cookieKeys(): Promise<readonly string[]> {
     await this.#freshContent();
-    return this.#keys.map(({ secret }) =>
+    return this.#keys.current.map(({ secret }) =>
       Buffer.from(hkdfSync('sha256', secret, '', 'atrium cookie signatures', 32)).toString('base64url'),
     );
   }
@@ -168,10 +146,10 @@ export class KeyRing {
     return this.#content;
   }
 
-  /** Reads the Secret again for an unknown key ID, at most every ten seconds, because key IDs can be forged. */
-  async #lookFor(kid: string): Promise<void> {
+  /** Reads the Secret again at most every ten seconds, because key IDs can be forged. */
+  async #reread(): Promise<void> {
     const clock = this.#options.clock ?? (() => performance.now());
-    if (this.#keys.some((key) => key.kid === kid) || clock() - this.#readAt < rereadAfterMs) return;
+    if (clock() - this.#readAt < rereadAfterMs) return;
     this.#readAt = clock();
     await this.#read();
   }
@@ -195,7 +173,7 @@ export class KeyRing {
   async #readOrCreate(): Promise<void> {
     const found = await this.#secret.getOrCreate(() => this.#newEntries(), this.#stopped.signal);
     const content = await this.#completed(found, sealEntry);
-    this.#keys = parseSealKeys(content.entries[sealEntry] ?? '');
+    this.#keys.current = parseSealKeys(content.entries[sealEntry] ?? '');
     this.#content = content;
     this.#failure = undefined;
   }

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { serviceUnavailable } from '../api/status.ts';
 
 /** Encrypts and authenticates texts. The result is safe in URLs. */
 export interface Seal {
@@ -12,6 +13,13 @@ export interface Seal {
 export interface SealKey {
   readonly kid: string;
   readonly secret: Uint8Array;
+}
+
+/** The known keys. Empty until they have been read. */
+export interface SealKeys {
+  current: readonly SealKey[];
+  /** Reads the keys again, for a text that names none of them. */
+  readonly reread: () => Promise<void>;
 }
 
 const algorithm = 'aes-256-gcm';
@@ -54,4 +62,42 @@ export class KeySeal {
 }
 
 /** Returns the ID of the key that a text was sealed with. */
-export const sealedWith = (sealed: string): string => sealed.slice(0, Math.max(0, sealed.indexOf('.')));
+const sealedWith = (sealed: string): string => sealed.slice(0, Math.max(0, sealed.indexOf('.')));
+
+/** Seals with the first key, and opens with each of them. */
+export class RotatedSeal implements Seal {
+  readonly #keys: SealKeys;
+  readonly #purpose: string;
+  #derivedFrom: SealKeys['current'] = [];
+  #seals: readonly KeySeal[] = [];
+
+  constructor(keys: SealKeys, purpose: string) {
+    this.#keys = keys;
+    this.#purpose = purpose;
+  }
+
+  seal(text: string): string {
+    const [first] = this.#current();
+    if (first === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to seal with') });
+    return first.seal(text);
+  }
+
+  async open(sealed: string): Promise<string | undefined> {
+    const kid = sealedWith(sealed);
+    if (!this.#keys.current.some((key) => key.kid === kid)) await this.#keys.reread();
+    const seals = this.#current();
+    if (seals.length === 0) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to open with') });
+    for (const seal of seals) {
+      const text = seal.open(sealed);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
+  #current(): readonly KeySeal[] {
+    const { current } = this.#keys;
+    if (this.#derivedFrom !== current) this.#seals = current.map((key) => new KeySeal(key, this.#purpose));
+    this.#derivedFrom = current;
+    return this.#seals;
+  }
+}
