@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
-import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
+import { fitsHeader, grantableGroups } from '../kubernetes/impersonation.ts';
 import type { Subject } from '../users/record/account.ts';
-import { isLocalGroupName } from '../users/record/local-groups.ts';
+import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
 import { recordName } from '../users/record/name.ts';
 import type { ClaimRules, VerifiedClaims } from './types.ts';
 
@@ -24,9 +24,8 @@ export function membersOf(text: string): Members | undefined {
   }
 }
 
-/** Maximum lengths of `status.subjectName` of a User and of the members of `status.groups`. */
+/** Maximum length of `status.subjectName` of a User. */
 const maxNameLength = 512;
-const maxGroupLength = 253;
 
 const alwaysUsed = ['sid', 'auth_time', 'acr', 'email', 'email_verified', 'name', 'preferred_username'];
 const maxClaimLength = 2048;
@@ -130,8 +129,8 @@ function nameOf(value: unknown): string | undefined {
  * @throws StatusError 401
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#configuring-the-api-server
  */
-export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity {
-  const { username, groups } = rules.claims;
+export function identityOf(claims: VerifiedClaims, rules: ClaimRules, groups = claimedGroups(claims, rules)): Identity {
+  const { username } = rules.claims;
   const value = claims[username];
   if (typeof value !== 'string' || value === '') throw unfit(`has no ${username} claim that names a user`);
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
@@ -141,44 +140,47 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules): Identity 
     throw unfit('names no user who may log in');
   if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
     throw unfit('has a subject that no header can carry');
-  return { name, uid: claims.sub, groups: groupsOf(claims[groups], rules), extra: {} };
+  return { name, uid: claims.sub, groups: groups.named, extra: {} };
 }
 
 /** Returns the account at the issuer; undefined for the embedded issuer, whose `sub` names a record. */
 export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRules): Subject | undefined =>
   isEmbedded ? undefined : { issuer: iss, sub };
 
-/** Returns the groups of the claim without prefix and without local groups, as the record keeps them. */
-export const plainGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
-  groupsOf(claims[rules.claims.groups], { ...rules, prefix: '', isEmbedded: false });
-
-/**
- * Returns the groups of the claim that are dropped: groups that the cluster or another issuer reserves, and names that are empty, too long,
- * or have a blank at an edge or control characters. A header would alter such a name, and the API server would refuse each call.
- */
-export const unusableGroupsOf = (claims: VerifiedClaims, rules: ClaimRules): string[] =>
-  [...new Set(givenGroups(claims[rules.claims.groups]))].filter((group) => !isUsable(group) || isForeign(group, rules));
-
-const isForeign = (group: string, { claims: { groupsPrefix }, foreign }: ClaimRules): boolean =>
-  foreign?.groups.some((prefix) => (groupsPrefix + group).startsWith(prefix)) === true;
-
-const isUsable = (group: string) => group.length <= maxGroupLength && fitsHeader(group) && !isReservedGroup(group);
-
-function givenGroups(value: unknown): string[] {
-  const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
-  return given;
+/** Groups of a login. */
+export interface ClaimedGroups {
+  /** Names in Kubernetes: with the issuer's prefix, and with local groups if the issuer is the embedded one. */
+  readonly named: readonly string[];
+  /** Names without prefix and without local groups, as the record keeps them. */
+  readonly plain: readonly string[];
+  /**
+   * Dropped names: those that the cluster or another issuer reserves, and names that are empty, too long, or have a blank at an edge or
+   * control characters. A header would alter such a name, and the API server would refuse each call.
+   */
+  readonly unusable: readonly string[];
 }
 
 /**
- * Returns the groups with the issuer's prefix. Local groups have no prefix, and only the embedded issuer may name them: other names of that
- * form are dropped, with and without prefix. Dropping is safe, because groups only add rights. The size of a token bounds their number.
+ * Returns the groups of the claim. Local groups have no prefix, and only the embedded issuer may name them: other names of that form are
+ * dropped, with and without prefix. Dropping is safe, because groups only add rights. The size of a token bounds their number.
+ *
+ * @throws StatusError 401 for a claim that is no list of texts
  */
-function groupsOf(value: unknown, rules: ClaimRules & { prefix?: string }): string[] {
-  const { prefix = rules.claims.groupsPrefix, isEmbedded } = rules;
-  const given = givenGroups(value).filter((group) => isUsable(group) && !isForeign(group, rules));
-  const local = isEmbedded ? given.filter(isLocalGroupName) : [];
-  const foreign = given.filter((group) => !isLocalGroupName(group)).map((group) => prefix + group);
-  const named = [...foreign.filter((group) => !isLocalGroupName(group)), ...local];
-  return [...new Set(named.filter(isUsable))];
+export function claimedGroups(
+  claims: VerifiedClaims,
+  { claims: { groups, groupsPrefix }, foreign, isEmbedded }: ClaimRules,
+): ClaimedGroups {
+  const given = [...new Set(listOf(claims[groups]))];
+  const isForeign = (group: string) => foreign?.groups.some((prefix) => (groupsPrefix + group).startsWith(prefix)) === true;
+  const usable = grantableGroups(given).filter((group) => !isForeign(group));
+  const [used, plain] = [new Set(usable), withoutLocalGroups(usable)];
+  const local = isEmbedded ? usable.filter(isLocalGroupName) : [];
+  const prefixed = withoutLocalGroups(plain.map((group) => groupsPrefix + group));
+  return { named: [...grantableGroups(prefixed), ...local], plain, unusable: given.filter((group) => !used.has(group)) };
+}
+
+function listOf(value: unknown): readonly string[] {
+  const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
+  return given;
 }

@@ -1,6 +1,6 @@
 import type { Identity } from '../http/operation.ts';
 import type { AdoptingSubject, Subject } from '../users/record/account.ts';
-import { identityOf, loginOf, mayAdopt, subjectOf } from './claims.ts';
+import { type ClaimedGroups, claimedGroups, identityOf, loginOf, mayAdopt, subjectOf } from './claims.ts';
 import type { Issuer } from './issuer.ts';
 import type { VerifiedClaims } from './types.ts';
 
@@ -13,6 +13,7 @@ export class VerifiedLogin {
   readonly claims: VerifiedClaims;
   /** The account at the issuer. Undefined for the embedded issuer, whose `sub` names a record. */
   readonly subject: Subject | undefined;
+  #groups: ClaimedGroups | undefined;
   #identity: Identity | undefined;
   #name: string | undefined;
 
@@ -26,8 +27,14 @@ export class VerifiedLogin {
 
   /** Returns the caller in Kubernetes according to the claims. @throws StatusError 401 for claims that name no user */
   get identity(): Identity {
-    this.#identity ??= identityOf(this.claims, this.issuer.settings);
+    this.#identity ??= identityOf(this.claims, this.issuer.settings, this.groups);
     return this.#identity;
+  }
+
+  /** Returns the groups of the claims. @throws StatusError 401 for a claim that is no list of texts */
+  get groups(): ClaimedGroups {
+    this.#groups ??= claimedGroups(this.claims, this.issuer.settings);
+    return this.#groups;
   }
 
   /** Returns the login string that names the user's record. @throws StatusError 401 for claims that name no record */

@@ -74,6 +74,13 @@ const unfitForHeader = /^$|^\s|\s$|[\u0000-\u001f\u007f-\u009f]/;
 /** Reports whether a header can hold a name or group exactly, so that calls can be made as it. */
 export const fitsHeader = (text: string): boolean => !unfitForHeader.test(text) && text.isWellFormed();
 
+/** Maximum length of a group in a User record. */
+const maxGroupLength = 253;
+
+/** Returns the groups from an issuer or directory that calls can be made with. */
+export const grantableGroups = (groups: readonly string[]): string[] =>
+  groups.filter((group) => group.length <= maxGroupLength && fitsHeader(group) && !isReservedGroup(group));
+
 /** Encodes a value: the API server reads UTF-8, and Node.js writes a header byte for byte from code units. */
 function headerValue(text: string): string {
   if (!fitsHeader(text)) throw unauthorized({ tokenGiven: true });

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Identity } from '../http/operation.ts';
-import { plainGroupsOf, unusableGroupsOf } from '../issuer/claims.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
@@ -211,14 +210,13 @@ export class Callback {
   async #record({ login, tokens }: Proof, identity: Identity, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
     const { claims, isEmbedded, name } = login;
-    const { settings } = login.issuer;
     const { groupsUnknown } = tokens;
     const recorded = await this.#recorder.record(
       {
         login: name,
         displayName: displayNameOf(claims),
         ...connectorOf(claims, { isEmbedded, directories: config.users.ldap }),
-        groups: groupsUnknown === undefined ? plainGroupsOf(claims, settings) : undefined,
+        groups: groupsUnknown === undefined ? login.groups.plain : undefined,
         subjectName: identity.name,
         subject: login.adoptingSubject,
       },
@@ -232,7 +230,7 @@ export class Callback {
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(name) ?? '';
-    this.#tellOfUnusableGroups(user, unusableGroupsOf(claims, settings));
+    this.#tellOfUnusableGroups(user, login.groups.unusable);
     if (groupsUnknown === 'kept back')
       log.warn({ user }, 'the identity provider kept the groups of a user back, who is in too many: the login has none of them');
     return { user, account };

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { conflict, type StatusError, serviceUnavailable } from '../../api/status.ts';
 import { auditOrigin } from '../../http/audit.ts';
 import type { Identity } from '../../http/operation.ts';
-import { plainGroupsOf } from '../../issuer/claims.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
@@ -108,12 +107,12 @@ async function linkHeldAccount(
   return { ...person, account: accounts.get(link.user), returnTo: proof.flow.returnTo };
 }
 
-function entryOf({ now }: SessionContext, { login: { claims, issuer } }: Proof, identity: Identity): object {
+function entryOf({ now }: SessionContext, { login: { claims, groups } }: Proof, identity: Identity): object {
   return {
     issuer: claims.iss,
     sub: claims.sub,
     subjectName: identity.name,
-    groups: recordedGroups(plainGroupsOf(claims, issuer.settings)),
+    groups: recordedGroups(groups.plain),
     linkedTime: timestamp(now()),
   };
 }

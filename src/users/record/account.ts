@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { isLocalGroupName } from './local-groups.ts';
+import { withoutLocalGroups } from './local-groups.ts';
 import { recordName } from './name.ts';
 import { type Notice, noticesOf, readUser, type UserStatus } from './schema.ts';
 
@@ -201,7 +201,7 @@ function seconds(time = ''): number | undefined {
 }
 
 function groupsOf(told: readonly string[]): readonly string[] {
-  const groups = told.filter((group) => !isLocalGroupName(group) && !isReservedGroup(group));
+  const groups = withoutLocalGroups(told).filter((group) => !isReservedGroup(group));
   const key = JSON.stringify(groups);
   const shared = sharedGroups.get(key);
   if (shared === undefined) sharedGroups.set(key, groups);

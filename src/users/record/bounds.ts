@@ -1,14 +1,13 @@
 /** Limits of the custom resource definition for values from issuers and directories. */
 import { cleaned } from '../../api/shown-text.ts';
-import { fitsHeader, isReservedGroup } from '../../kubernetes/impersonation.ts';
-import { isLocalGroupName } from './local-groups.ts';
+import { grantableGroups } from '../../kubernetes/impersonation.ts';
+import { withoutLocalGroups } from './local-groups.ts';
 import type { UserSpec } from './schema.ts';
 
 type SourceIDs = NonNullable<UserSpec['ids']>;
 
 const maxDisplayName = 128;
 const maxGroups = 512;
-const maxGroupName = 253;
 const maxSourceIDs = 16;
 const maxSourceType = 63;
 const maxSourceID = 512;
@@ -25,7 +24,7 @@ export function sourceIDs(ids: SourceIDs = [], { type, id }: { type: string; id:
 /**
  * Returns the groups that a record can have: no group reserved by the cluster, no local group, and none that does not fit into a header.
  */
-const recordableGroups = (groups: readonly string[]): string[] => [...new Set(groups)].filter(isRecordable);
+const recordableGroups = (groups: readonly string[]): string[] => withoutLocalGroups(grantableGroups([...new Set(groups)]));
 
 /** Returns the groups to record, up to the limit. */
 export const recordedGroups = (groups: readonly string[]): string[] => recordableGroups(groups).slice(0, maxGroups);
@@ -35,6 +34,3 @@ export function groupsBeyondRecord(groups: readonly string[]): { groups: number;
   const count = recordableGroups(groups).length;
   return count > maxGroups ? { groups: count, kept: maxGroups } : undefined;
 }
-
-const isRecordable = (group: string) =>
-  fitsHeader(group) && group.length <= maxGroupName && !isReservedGroup(group) && !isLocalGroupName(group);

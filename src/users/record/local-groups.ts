@@ -21,6 +21,8 @@ export const localGroupOf = (name: string): string => name.slice(prefix.length);
 /** Reports whether the name is that of a local group. Groups of issuers and directories with such names are ignored. */
 export const isLocalGroupName = (name: string): boolean => name.startsWith(prefix);
 
+export const withoutLocalGroups = (names: readonly string[]): string[] => names.filter((name) => !isLocalGroupName(name));
+
 /** Group and the User records in it. Empty if an issuer knows the members. */
 interface GroupMembers {
   readonly name: string;

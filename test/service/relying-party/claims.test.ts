@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { StatusError } from '../../../src/api/status.ts';
-import { completed, identityOf, isIncomplete, loginOf, plainGroupsOf, usedClaims } from '../../../src/issuer/claims.ts';
+import { claimedGroups, completed, identityOf, isIncomplete, loginOf, usedClaims } from '../../../src/issuer/claims.ts';
 import { connectorOf, type VerifiedClaims } from '../../../src/issuer/types.ts';
 
 const issuer = 'https://issuer.example/tenant';
@@ -94,7 +94,7 @@ describe('the groups that claims give', () => {
     const embedded = (rule = {}) => ({ ...rules(rule), isEmbedded: true });
     expect(identityOf(claims(given), embedded()).groups).to.deep.equal(['dev', 'local:dev', 'local:']);
     expect(identityOf(claims(given), embedded({ groupsPrefix: 'oidc:' })).groups).to.deep.equal(['oidc:dev', 'local:dev', 'local:']);
-    expect(plainGroupsOf(claims(given), embedded())).to.deep.equal(['dev']);
+    expect(claimedGroups(claims(given), embedded()).plain).to.deep.equal(['dev']);
   });
 
   it('are left out where no header could carry them, with the prefix or without', () => {
@@ -112,7 +112,7 @@ describe('the groups that claims give', () => {
   });
 
   it('stand in the record without the prefix', () => {
-    expect(plainGroupsOf(claims(), rules({ groupsPrefix: 'oidc:' }))).to.deep.equal(['dev', 'oncall']);
+    expect(claimedGroups(claims(), rules({ groupsPrefix: 'oidc:' })).plain).to.deep.equal(['dev', 'oncall']);
   });
 });
 
