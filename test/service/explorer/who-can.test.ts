@@ -9,6 +9,8 @@ import { aUser, nameOf } from '../users/a-user.ts';
 import { letManagerExplore, subjects, whoCan } from './support.ts';
 
 const evict = 'verb=create&resource=pods&subresource=eviction';
+/** The service names `new@example.com` after its record was created. */
+const membersOf = { dev: ['jane@example.com', 'new@example.com'], 'local:oncall': ['omar@example.com'] };
 
 describe('GET /auth/v1/accesssubjects', () => {
   const server = forSuite(() => startServer());
@@ -42,7 +44,11 @@ describe('GET /auth/v1/accesssubjects', () => {
     await eventually(
       () => whoCan(server, `${evict}&namespace=shop`),
       ({ items }) =>
-        items.some(({ memberOf }) => memberOf === 'local:oncall') && items.some(({ user }) => user === nameOf('jane@example.com')),
+        Object.entries(membersOf).every(([memberOf, names]) =>
+          names.every((name) =>
+            items.some(({ subject, user, ...item }) => subject.name === name && user !== undefined && item.memberOf === memberOf),
+          ),
+        ),
     );
     await eventually(
       () => whoCan(server, `${evict}&namespace=vault`),
