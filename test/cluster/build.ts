@@ -55,6 +55,13 @@ const promcheck: Module = {
   sources: ['main.go'],
 };
 
+const clientGo: Module = {
+  directory: join(import.meta.dirname, '../tools/clients/client-go'),
+  programs: { 'client-go': '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 /**
  * Returns the folder with etcd, kube-apiserver and kube-controller-manager. The first call builds them from go.mod, which takes
  * minutes.
@@ -75,6 +82,9 @@ export const nodeProgram = async () => join(await programsOf(node), 'node');
 
 /** Returns the path of the program that checks metrics and alerts like promtool. The first call builds it. */
 export const promcheckProgram = async () => join(await programsOf(promcheck), 'promcheck');
+
+/** Returns the path of the program that calls the Kubernetes API by client-go. The first call builds it. */
+export const clientGoProgram = async () => join(await programsOf(clientGo), 'client-go');
 
 /** Returns the folder of built programs. Its name has a hash of go.sum and the linker flags, so that versions do not mix. */
 async function programsOf({ directory, programs, linkerFlags, sources = [] }: Module): Promise<string> {
