@@ -10,13 +10,6 @@ export const compressed: Preparation = (ctx) => {
   ctx.state.isCompressed = true;
 };
 
-/** Compresses the answers to some requests of an operation. */
-export const compressedIf =
-  (isFit: (ctx: Context) => boolean): Preparation =>
-  (ctx, bounds) => {
-    if (isFit(ctx)) compressed(ctx, bounds);
-  };
-
 /** Lets selected requests outlive the deadline, such as watches. They count in the bound of their caller. */
 export const lasting =
   (isLong: (ctx: Context) => boolean): Preparation =>

@@ -5,7 +5,7 @@ import { auditView } from '../http/access-denied.ts';
 import { auditCaller } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
-import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '../http/operation.ts';
+import { actorOf, type Caller, callerKey, type Preparation, type ViewedAccess, type Viewing } from '../http/operation.ts';
 import { receivedCode } from '../http/request-state.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import { cutWhenStuck } from '../http/unread-answers.ts';
@@ -44,6 +44,7 @@ export class KubernetesProxy {
   readonly #authenticator: Authenticator;
   /** Prefix of the service before the path of the API server. */
   readonly #own: string;
+  readonly #targets = new WeakMap<Context, Target>();
   readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
   readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
 
@@ -53,33 +54,29 @@ export class KubernetesProxy {
     this.#own = `${services.basePath}/api/kubernetes`;
   }
 
-  /** Reports whether the request has no time limit: a watch, followed logs or an upgrade. @throws StatusError 400, 404 */
-  isLong(ctx: Context): boolean {
-    return upgradeOf(ctx.req) !== undefined || (ctx.method === 'GET' && isStream(targetOf(ctx, this.#own)));
-  }
+  /** Marks requests without a time limit, and answers that may be compressed. @throws StatusError 400, 404 */
+  readonly prepare: Preparation = (ctx) => {
+    const isUpgrade = upgradeOf(ctx.req) !== undefined;
+    const target = ctx.method === 'GET' && !isUpgrade ? this.#targetOf(ctx) : undefined;
+    if (isUpgrade || (target && isStream(target))) ctx.state.isLasting = true;
+    else if (target && isCompressible(target)) ctx.state.isCompressed = true;
+  };
 
-  /** Reports whether the request reads groups, versions or resources: large and equal for all callers. @throws StatusError 400, 404 */
-  isDiscovery(ctx: Context): boolean {
-    if (ctx.method !== 'GET' || upgradeOf(ctx.req) !== undefined) return false;
-    const { segments, resource } = targetOf(ctx, this.#own);
-    return resource === undefined && (segments[0] === 'api' || segments[0] === 'apis');
-  }
-
-  /** Reports whether the answer may be compressed: discovery, lists and objects without credentials. @throws StatusError 400, 404 */
-  isCompressible(ctx: Context): boolean {
-    if (ctx.method !== 'GET' || this.isLong(ctx)) return false;
-    const target = targetOf(ctx, this.#own);
-    return this.isDiscovery(ctx) || (isGathered(target) && !holdsCredentials(target));
+  /** Parses the target of a request once. @throws StatusError 400, 404 */
+  #targetOf(ctx: Context): Target {
+    const target = this.#targets.get(ctx) ?? targetOf(ctx, this.#own);
+    this.#targets.set(ctx, target);
+    return target;
   }
 
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
     const { apiServer, config } = this.#services;
     const rules = config.kubernetes.proxy;
-    const target = targetOf(ctx, this.#own);
+    const target = this.#targetOf(ctx);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
-    if (caller.viewing && !isRead(ctx, target)) this.#recordViewedWrite(ctx, caller.viewing);
-    const isLong = this.isLong(ctx);
+    if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);
+    const isLong = ctx.state.isLasting === true;
     const lasting = isLong ? this.#whilePermitted({ ctx, caller, target }, signal) : { signal, end: this.#short.begin(callerKey(caller)) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.res.once('close', () => {
@@ -89,14 +86,13 @@ export class KubernetesProxy {
     const call: PassedCall = {
       method: ctx.method,
       path: target.path,
-      search: upgradeOf(ctx.req) === undefined ? compactSearch(target, ctx.req.headers['user-agent']) : target.search,
-      headers: this.isDiscovery(ctx) ? withPlainETags(ctx.req.headers) : ctx.req.headers,
+      search: compactSearch(target, ctx.req.headers['user-agent']),
+      headers: ctx.state.isCompressed && isDiscovery(target) ? withPlainETags(ctx.req.headers) : ctx.req.headers,
       body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
       isLong,
       signal: lasting.signal,
     };
-    const upgrade = upgradeOf(ctx.req);
-    if (upgrade !== undefined) return this.#switch({ ctx, caller, target }, upgrade, call);
+    if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call);
     const answer = await apiServer.passageOf(caller).answer(call);
     const content = await contentOf(answer, target, call);
     answerWith(ctx, answer, this.#own, content);
@@ -132,7 +128,7 @@ export class KubernetesProxy {
 
   /** Returns the access that the API server authorizes. @throws StatusError 400, 404 */
   access(ctx: Context): ViewedAccess {
-    return accessOf(ctx.method, targetOf(ctx, this.#own));
+    return accessOf(ctx.method, this.#targetOf(ctx));
   }
 
   #recordViewedWrite(ctx: Context, viewing: Viewing): void {
@@ -192,6 +188,13 @@ const withPlainETags = (headers: Context['req']['headers']) => ({
 /** Reports whether the request is a watch or follows logs. */
 const isStream = ({ resource, search }: Target): boolean =>
   resource?.prefix === 'watch' || isTrue(search, 'watch') || (resource?.subresource === 'log' && isTrue(search, 'follow'));
+
+/** Reports whether the request reads groups, versions or resources: large and equal for all callers. */
+const isDiscovery = ({ segments, resource }: Target): boolean =>
+  resource === undefined && (segments[0] === 'api' || segments[0] === 'apis');
+
+/** Reports whether the answer to a GET may be compressed: discovery, lists and objects without credentials. */
+const isCompressible = (target: Target): boolean => isDiscovery(target) || (isGathered(target) && !holdsCredentials(target));
 
 /** Reports whether answers hold credentials, such as sealed tokens and digests. Their compressed length would confirm a caller's guess. */
 const holdsCredentials = ({ resource }: Target): boolean => resource?.resource === 'secrets' || resource?.group === 'auth.platform.io';

@@ -5,7 +5,6 @@ import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
 import { actorOf, type Caller, type Viewing } from '../http/operation.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
-import { upgradeOf } from '../http/upgrade.ts';
 import { viewWriteHeader, viewWriteOf } from '../http/view-headers.ts';
 import type { Services } from '../services.ts';
 import type { Target, TargetResource } from './target.ts';
@@ -24,15 +23,15 @@ export function checkRequest(ctx: Context, caller: Caller, target: Target, servi
   const rules = services.config.kubernetes.proxy;
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} has no body here`);
-  if (isProxy(target)) checkProxy(ctx, caller, rules);
-  if (rules.readOnly && !isRead(ctx, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
-  if (caller.viewing && !isRead(ctx, target)) checkViewedWrite(ctx, caller.viewing, target, services);
+  if (isProxy(target)) checkProxy(target, caller, rules);
+  if (rules.readOnly && !isRead(ctx.method, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
+  if (caller.viewing && !isRead(ctx.method, target)) checkViewedWrite(ctx, caller.viewing, target, services);
   return { tokenSecretRefusal: checkSensitiveWrite(ctx.method, target.resource, actorOf(caller), services) };
 }
 
 /** Requires the switch for a write as another user. A recent login is that of the caller. @throws StatusError 400, 401, 403 */
 function checkViewedWrite(ctx: Context, { by, target: { name } }: Viewing, target: Target, { config, now }: RulesContext): void {
-  if (upgradeOf(ctx.req) !== undefined || isRunning(target)) throw refused('ViewAsReadOnly', 'a view as another user runs nothing');
+  if (target.upgrade !== undefined || isRunning(target)) throw refused('ViewAsReadOnly', 'a view as another user runs nothing');
   const named = viewWriteOf(ctx.req);
   if (config.kubernetes.viewAs !== 'write') throw refused('ViewAsReadOnly', 'this installation lets views as another user read only');
   if (named === undefined) throw refused('ViewAsReadOnly', `a write as another user needs the header ${viewWriteHeader}: ${name}`);
@@ -57,11 +56,11 @@ const isProxy = ({ resource }: Target): boolean =>
   resource !== undefined &&
   (resource.prefix === 'proxy' || (resource.subresource === 'proxy' && ['pods', 'services', 'nodes'].includes(resource.resource)));
 
-function checkProxy({ req }: Context, { session }: Caller, { subresources }: ProxyRules): void {
+function checkProxy({ upgrade }: Target, { session }: Caller, { subresources }: ProxyRules): void {
   if (!subresources) throw refused('ProxySubresource', 'the subresource proxy is not passed on: use kubectl port-forward');
   if (session !== undefined)
     throw refused('ProxySubresource', 'the subresource proxy is passed on for bearer tokens only, not for a session');
-  if (upgradeOf(req) !== undefined) throw refused('ProxySubresource', 'the subresource proxy opens no connection in another protocol');
+  if (upgrade !== undefined) throw refused('ProxySubresource', 'the subresource proxy opens no connection in another protocol');
 }
 
 /** Subresources that run something, whatever the method is. */
@@ -69,8 +68,8 @@ const running = ['exec', 'attach', 'portforward', 'proxy'];
 
 const isRunning = ({ resource }: Target): boolean => running.includes(resource?.subresource ?? '') || resource?.prefix === 'proxy';
 
-export const isRead = ({ method, req }: Context, target: Target): boolean =>
-  upgradeOf(req) === undefined &&
+export const isRead = (method: string, target: Target): boolean =>
+  target.upgrade === undefined &&
   !isRunning(target) &&
   (['GET', 'HEAD', 'OPTIONS'].includes(method) || (method === 'POST' && isSelfReview(target.resource)));
 

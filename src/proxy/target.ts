@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { badRequest, unknownPath } from '../api/status.ts';
+import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 
 /** The resource of an API server path, parsed like the API server's RequestInfo. */
 export interface TargetResource {
@@ -23,6 +24,8 @@ export interface Target {
   /** Decoded segments, without the empty one after a trailing slash. */
   readonly segments: readonly string[];
   readonly resource: TargetResource | undefined;
+  /** Undefined unless the connection is to switch to another protocol. */
+  readonly upgrade: Upgrade | undefined;
 }
 
 /** Characters of a segment (RFC 3986, 3.3). */
@@ -37,7 +40,7 @@ const searchText = /^[!"$-~]*$/;
  * @param own prefix of the service before the path of the API server
  * @throws StatusError 400 for a path that another server may read differently, 404 for a path that is not below `own`
  */
-export function targetOf({ originalUrl }: Context, own: string): Target {
+export function targetOf({ originalUrl, req }: Context, own: string): Target {
   const target = originalUrl.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '');
   const end = /[?]|$/.exec(target)?.index ?? target.length;
   const [whole, search] = [target.slice(0, end), target.slice(end)];
@@ -47,7 +50,7 @@ export function targetOf({ originalUrl }: Context, own: string): Target {
   const segments = path.slice(1).split('/').map(decoded);
   if (segments.at(-1) === '') segments.pop();
   if (segments.includes('')) throw refusal();
-  return { path, search, segments, resource: resourceOf(segments) };
+  return { path, search, segments, resource: resourceOf(segments), upgrade: upgradeOf(req) };
 }
 
 const refusal = () =>
@@ -92,14 +95,14 @@ export function isTrue(search: string, name: string): boolean {
 const printsPretty = /^Mozilla\/5\.0/;
 
 /**
- * Returns the query to send. Adds `pretty=false` for browsers whose query has no `pretty`. Queries of subresources are unchanged, because
- * they are also for containers and aggregated services.
+ * Returns the query to send. Adds `pretty=false` for browsers whose query has no `pretty`. Queries of subresources and upgrades are
+ * unchanged, because they are also for containers and aggregated services.
  *
  * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
  */
-export function compactSearch({ search, segments, resource }: Target, userAgent: string | undefined): string {
+export function compactSearch({ search, segments, resource, upgrade }: Target, userAgent: string | undefined): string {
   const isApi = segments[0] === 'api' || segments[0] === 'apis';
-  if (!isApi || resource?.subresource || resource?.prefix === 'proxy') return search;
+  if (!isApi || upgrade !== undefined || resource?.subresource || resource?.prefix === 'proxy') return search;
   if (!printsPretty.test(userAgent ?? '') || new URLSearchParams(search).has('pretty')) return search;
   return `${search.length > 1 ? `${search}&` : '?'}pretty=false`;
 }

@@ -259,7 +259,7 @@ export const parsers: readonly Parser[] = [
       ['/api/kubernetes/a?', ''],
       ['http://', ''],
     ],
-    parse: (text) => targetOf({ originalUrl: text } as Context, '/api/kubernetes'),
+    parse: (text) => targetOf({ originalUrl: text, req: {} } as Context, '/api/kubernetes'),
   },
   { name: 'flag in a query', limit: header, parse: (text) => isTrue(text, 'watch') },
   { name: 'traceparent', limit: header, parse: (text) => readTraceParent({ traceparent: text }) },
