@@ -1,11 +1,14 @@
+import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { badParameter, timedOut } from '../api/status.ts';
+import type { Caller } from '../http/operation.ts';
 import type { Seal } from '../keys/seal.ts';
+import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { ContinueTokens } from './continue-token.ts';
 import { ListIndex, type Selected } from './list-index.ts';
-import { Page } from './page.ts';
+import { Page, sendPage } from './page.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { parseQuery, queryKey, type Scope } from './query.ts';
 import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
@@ -201,4 +204,34 @@ function slice<Row>(rows: ReadonlyRows<Row>, parameters: ListParameters, indexAf
   const start = indexAfterToken ?? (page - 1) * limit;
   const end = start + limit;
   return { items: rows.slice(start, end), remaining: Math.max(0, rows.length - end) };
+}
+
+/** A request as the handler of its operation receives it. The getter `signal` creates its signal on first use. */
+interface ListRequest {
+  ctx: Context;
+  caller: Caller;
+  query: ListParameters;
+  readonly signal: AbortSignal;
+}
+
+interface ListAnswer<Row extends ListRow> {
+  access: AccessReviews;
+  /** Permission that the caller needs. Frozen, so that its text is made once. */
+  right: Readonly<ResourceAccess>;
+  lister: Lister<Row>;
+}
+
+/** Answers with a list of all objects to callers who may list them, synchronously if the access decision and the page are cached. */
+export function answerList<Row extends ListRow>(list: ListAnswer<Row>, request: ListRequest): Promise<void> | void {
+  const { ctx, caller, query } = request;
+  const page = list.access.isKept(caller, list.right) ? list.lister.kept(query) : undefined;
+  return page === undefined ? answerMade(list, request) : sendPage(ctx, page);
+}
+
+async function answerMade<Row extends ListRow>(
+  { access, right, lister }: ListAnswer<Row>,
+  { ctx, caller, query, signal }: ListRequest,
+): Promise<void> {
+  await access.require(caller, right, signal);
+  sendPage(ctx, await lister.list(query, signal));
 }

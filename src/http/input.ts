@@ -1,7 +1,12 @@
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { nearestName } from '../api/field-error.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
 import { type Violation, validate } from '../api/violations.ts';
+import { atMost } from '../limits/bound.ts';
+import { bodyTextReader, decodeJson } from './body.ts';
+import type { Bearer, Caller, Operation } from './operation.ts';
 
 /** A whole number from 1. A value above `cap` counts as `cap`; a value above `max` is refused. */
 export function wholeNumber({ max, cap = Number.MAX_SAFE_INTEGER }: { max?: number; cap?: number } = {}) {
@@ -98,4 +103,107 @@ export function parseParams(schema: z.ZodObject, params: Readonly<Record<string,
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   throw unknownPath();
+}
+
+const jsonTypes = ['application/json'] as const;
+
+type Handled = Parameters<Operation['handle']>[0];
+
+/** Input of a handler. An object literal with a getter would get a hidden class of its own for each request, which holds the request. */
+class OperationCall implements Handled {
+  readonly ctx: Context;
+  readonly caller: Caller | Bearer | undefined;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+
+  constructor({ ctx, caller, params, query, body }: Omit<Handled, 'signal'>) {
+    this.ctx = ctx;
+    this.caller = caller;
+    this.params = params;
+    this.query = query;
+    this.body = body;
+  }
+
+  get signal(): AbortSignal {
+    return this.ctx.state.signal;
+  }
+}
+
+const noInput = {};
+
+/** Reads the input that the schemas name, then calls the handler. */
+export function inputReader(operation: Operation, bodyLimit: number) {
+  const hasParams = Object.keys(operation.params.shape).length > 0;
+  const readQuery = queryReader(operation);
+  const readBody = bodyReader(operation, bodyLimit);
+  return async (ctx: Context, given: Readonly<Record<string, string>>, caller: Caller | Bearer | undefined): Promise<void> => {
+    const params = hasParams ? parseParams(operation.params, given) : noInput;
+    const query = readQuery(ctx);
+    const body = await readBody?.(ctx);
+    await operation.handle(new OperationCall({ ctx, caller, params, query, body }));
+  };
+}
+
+/** Parameters of all operations, read by middlewares. */
+const commonParameters = ['pretty'];
+
+function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
+  const names = Object.keys(schema.shape);
+  if (names.length === 0 && ignoredQuery === 'all') return () => noInput;
+  const repeatable = repeatableParameters(schema);
+  const parse = (text: string) => {
+    const search = new URLSearchParams(text);
+    if (ignoredQuery !== 'all') refuseUnknownParameters([...names, ...commonParameters, ...ignoredQuery], search);
+    return parseQuery(schema, repeatable, search);
+  };
+  // A query of a login may hold its code.
+  if (credential === 'none') return ({ request }) => parse(request.querystring);
+  const kept = new KeptInput();
+  return ({ request }) => kept.of(request.querystring, parse);
+}
+
+function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAgain }: Operation, limit: number) {
+  if (schema === undefined) return undefined;
+  const check = (body: unknown): unknown => {
+    const result = validate(schema, body);
+    if (!result.success) throw badInput(result.violations);
+    return result.data;
+  };
+  const read = bodyTextReader({ limit, mediaTypes });
+  const kept = isAskedAgain ? new KeptInput() : undefined;
+  return async (ctx: Context): Promise<unknown> => {
+    const text = await read(ctx);
+    if (text === undefined) return check(undefined);
+    const parse = (json: string) => check(decodeJson(json));
+    return kept === undefined ? parse(text) : kept.of(text, parse);
+  };
+}
+
+const maxTexts = 128;
+/** Longer texts are rarely sent twice. */
+const maxLength = 1024;
+
+/**
+ * Cache of parsed input by its text, for texts without secrets: consoles ask the same questions again and again. Values are frozen, because
+ * all callers that send a text share its value. Caches of what follows from an input use the value as their key.
+ */
+class KeptInput {
+  readonly #values = new LRUCache<string, { value: unknown }>(atMost(maxTexts));
+
+  /** @throws whatever `parse` throws; errors are not kept */
+  of(text: string, parse: (text: string) => unknown): unknown {
+    const known = this.#values.get(text);
+    if (known !== undefined) return known.value;
+    const value = parse(text);
+    if (text.length <= maxLength) this.#values.set(text, { value: frozen(value) });
+    return value;
+  }
+}
+
+/** Freezes all members, too. Schemas make no cycles of JSON. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) frozen(member);
+  return Object.freeze(value);
 }

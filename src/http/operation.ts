@@ -217,6 +217,6 @@ export function operation<
     query: query ?? noInput,
     body,
     // The router calls it only with what these very schemas produced and with the caller that the credential rule promises.
-    handle: (request) => handle(request as OperationRequest<C, z.output<P>, z.output<Q>, z.output<B>>),
+    handle: handle as Operation['handle'],
   };
 }

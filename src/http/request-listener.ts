@@ -15,7 +15,7 @@ import { requestHead } from './middleware/request-head.ts';
 import { requestMetrics } from './middleware/request-metrics.ts';
 import { requestStart } from './middleware/request-start.ts';
 import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
-import type { Kind } from './request-deadline.ts';
+import type { Kind } from './request-state.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {

@@ -1,15 +1,13 @@
 import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
-import { validate } from '../api/violations.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import type { Authenticator } from './authenticator.ts';
-import { bodyTextReader, checkLength, decodeJson } from './body.ts';
-import { badInput, parseParams, parseQuery, refuseUnknownParameters, repeatableParameters } from './input.ts';
-import { KeptInput } from './kept-input.ts';
+import { checkLength } from './body.ts';
+import { inputReader } from './input.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
 import { type Found, RouteTable } from './route-table.ts';
 import { TokenGuard } from './token-guard.ts';
-import { hasViewHeaders, refuseViewHeaders, viewHeaders, viewWriteHeader } from './view-headers.ts';
+import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {
   operations: readonly Operation[];
@@ -28,8 +26,6 @@ export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
 /** Paths of `/{*subpath}`. */
 const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
 
-const jsonTypes = ['application/json'] as const;
-
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Middleware {
   const guard = new TokenGuard(options.clock);
@@ -39,7 +35,7 @@ export function routeOperations(options: RouterOptions): Middleware {
     for (const path of operation.paths) table.add(path, methodsOf(operation), serve);
   }
   const refuse = (ctx: Context, found: Found<Serve> | undefined): void => {
-    refuseViewHeaders(ctx.req);
+    if (hasViewHeaders(ctx.req)) throw viewHeadersRefused();
     checkLength(ctx.req, options.bodyLimit);
     if (found === undefined) throw unknownPath();
     const allowed = [...found.routes.keys(), 'OPTIONS'].sort();
@@ -89,20 +85,20 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const { authenticator, bounds, onForbidden } = options;
   const { view } = authenticator;
   const accessOf = view && operation.viewAs;
-  const handleInput = handler(operation, options.bodyLimit);
+  const handleInput = inputReader(operation, options.bodyLimit);
 
   return async (ctx, params) => {
     ctx.state.operationId = operation.id;
     for (const prepare of operation.before ?? []) prepare(ctx, bounds);
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
-    if (accessOf === undefined) refuseViewHeaders(ctx.req);
-    else ctx.vary(viewHeaders.join(', '));
+    const isView = hasViewHeaders(ctx.req);
+    if (isView && accessOf === undefined) throw viewHeadersRefused();
+    if (accessOf !== undefined) ctx.vary(viewHeaders.join(', '));
     if (credential === 'none') return handle(ctx, params, undefined);
     ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
     const state = ctx.state;
-    const isView = hasViewHeaders(ctx.req);
     // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
     if (credential === 'forwarded' && !state.isLasting && !isView)
       return guard.ask(state.source, bearer, () => handle(ctx, params, bearer));
@@ -135,77 +131,4 @@ function checkCredential(bearer: Bearer | undefined, operation: Operation): Bear
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
   if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
   return bearer;
-}
-
-type Handled = Parameters<Operation['handle']>[0];
-
-/** Input of a handler. An object literal with a getter would get a hidden class of its own for each request, which holds the request. */
-class OperationCall implements Handled {
-  readonly ctx: Context;
-  readonly caller: Caller | Bearer | undefined;
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-
-  constructor({ ctx, caller, params, query, body }: Omit<Handled, 'signal'>) {
-    this.ctx = ctx;
-    this.caller = caller;
-    this.params = params;
-    this.query = query;
-    this.body = body;
-  }
-
-  get signal(): AbortSignal {
-    return this.ctx.state.signal;
-  }
-}
-
-const noInput = {};
-
-/** Reads the input that the schemas name, then calls the handler. */
-function handler(operation: Operation, bodyLimit: number) {
-  const hasParams = Object.keys(operation.params.shape).length > 0;
-  const readQuery = queryReader(operation);
-  const readBody = bodyReader(operation, bodyLimit);
-  return async (ctx: Context, given: Params, caller: Caller | Bearer | undefined): Promise<void> => {
-    const params = hasParams ? parseParams(operation.params, given) : noInput;
-    const query = readQuery(ctx);
-    const body = await readBody?.(ctx);
-    await operation.handle(new OperationCall({ ctx, caller, params, query, body }));
-  };
-}
-
-/** Parameters of all operations, read by middlewares. */
-const commonParameters = ['pretty'];
-
-function queryReader({ query: schema, credential, ignoredQuery = [] }: Operation): (ctx: Context) => unknown {
-  const names = Object.keys(schema.shape);
-  if (names.length === 0 && ignoredQuery === 'all') return () => noInput;
-  const repeatable = repeatableParameters(schema);
-  const parse = (text: string) => {
-    const search = new URLSearchParams(text);
-    if (ignoredQuery !== 'all') refuseUnknownParameters([...names, ...commonParameters, ...ignoredQuery], search);
-    return parseQuery(schema, repeatable, search);
-  };
-  // A query of a login may hold its code.
-  if (credential === 'none') return ({ request }) => parse(request.querystring);
-  const kept = new KeptInput();
-  return ({ request }) => kept.of(request.querystring, parse);
-}
-
-function bodyReader({ body: schema, bodyTypes: mediaTypes = jsonTypes, isAskedAgain }: Operation, limit: number) {
-  if (schema === undefined) return undefined;
-  const check = (body: unknown): unknown => {
-    const result = validate(schema, body);
-    if (!result.success) throw badInput(result.violations);
-    return result.data;
-  };
-  const read = bodyTextReader({ limit, mediaTypes });
-  const kept = isAskedAgain ? new KeptInput() : undefined;
-  return async (ctx: Context): Promise<unknown> => {
-    const text = await read(ctx);
-    if (text === undefined) return check(undefined);
-    const parse = (json: string) => check(decodeJson(json));
-    return kept === undefined ? parse(text) : kept.of(text, parse);
-  };
 }

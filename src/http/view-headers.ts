@@ -1,6 +1,6 @@
 /** Headers of a request that views the cluster as another user (docs/contract/view-as.md). */
 import type { IncomingMessage } from 'node:http';
-import { badRequest } from '../api/status.ts';
+import { badRequest, type StatusError } from '../api/status.ts';
 import { headerValues } from './bearer.ts';
 import type { ViewTarget } from './operation.ts';
 
@@ -25,11 +25,8 @@ export function hasViewHeaders({ headers }: IncomingMessage): boolean {
   return false;
 }
 
-/** Refuses a request with headers of a view: the caller would act as themself without knowing. @throws StatusError 400 */
-export function refuseViewHeaders(request: IncomingMessage): void {
-  if (!hasViewHeaders(request)) return;
-  throw notSupported('Impersonate-* headers are not supported here: you act as yourself');
-}
+/** Returns the refusal for headers of a view where there is none: the caller would act as themself without knowing. */
+export const viewHeadersRefused = (): StatusError => notSupported('Impersonate-* headers are not supported here: you act as yourself');
 
 const notSupported = (message: string, field?: string) =>
   badRequest(message, [{ reason: 'ImpersonationNotSupported', message, ...(field && { field }) }]);

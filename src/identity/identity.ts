@@ -10,7 +10,7 @@ import { Sweeper } from '../controllers/sweeper.ts';
 import { CookieFamily } from '../cookies/cookies.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
-import { refuseViewHeaders } from '../http/view-headers.ts';
+import { hasViewHeaders, viewHeadersRefused } from '../http/view-headers.ts';
 import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/link-mail.ts';
 import type { OneTimeLinks } from '../one-time-links/one-time-links.ts';
@@ -224,7 +224,7 @@ interface Pages {
 
 async function answer(ctx: Context, pages: Pages): Promise<void> {
   ctx.state.operationId = 'identity';
-  refuseViewHeaders(ctx.req);
+  if (hasViewHeaders(ctx.req)) throw viewHeadersRefused();
   const path = ctx.path.slice(prefix.length);
   const exceeded = await pages.limit.count(ctx, path);
   if (exceeded !== undefined) return refuse(ctx, pages.logIn.views, exceeded);

@@ -5,7 +5,7 @@
  * The API server decides on the rights of a caller. The custom resource definition describes a User. Login is in `login`.
  */
 import { z } from 'zod';
-import { answerList } from '../collection/answer-list.ts';
+import { answerList } from '../collection/lister.ts';
 import { isLive, type LiveLists, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
