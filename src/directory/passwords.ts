@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
-import { recordName } from '../users/record/name.ts';
+import { recordName } from '../users/record/account.ts';
 import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { DirectorySession } from './session.ts';

@@ -3,9 +3,8 @@ import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, grantableGroups } from '../kubernetes/impersonation.ts';
-import type { Subject } from '../users/record/account.ts';
+import { recordName, type Subject } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
-import { recordName } from '../users/record/name.ts';
 import type { ClaimRules, VerifiedClaims } from './types.ts';
 
 type Members = Record<string, unknown>;

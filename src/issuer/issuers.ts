@@ -8,8 +8,8 @@ import { unfit } from './claims.ts';
 import { announcesIss } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import type { Issuer } from './issuer.ts';
-import { readSealedBearer } from './sealed-bearers.ts';
-import type { LogoutClaims, TokenVerifier } from './token-verifier.ts';
+import { readSealedBearer, sealedBearerPrefix } from './sealed-bearers.ts';
+import type { LogoutClaims, TokenWithHash } from './token-verifier.ts';
 import type { VerifiedToken } from './types.ts';
 import { VerifiedLogin } from './verified-login.ts';
 
@@ -125,15 +125,15 @@ export class Issuers {
   }
 
   /** Verifies a bearer token with the issuer that it names, like `TokenVerifier.bearer`. Opens sealed bearers of this service, too. */
-  async bearer(...asked: Parameters<TokenVerifier['bearer']>): Promise<VerifiedBearer | 'not ours'> {
-    const own = readSealedBearer(asked[0]);
+  async bearer(bearer: TokenWithHash): Promise<VerifiedBearer | 'not ours'> {
+    const own = bearer.token.startsWith(sealedBearerPrefix) ? readSealedBearer(bearer.token) : undefined;
     if (own !== undefined) {
       const issuer = this.named(own.id);
       if (issuer === undefined) throw unauthorized({ tokenGiven: true });
       return this.#bearerOf(issuer, await issuer.bearers.open(own.sealed));
     }
-    for (const issuer of this.all()) {
-      const verified = await issuer.verifier.bearer(...asked);
+    for (const issuer of this.#all.values()) {
+      const verified = await issuer.verifier.bearer(bearer);
       if (verified !== 'not ours') return this.#bearerOf(issuer, verified);
     }
     return 'not ours';
@@ -144,12 +144,6 @@ export class Issuers {
     const bearer = this.#bearers.get(token) ?? { login: new VerifiedLogin(issuer, claims, login), isAccessToken };
     this.#bearers.set(token, bearer);
     return bearer;
-  }
-
-  /** Reports whether the token of that SHA-256 is known to belong to no configured issuer; false while unknown. */
-  areForeignTo(tokenHash: string): boolean {
-    for (const { verifier } of this.#all.values()) if (!verifier.isForeign(tokenHash)) return false;
-    return true;
   }
 
   /** Verifies a logout token with the issuer that it names. The first issuer refuses a token of an unknown issuer, and logs why. */

@@ -5,7 +5,9 @@ import type { Services } from '../services.ts';
 import { loginOf } from './claims.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './types.ts';
 
-/** Form of the bearer tokens of this service, with the id of the issuer. */
+/** Prefix of the bearer tokens of this service. */
+export const sealedBearerPrefix = 'atb.';
+/** Their form, with the id of the issuer. */
 const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
 /** Clock skew after the expiry, equal to that of bearer tokens of the issuer. */
 const leewaySeconds = 60;

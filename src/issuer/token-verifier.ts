@@ -3,6 +3,7 @@ import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
+import type { Bearer } from '../http/operation.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims, withoutEmpty } from './claims.ts';
@@ -20,6 +21,9 @@ export interface IdTokenChecks {
   /** Access token that came with the token from the token endpoint. */
   accessToken?: string;
 }
+
+/** Bearer token with its SHA-256. */
+export type TokenWithHash = Pick<Bearer, 'token' | 'hash'>;
 
 /** Asymmetric algorithms only: a public key must never serve as a shared secret (RFC 8725 section 3.1). */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
@@ -96,19 +100,13 @@ export class TokenVerifier {
    * @param isSent false for a token that no caller has sent, whose refusal is not logged
    * @throws StatusError 401 (cause TokenExpired for a token that has expired), 503 while the issuer's keys are not available
    */
-  async bearer(token: string, { isSent = true } = {}): Promise<VerifiedToken | 'not ours'> {
-    const key = hash('sha256', token);
+  async bearer({ token, hash: key }: TokenWithHash, { isSent = true } = {}): Promise<VerifiedToken | 'not ours'> {
     const known = this.#verified.get(key);
     if (known !== undefined && this.#seconds() < known.claims.exp) return known;
     if (this.#foreign.has(key) || !this.#isOurs(token, key)) return 'not ours';
     const verified = await (isSent ? this.#told('bearer token', token, () => this.#bearer(token)) : this.#bearer(token));
     if (this.#seconds() < verified.claims.exp) this.#verified.set(key, verified);
     return verified;
-  }
-
-  /** Reports whether the token of that SHA-256 is known not to name this issuer. */
-  isForeign(tokenHash: string): boolean {
-    return this.#foreign.has(tokenHash);
   }
 
   async #bearer(token: string): Promise<VerifiedToken> {

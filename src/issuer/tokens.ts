@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import { completed, isIncomplete, keepsGroupsBack, unfit, untoldBy, usedClaims } from './claims.ts';
@@ -254,10 +255,12 @@ export class IssuerTokens {
   async #acceptedAccessToken(accessToken: string, idClaims?: VerifiedClaims): Promise<VerifiedClaims | undefined> {
     const { bearer: credential } = this.#settings;
     if (credential === 'id_token') return undefined;
-    const verified = await this.#verifier.bearer(accessToken, { isSent: false }).catch((error: unknown) => {
-      if (error instanceof StatusError && error.status.code === 401) return 'not ours' as const;
-      throw error;
-    });
+    const verified = await this.#verifier
+      .bearer({ token: accessToken, hash: hash('sha256', accessToken) }, { isSent: false })
+      .catch((error: unknown) => {
+        if (error instanceof StatusError && error.status.code === 401) return 'not ours' as const;
+        throw error;
+      });
     if (verified === 'not ours') return undefined;
     const { claims } = verified;
     if (idClaims !== undefined && claims.sub !== idClaims.sub) return undefined;

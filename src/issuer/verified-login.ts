@@ -13,6 +13,7 @@ export class VerifiedLogin {
   readonly claims: VerifiedClaims;
   /** The account at the issuer. Undefined for the embedded issuer, whose `sub` names a record. */
   readonly subject: Subject | undefined;
+  readonly isEmbedded: boolean;
   #groups: ClaimedGroups | undefined;
   #identity: Identity | undefined;
   #name: string | undefined;
@@ -22,6 +23,7 @@ export class VerifiedLogin {
     this.issuer = issuer;
     this.claims = claims;
     this.#name = name;
+    this.isEmbedded = issuer.settings.isEmbedded === true;
     this.subject = subjectOf(claims, issuer.settings);
   }
 
@@ -46,9 +48,5 @@ export class VerifiedLogin {
   /** Returns the account at the issuer, and whether it may adopt a record. @throws StatusError 401 for claims that name no record */
   get adoptingSubject(): AdoptingSubject | undefined {
     return this.subject && { ...this.subject, mayAdopt: mayAdopt(this.claims, this.issuer.settings, this.name) };
-  }
-
-  get isEmbedded(): boolean {
-    return this.issuer.settings.isEmbedded === true;
   }
 }

@@ -1,7 +1,6 @@
 import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '../api/status.ts';
 import { UnfitClaims } from '../issuer/claims.ts';
-import type { AccountPhase } from '../users/record/conditions.ts';
-import { addressChanged, factorRequired, subjectDiffers } from '../users/record/refused-credential.ts';
+import { type AccountPhase, addressChanged, factorRequired, subjectDiffers } from '../users/record/conditions.ts';
 
 /** Error codes of the authorization endpoint that mean that the user was refused. All other codes concern the request. */
 const refusals = ['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'];

@@ -13,9 +13,8 @@ import { abortable } from '../kubernetes/deadline.ts';
 import { atMost } from '../limits/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
-import { type Account, isOf } from '../users/record/account.ts';
+import { type Account, isOf, recordName } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
-import { recordName } from '../users/record/name.ts';
 import {
   authorizationRefused,
   idTokenRefused,

@@ -58,7 +58,7 @@ export async function currentSubject({ cookie, sessions, issuers }: SessionConte
   const { source, signal } = ctx.state;
   const bearer = readBearer(ctx.req);
   if (bearer !== undefined) {
-    const verified = await issuers.bearer(bearer.token).catch(unlessRefused);
+    const verified = await issuers.bearer(bearer).catch(unlessRefused);
     return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.login.claims);
   }
   const secret = cookie.read(ctx);

@@ -10,9 +10,8 @@ import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { type RenewPayload, timeText } from '../sessions/renew-payload.ts';
-import type { Account } from '../users/record/account.ts';
+import { type Account, recordName } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
-import { recordName } from '../users/record/name.ts';
 import type { UserInfo } from './schema.ts';
 
 const maxKept = 10_000;
@@ -44,7 +43,7 @@ export class Info {
   }
 
   async #ofToken(bearer: Bearer, signal: AbortSignal): Promise<Omit<Person, 'identity'>> {
-    const verified = await this.#login?.issuers.bearer(bearer.token);
+    const verified = await this.#login?.issuers.bearer(bearer);
     if (verified === undefined || verified === 'not ours') return {};
     const login = verified.isAccessToken ? await this.#complete(bearer, verified.login, signal) : verified.login;
     return { login, tokenStorage: 'local', expiresAt: login.claims.exp };

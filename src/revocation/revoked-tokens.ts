@@ -1,14 +1,25 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
-import { listedWithinMs, seenWithinMs, unending } from '../kubernetes/deadline.ts';
+import type { VerifiedLogin } from '../issuer/verified-login.ts';
+import { seenWithinMs, unending } from '../kubernetes/deadline.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { SubjectAccess } from '../users/end-access.ts';
-import { WatchCache, type WatchState } from '../watch/watch-cache.ts';
-import { type RevokedKind, revokedTokenName, revokedTokenResource } from './subject-revocation.ts';
+import { WatchCache } from '../watch/watch-cache.ts';
+
+/** Custom resource RevokedToken, defined in deploy/manifests. */
+export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
+
+/** `spec.kind` of a RevokedToken. */
+type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
+
+/**
+ * Returns the object name for a text. The hash includes the kind, so that a text chosen by a caller cannot name an object of another kind.
+ */
+export const revokedTokenName = (kind: RevokedKind, text: string) => `rt-${hash('sha256', `${kind}\0${text}`).slice(0, 40)}`;
 
 /** Minimum lifetime of a revocation of bearer tokens, even if all tokens seen so far expire sooner (docs/contract/resources.md). */
 const leastBearerMs = 86_400_000;
@@ -91,7 +102,8 @@ interface Spec {
 export class RevokedTokens {
   readonly #objects: ServiceResource;
   readonly #now: () => Date;
-  readonly #cache: WatchCache<RevokedTokenRow>;
+  /** Revocations that this replica knows. */
+  readonly watch: WatchCache<RevokedTokenRow>;
   /** Logins whose bearer tokens are revoked. */
   readonly #endedBearers = new EndedLogins();
   /** Subset of the logins that the issuer has ended altogether. */
@@ -100,7 +112,7 @@ export class RevokedTokens {
   constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
     this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
     this.#now = now;
-    this.#cache = new WatchCache<RevokedTokenRow>(
+    this.watch = new WatchCache<RevokedTokenRow>(
       { client, log, metrics },
       {
         name: 'revokedtokens',
@@ -111,58 +123,20 @@ export class RevokedTokens {
         },
       },
     );
-    this.#cache.onChange((change) => {
+    this.watch.onChange((change) => {
       this.#endedBearers.record(change);
       if (change.old?.endsLogins || change.new?.endsLogins) this.#endedLogins.record(change);
     });
   }
 
-  start(): void {
-    this.#cache.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#cache.stop();
-  }
-
-  /** Returns why revocations cannot be followed, or undefined if they are. */
-  failure(): string | undefined {
-    return this.#cache.missing();
-  }
-
-  get state(): WatchState {
-    return this.#cache.state;
-  }
-
-  /** Returns the seconds since the watch last heard from the API server. */
-  ageSeconds(): number {
-    return this.#cache.ageSeconds();
-  }
-
-  values(): IterableIterator<RevokedTokenRow> {
-    return this.#cache.values();
-  }
-
-  /**
-   * Waits for the first list of revocations. Callers rely on the other methods only after it.
-   *
-   * @throws StatusError 503 while revocations are unknown
-   */
-  async whenKnown(signal: AbortSignal): Promise<void> {
-    // Without the resource in the cluster, nothing can have been revoked.
-    if (await this.#cache.until(() => this.#cache.state !== 'pending', listedWithinMs, signal)) return;
-    signal.throwIfAborted();
-    throw this.#cache.unavailable();
-  }
-
   /** Reports whether a bearer token was revoked. */
   hasBearer(token: string): boolean {
-    return this.#cache.size > 0 && this.#cache.get(bearerRevocation(token))?.kind === 'Bearer';
+    return this.watch.get(bearerRevocation(token))?.kind === 'Bearer';
   }
 
   /** Reports whether a login was ended here. Tokens of an ended login are not renewed. */
   hasLogin(id: string): boolean {
-    return this.#cache.get(revokedTokenName('Refresh', id))?.kind === 'Refresh';
+    return this.watch.get(revokedTokenName('Refresh', id))?.kind === 'Refresh';
   }
 
   /**
@@ -170,7 +144,7 @@ export class RevokedTokens {
    * an unlinked account leaves such a revocation.
    */
   hasSubject(subjectName: string, beganAt: number): boolean {
-    const notBefore = this.#cache.get(revokedTokenName('Subject', subjectName))?.notBefore;
+    const notBefore = this.watch.get(revokedTokenName('Subject', subjectName))?.notBefore;
     return notBefore !== undefined && beganAt < notBefore;
   }
 
@@ -179,8 +153,14 @@ export class RevokedTokens {
     return this.#endedLogins.has(login, beganAt);
   }
 
-  /** Reports whether a logout here or at the issuer has revoked bearer tokens with such claims that were issued at that time. */
-  hasEndedBearers(claims: VerifiedClaims, issuedAt: number): boolean {
+  /**
+   * Reports whether a bearer token is no longer valid: it was revoked, a logout here or at the issuer has ended it, or the access of its
+   * user has ended.
+   */
+  hasRevoked(token: string, { claims, identity }: VerifiedLogin): boolean {
+    const issuedAt = claims.iat * 1000;
+    if (this.watch.size === 0) return false;
+    if (this.hasBearer(token) || this.hasSubject(identity.name, issuedAt)) return true;
     return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
   }
 
@@ -202,12 +182,12 @@ export class RevokedTokens {
 
   /** Waits until this replica knows that the access of a user name has ended, at most as long as a request waits for a watch. */
   async untilSubjectEnded({ subjectName, now }: SubjectAccess['subject'], signal: AbortSignal): Promise<void> {
-    await this.#cache.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
+    await this.watch.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
   }
 
   /** Reports whether a `state` was used, as far as this replica knows. */
   isUsed(state: string): boolean {
-    return this.#cache.get(revokedTokenName('Flow', state))?.kind === 'Flow';
+    return this.watch.get(revokedTokenName('Flow', state))?.kind === 'Flow';
   }
 
   /**
@@ -272,7 +252,7 @@ export class RevokedTokens {
     const created = await this.#objects.create(object, { signal });
     if (created === 'conflict') return undefined;
     // The revocation takes effect here before the answer, and on other replicas as soon as their watch delivers it.
-    if (kind !== 'Flow') await this.#cache.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
+    if (kind !== 'Flow') await this.watch.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
     return created;
   }
 }

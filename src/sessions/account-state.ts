@@ -8,10 +8,10 @@ import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { ruleOf } from '../users/factor-rule.ts';
 import { type Account, belongsToAnother, hasSubject, isLinkedAccount, isRenamed } from '../users/record/account.ts';
+import { addressChanged, factorRequired, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
-import { addressChanged, factorRequired, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Session } from './browser-sessions.ts';
@@ -23,8 +23,10 @@ const maxSilenceSeconds = 60;
 /** Age up to which a session may be known before the record of its user, because the two watches are independent. */
 const youngMs = 30_000;
 
-/** State of a watch. */
-type Followed = Pick<WatchCache<unknown>, 'state' | 'ageSeconds'>;
+/** Request whose signal is created by its first reader: most checks wait for nothing. */
+export interface WaitingRequest {
+  readonly signal: AbortSignal;
+}
 
 type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
 
@@ -38,7 +40,8 @@ interface AccountStateNeeds {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
   revokedTokens: RevokedTokens;
-  sessions: Followed;
+  /** Watch of the sessions. */
+  sessions: Pick<WatchCache<unknown>, 'isSilent'>;
 }
 
 /** Decides whether tokens and sessions are still valid (docs/contract/conventions.md), from the caches of this replica. */
@@ -49,7 +52,7 @@ export class AccountState {
   readonly #issuers: Issuers;
   readonly #accounts: AccountLookup;
   readonly #revokedTokens: RevokedTokens;
-  readonly #sessions: Followed;
+  readonly #sessions: AccountStateNeeds['sessions'];
   readonly #records: UserRecords;
 
   constructor(
@@ -69,22 +72,23 @@ export class AccountState {
 
   /** Reports whether `whenKnown` would neither wait nor throw. */
   get isKnown(): boolean {
-    const [tokens, accounts] = [this.#revokedTokens, this.#accounts];
-    if (tokens.state === 'pending' || accounts.state === 'pending') return false;
-    return !isSilent(tokens) && !isSilent(accounts) && !isSilent(this.#sessions);
+    const [revocations, users] = [this.#revokedTokens.watch, this.#accounts.watch];
+    if (revocations.state === 'pending' || users.state === 'pending') return false;
+    return ![revocations, users, this.#sessions].some((watch) => watch.isSilent(maxSilenceSeconds));
   }
 
   /** Waits until users and revocations are known, before credentials are verified. @throws StatusError 503 while they are unknown */
-  async whenKnown(signal: AbortSignal): Promise<void> {
-    const accounts = this.#accounts;
-    if ([this.#revokedTokens, accounts, this.#sessions].some(isSilent))
+  async whenKnown(request: WaitingRequest): Promise<void> {
+    if (this.isKnown) return;
+    const watches = [this.#revokedTokens.watch, this.#accounts.watch];
+    if ([...watches, this.#sessions].some((watch) => watch.isSilent(maxSilenceSeconds)))
       throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
-    await this.#revokedTokens.whenKnown(signal);
-    // Login works without records if the resource is not installed.
-    const isKnown = () => accounts.state !== 'pending';
-    if (await accounts.until(isKnown, listedWithinMs, signal)) return;
-    signal.throwIfAborted();
-    throw accounts.unavailable();
+    // Without a resource in the cluster, nothing can have been revoked, and login works without records.
+    for (const watch of watches) {
+      if (await watch.until(() => watch.state !== 'pending', listedWithinMs, request.signal)) continue;
+      request.signal.throwIfAborted();
+      throw watch.unavailable();
+    }
   }
 
   /**
@@ -112,14 +116,19 @@ export class AccountState {
    *
    * @throws StatusError 401 if the token is no longer valid, 503; the signal's reason when it aborts
    */
-  async ownerOf(login: VerifiedLogin, signal: AbortSignal): Promise<Account | undefined> {
-    const { identity, claims } = login;
+  async ownerOf(token: string, login: VerifiedLogin, request: WaitingRequest): Promise<Account | undefined> {
+    const { identity, claims, isEmbedded } = login;
     const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
-    if (login.isEmbedded && isYoung && this.#accounts.isSynced)
-      await this.#whenHeardOf(recordOf(claims.sub), signal, () => isSubjectOf(this.find(login), claims.sub));
+    if (isEmbedded && isYoung && this.#accounts.isSynced)
+      await this.#whenHeardOf(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
-    const refusal = this.#refusalOfToken(login, identity.name, account);
-    if (refusal !== undefined) throw refusal;
+    const holder = this.#accounts.ofLinkedName(identity.name);
+    if (this.#revokedTokens.hasRevoked(token, login)) throw noLongerCounts(revoked);
+    if (holder !== undefined && holder !== account) throw noLongerCounts(subjectDiffers);
+    // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
+    if (isEmbedded && !isSubjectOf(account, claims.sub)) throw noLongerCounts(revoked);
+    const refusal = account && this.#refusalOfToken(account, login);
+    if (refusal) throw refusal;
     return account;
   }
 
@@ -141,7 +150,8 @@ export class AccountState {
     const { login } = secrets;
     // Others can write the Session object, but not the sealed login: the two may name different records.
     const sealedAccount = login.user === row.user ? account : this.accountOf(login.user);
-    return this.refusalOfLogin(login, verified?.issuer, sealedAccount) ?? this.refusalOfRow(row, account);
+    const refusal = this.refusalOfLogin(login, verified?.issuer, sealedAccount);
+    return refusal ?? (isUnchanged(row, login) ? undefined : this.refusalOfRow(row, account));
   }
 
   /** Returns the 401 to throw if the Session object alone shows that the session is no longer valid. */
@@ -154,7 +164,9 @@ export class AccountState {
   refusalOfLogin(login: LoginFacts, issuer: Issuer | undefined, account = this.accountOf(login.user)): StatusError | undefined {
     // A login ends when its issuer is no longer configured.
     if (this.#revokedTokens.hasLogin(login.id) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
-    if (account && this.#belongsToAnother(account, login, issuer)) return noLongerCounts(subjectDiffers);
+    const { iss, sub } = login;
+    const isAnother = account && !issuer.settings.isEmbedded && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
+    if (isAnother) return noLongerCounts(subjectDiffers);
     return this.#refusalOf(login, account);
   }
 
@@ -165,21 +177,16 @@ export class AccountState {
     return this.#isEnded(login, account) || login.at < (account?.sessionsNotBefore ?? 0);
   }
 
-  /** Returns the 401 to throw if a bearer token is no longer valid. @param subjectName user name in Kubernetes */
-  #refusalOfToken(login: VerifiedLogin, subjectName: string, account: Account | undefined): StatusError | undefined {
-    const { claims } = login;
-    if (this.#revokedTokens.hasEndedBearers(claims, claims.iat * 1000)) return noLongerCounts(revoked);
-    if (this.#revokedTokens.hasSubject(subjectName, claims.iat * 1000)) return noLongerCounts(revoked);
-    const holder = this.#accounts.ofLinkedName(subjectName);
-    if (holder !== undefined && holder !== account) return noLongerCounts(subjectDiffers);
-    // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
-    if (login.isEmbedded && !isSubjectOf(account, claims.sub)) return noLongerCounts(revoked);
-    if (account && this.#belongsToAnother(account, claims, login.issuer)) return noLongerCounts(subjectDiffers);
+  /** Returns the 401 to throw if the record of its user does not accept a bearer token. */
+  #refusalOfToken(account: Account, login: VerifiedLogin): StatusError | undefined {
+    const { claims, identity, name, isEmbedded } = login;
     const subject = { issuer: claims.iss, sub: claims.sub };
-    const isNaming = account !== undefined && hasSubject(account, subject) && !isLinkedAccount(account, subject);
-    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerCounts(addressChanged);
-    if (account && this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
-    return account && this.#refusal(account, claims.iat);
+    // A `sub` of the embedded issuer names one record, and need not be recorded.
+    if (!isEmbedded && belongsToAnother(account, subject, this.#issuers.inUse)) return noLongerCounts(subjectDiffers);
+    const isNaming = hasSubject(account, subject) && !isLinkedAccount(account, subject);
+    if (isNaming && isRenamed(account, { login: name, subjectName: identity.name })) return noLongerCounts(addressChanged);
+    if (this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
+    return this.#refusal(account, claims.iat);
   }
 
   /**
@@ -194,11 +201,6 @@ export class AccountState {
     if (typeof acr === 'string' && hasAcr(acr, [twoFactors])) return false;
     requireCurrentGroups(this.#localGroups);
     return ruleOf(account, this.#localGroups, config) === 'required';
-  }
-
-  /** Reports whether the record has another subject. A `sub` of the embedded issuer names one record, and need not be recorded. */
-  #belongsToAnother(account: Account, { iss, sub }: Pick<LoginFacts, 'iss' | 'sub'>, { settings }: Issuer): boolean {
-    return settings.isEmbedded !== true && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
   }
 
   #refusalOf(login: EndableLogin, account: Account | undefined): StatusError | undefined {
@@ -236,8 +238,14 @@ export class AccountState {
   }
 }
 
-/** Reports whether a watch is silent. A resource that is not installed has no events. */
-const isSilent = (watch: Followed): boolean => watch.ageSeconds() > maxSilenceSeconds && watch.state !== 'notInstalled';
+/** Reports whether all facts of a Session object that can end it are those of its sealed login. */
+const isUnchanged = ({ user, userUID, subjectName, createdAt, login }: SessionRow, sealed: LoginFacts): boolean =>
+  user === sealed.user &&
+  userUID === sealed.userUID &&
+  subjectName === sealed.subjectName &&
+  createdAt === sealed.at * 1000 &&
+  login?.sid === sealed.issuerLogin.sid &&
+  login?.sub === sealed.issuerLogin.sub;
 
 const isSubjectOf = (account: Account | undefined, sub: string) => account !== undefined && subjectOf(account) === sub;
 

@@ -5,8 +5,8 @@ import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Account } from '../users/record/account.ts';
-import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
-import { sessionEnded } from './account-state.ts';
+import { noLongerCounts, revoked } from '../users/record/conditions.ts';
+import { sessionEnded, type WaitingRequest } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import type { SessionRenewal } from './renewal.ts';
@@ -23,17 +23,9 @@ export class LoginAuthenticator implements Authenticator {
 
   async read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined> {
     const bearer = readBearer(ctx.req);
-    if (bearer !== undefined) return this.#isForeign(bearer) ? bearer : this.#verify(bearer, ctx.state.signal);
+    if (bearer !== undefined) return this.#verify(bearer, ctx.state);
     const secret = this.#context.cookie.read(ctx);
     return secret === undefined ? undefined : this.#ofCookie(ctx, secret, isOptional);
-  }
-
-  /** Reports whether a token is known to be of no configured issuer, without waiting. @throws StatusError 401 if it is revoked */
-  #isForeign({ token, hash }: Bearer): boolean {
-    const { issuers, accountState, revokedTokens } = this.#context;
-    if (!issuers.areForeignTo(hash) || !accountState.isKnown) return false;
-    if (revokedTokens.hasBearer(token)) throw noLongerCounts(revoked);
-    return true;
   }
 
   async #ofCookie(ctx: Context, secret: string, isOptional: boolean): Promise<Bearer | undefined> {
@@ -49,7 +41,7 @@ export class LoginAuthenticator implements Authenticator {
 
   async revalidate(ctx: Context): Promise<Bearer> {
     const bearer = readBearer(ctx.req);
-    if (bearer !== undefined) return this.#verify(bearer, ctx.state.signal);
+    if (bearer !== undefined) return this.#verify(bearer, ctx.state);
     const secret = this.#context.cookie.read(ctx);
     if (secret === undefined) throw sessionEnded();
     return this.#ofSession(ctx, secret, false);
@@ -64,14 +56,16 @@ export class LoginAuthenticator implements Authenticator {
    *
    * @throws StatusError 401, 503
    */
-  async #verify(bearer: Bearer, signal: AbortSignal): Promise<Bearer> {
+  async #verify(bearer: Bearer, request: WaitingRequest): Promise<Bearer> {
     const { issuers, accountState, revokedTokens } = this.#context;
-    const verified = await issuers.bearer(bearer.token);
-    await accountState.whenKnown(signal);
-    if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
-    if (verified === 'not ours') return bearer;
+    const verified = await issuers.bearer(bearer);
+    await accountState.whenKnown(request);
+    if (verified === 'not ours') {
+      if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
+      return bearer;
+    }
     const { login } = verified;
-    return { ...bearer, ...verifiedParts(login, await accountState.ownerOf(login, signal)) };
+    return { ...bearer, ...verifiedParts(login, await accountState.ownerOf(bearer.token, login, request)) };
   }
 
   async #ofSession(ctx: Context, secret: string, isUse: boolean): Promise<Bearer> {
@@ -79,7 +73,7 @@ export class LoginAuthenticator implements Authenticator {
     const { source, signal } = ctx.state;
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
-    await accountState.whenKnown(signal);
+    await accountState.whenKnown(ctx.state);
     const account = await accountState.ownerOfSession(session, signal);
     crossSite.check(ctx);
     const living = await this.#withLivingTokens(session, signal);

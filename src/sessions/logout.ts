@@ -7,7 +7,7 @@ import { readBearer } from '../http/bearer.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
-import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
+import { noLongerCounts, revoked } from '../users/record/conditions.ts';
 import { whoseLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
@@ -76,7 +76,7 @@ async function endSession(context: SessionContext, ctx: Context, { session }: Pr
 async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
   const { accountState } = context;
   const { signal } = ctx.state;
-  await accountState.whenKnown(signal);
+  await accountState.whenKnown({ signal });
   if (accountState.isOver(login)) throw noLongerCounts(revoked);
   const waitMs = await endLogin(context, login, bearers, signal);
   const bearer = await verifiedBearer(context, ctx);
@@ -156,9 +156,10 @@ interface SentBearer {
 /** Returns the bearer token of the request if a configured issuer has issued it; ignores other tokens (docs/contract/conventions.md). */
 async function verifiedBearer({ issuers }: SessionContext, ctx: Context): Promise<SentBearer | undefined> {
   try {
-    const token = readBearer(ctx.req)?.token;
-    const verified = token === undefined ? 'not ours' : await issuers.bearer(token);
-    return token === undefined || verified === 'not ours' ? undefined : { token, login: verified.login };
+    const bearer = readBearer(ctx.req);
+    if (bearer === undefined) return undefined;
+    const verified = await issuers.bearer(bearer);
+    return verified === 'not ours' ? undefined : { token: bearer.token, login: verified.login };
   } catch {
     return undefined;
   }

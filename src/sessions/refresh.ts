@@ -32,7 +32,7 @@ export class LocalRenewal {
   /** @throws StatusError 401 if the login is no longer valid, 503 if the issuer cannot be reached */
   async renew(text: string, sealed: SealedLogin, origin: AuditOrigin, signal: AbortSignal): Promise<RenewPayload> {
     const { accountState } = this.#context;
-    await accountState.whenKnown(signal);
+    await accountState.whenKnown({ signal });
     const key = hash('sha256', text);
     const shared = this.#shared.get(key);
     if (shared === undefined) return abortable(this.#begin(key, sealed, origin), signal);
@@ -99,7 +99,7 @@ async function refreshSession(
 ): Promise<Session> {
   const { accountState, now } = context;
   const { signal } = ctx.state;
-  await accountState.whenKnown(signal);
+  await accountState.whenKnown({ signal });
   await accountState.whenCaughtUp(session.row, signal);
   const refusal = accountState.refusalOfSession(session);
   if (refusal !== undefined) return end(context, ctx, session, refusal);

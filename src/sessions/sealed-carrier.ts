@@ -1,7 +1,7 @@
 import { type StatusError, unauthorized } from '../api/status.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';
-import { noLongerCounts, revoked } from '../users/record/refused-credential.ts';
+import { noLongerCounts, revoked } from '../users/record/conditions.ts';
 import { whoseLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';

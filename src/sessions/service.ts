@@ -43,7 +43,7 @@ export class SessionService {
    */
   async list({ user, ...parameters }: ListParameters & { user?: string | undefined }, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { store, accountState } = this.#context;
-    await accountState.whenKnown(signal);
+    await accountState.whenKnown({ signal });
     const scope = this.#scope(caller, user);
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
@@ -79,7 +79,7 @@ export class SessionService {
    */
   async endAll(ctx: Context, user: string | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
     const { store, accounts, accountState, apiServer } = this.#context;
-    await accountState.whenKnown(signal);
+    await accountState.whenKnown({ signal });
     const { isOwn, belongs } = this.#scope(caller, user);
     if (!isOwn) await this.#require('delete', caller, signal);
     const account = isOwn ? ownAccount(accounts, caller) : accounts.get(user ?? '');

@@ -92,17 +92,20 @@ export function createSessions(services: Services, { provenAgain, ...needs }: Se
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, provenAgain, { ctx, name: session, signal }),
     context,
-    checks: [store.collection.check, { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.failure() }],
+    checks: [
+      store.collection.check,
+      { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.watch.missing() },
+    ],
     start() {
       store.start();
-      revokedTokens.start();
+      revokedTokens.watch.start();
       sweeper.start();
     },
     async stop() {
       await sweeper.stop();
       await farewell.stop();
       await renewal.stop();
-      await Promise.all([store.stop(), revokedTokens.stop()]);
+      await Promise.all([store.stop(), revokedTokens.watch.stop()]);
     },
   };
 }

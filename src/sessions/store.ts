@@ -30,7 +30,7 @@ export const sessionSweep = (store: SessionStore, revokedTokens: RevokedTokens, 
       idleExpiresAt < before || (login !== undefined && revokedTokens.hasEndedLogin(login, createdAt));
     for (const row of [...store.values()].filter(isOver).slice(0, maxPerRun))
       if (await store.remove(row, signal, { isUnchanged: true })) deleted += 1;
-    for (const row of [...revokedTokens.values()].filter((row) => row.expiresAt < before).slice(0, maxPerRun)) {
+    for (const row of [...revokedTokens.watch.values()].filter((row) => row.expiresAt < before).slice(0, maxPerRun)) {
       await revokedTokens.remove(row, signal);
       deleted += 1;
     }
@@ -280,7 +280,7 @@ export class SessionStore {
   }
 
   async #whenSynced(signal: AbortSignal): Promise<void> {
-    if (await this.#cache.until(() => this.#cache.isSynced, listedWithinMs, signal)) return;
+    if (this.#cache.isSynced || (await this.#cache.until(() => this.#cache.isSynced, listedWithinMs, signal))) return;
     signal.throwIfAborted();
     throw this.#cache.unavailable();
   }

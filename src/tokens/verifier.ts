@@ -8,9 +8,9 @@ import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
+import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/refused-credential.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { AccessTokenRow } from './row.ts';
 import type { TokenReview, TokenReviewRequest } from './schema.ts';
@@ -164,7 +164,7 @@ export class AccessTokenVerifier {
 
   async #whenKnown(signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
-    const accounts = this.#accounts;
+    const accounts = this.#accounts.watch;
     for (const followed of [tokens, accounts]) await followed.until(() => followed.state !== 'pending', listedWithinMs, signal);
     signal.throwIfAborted();
     const isOutdated = [tokens, accounts].some((followed) => followed.isSynced && followed.ageSeconds() > maxAgeSeconds);

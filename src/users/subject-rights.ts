@@ -3,9 +3,8 @@ import { groupNamesOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
-import type { Account } from './record/account.ts';
+import { type Account, recordName } from './record/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';
-import { recordName } from './record/name.ts';
 import { userResource } from './record/schema.ts';
 import { isNamedByUID, localSubjectName, type SubjectNaming, subjectNamesOf } from './record/subject-name.ts';
 

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
+import { staleAfterMs, TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
 /** Parts that all watch caches of a service share. */
 export interface WatchCacheParts extends WatchLoopParts {
@@ -91,7 +91,7 @@ export class WatchCache<Row> {
   }
 
   get state(): WatchState {
-    if (this.#loop.isNotInstalled) return 'notInstalled';
+    if (this.#loop.health.isNotInstalled) return 'notInstalled';
     return this.#isSynced ? 'synced' : 'pending';
   }
 
@@ -181,35 +181,42 @@ export class WatchCache<Row> {
 
   /** Seconds since the last data from the API server on this watch, or since the start. */
   ageSeconds(): number {
-    return this.#loop.ageSeconds();
+    const { clock, health } = this.#loop;
+    return (clock() - health.heardAt) / 1000;
+  }
+
+  /** Reports whether nothing was received for so long. A resource that is not installed has no events. */
+  isSilent(maxSeconds: number): boolean {
+    return this.ageSeconds() > maxSeconds && this.state !== 'notInstalled';
   }
 
   /** Number of restarts after a failure. */
   get restarts(): number {
-    return this.#loop.restarts;
+    return this.#loop.health.restarts;
   }
 
   /** Reports whether the rows may be outdated: the last attempt failed, or nothing was received for 35 s, or there is no list yet. */
   isStale(): boolean {
-    return this.#loop.isStale();
+    const { failure, version, heardAt } = this.#loop.health;
+    return failure !== undefined || version === undefined || this.#loop.clock() - heardAt > staleAfterMs;
   }
 
   /**
    * Returns the reason why the last attempt failed, such as `404 NotFound` for a resource that is not installed; undefined if it succeeded.
    */
   failure(): string | undefined {
-    return this.#loop.failure();
+    return this.#loop.health.failure;
   }
 
   /** True if the cluster lacks permissions or the definition, so that an administrator has to act. */
   get isRefused(): boolean {
-    return this.#loop.refusal !== undefined;
+    return this.#loop.health.refusal !== undefined;
   }
 
   /** Returns the error for a caller that needs rows that are not known: the manifest to apply, or a 503. */
   unavailable(): StatusError {
     const why = this.missing() ?? 'nothing was heard for too long';
-    return this.#loop.refusal ?? serviceUnavailable('kubernetes', { cause: new Error(`${this.#options.name}: ${why}`) });
+    return this.#loop.health.refusal ?? serviceUnavailable('kubernetes', { cause: new Error(`${this.#options.name}: ${why}`) });
   }
 
   /** Returns the reason why rows may be missing, also before the first list. */
@@ -276,7 +283,7 @@ export class WatchCache<Row> {
 
   /** Drops the rows of a resource that stays absent. Its objects were deleted with the definition. */
   #failed(): void {
-    this.#absences = this.#loop.isNotInstalled ? this.#absences + 1 : 0;
+    this.#absences = this.#loop.health.isNotInstalled ? this.#absences + 1 : 0;
     if (this.#absences >= absencesUntilDropped) {
       const old = this.#entries;
       this.#entries = new Map();

@@ -26,7 +26,8 @@ const defaultTimes: WatchTimes = { minWatchSeconds: 20, maxWatchSeconds: 25, sil
 /** Bound of the Retry-After of a server. */
 const maxRetryAfterMs = 60_000;
 
-const staleAfterMs = 35_000;
+/** Silence after which the known objects may be outdated. */
+export const staleAfterMs = 35_000;
 
 /** Shortest duration of a watch that succeeded. A shorter one is a failure, because an immediate restart would loop. */
 const shortestWatchMs = 500;
@@ -60,6 +61,22 @@ interface WatchSink {
   failed(): void;
 }
 
+/** Facts about a watch, which the loop updates. */
+interface WatchHealth {
+  /** Version to watch from. Undefined to list first. */
+  version: string | undefined;
+  /** Time of the last data from the API server, or of the start, by the clock of the loop. */
+  heardAt: number;
+  /** Reason why the last attempt failed, undefined if it succeeded. Names no host. */
+  failure: string | undefined;
+  /** True if the last attempt failed because the API server does not know the resource. */
+  isNotInstalled: boolean;
+  /** Error for a missing permission or definition, which no retry cures. Undefined if none is known to be missing. */
+  refusal: StatusError | undefined;
+  /** Number of restarts after a failure. */
+  restarts: number;
+}
+
 export interface WatchLoopOptions {
   /** Name in the log. */
   name: string;
@@ -76,23 +93,19 @@ export class WatchLoop {
   readonly #client: ServiceClient;
   readonly #log: Logger;
   readonly #times: WatchTimes;
-  readonly #clock: () => number;
+  /** Monotonic clock, in milliseconds. */
+  readonly clock: () => number;
+  readonly health: Readonly<WatchHealth>;
+  readonly #health: WatchHealth;
   readonly #random: () => number;
   readonly #pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #options: WatchLoopOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** Version to watch from. Undefined to list first. */
-  #version: string | undefined;
-  #heardAt: number;
   /** Number of consecutive failures. */
   #failures = 0;
   /** True if objects were listed again because the version was refused, and no watch has succeeded since. */
   #isListedAnew = false;
-  #failure: string | undefined;
-  #isNotInstalled = false;
-  #refusal: StatusError | undefined;
-  #restarts = 0;
 
   constructor(
     { client, log, times = defaultTimes, clock = () => performance.now(), random = Math.random, pause = pauseFor }: WatchLoopParts,
@@ -101,15 +114,16 @@ export class WatchLoop {
     this.#client = client;
     this.#log = log;
     this.#times = times;
-    this.#clock = clock;
+    this.clock = clock;
     this.#random = random;
     this.#pause = pause;
     this.#options = options;
-    this.#heardAt = clock();
+    this.#health = { version: undefined, heardAt: clock(), failure: undefined, isNotInstalled: false, refusal: undefined, restarts: 0 };
+    this.health = this.#health;
   }
 
   start(): void {
-    this.#heardAt = this.#clock();
+    this.#health.heardAt = this.clock();
     this.#running ??= runOutsideTraces(() => this.#run(this.#stopping.signal));
   }
 
@@ -119,43 +133,13 @@ export class WatchLoop {
     await this.#running;
   }
 
-  /** Seconds since the last data from the API server, or since the start. */
-  ageSeconds(): number {
-    return (this.#clock() - this.#heardAt) / 1000;
-  }
-
-  /** Number of restarts after a failure. */
-  get restarts(): number {
-    return this.#restarts;
-  }
-
-  /** Reports whether the known objects may be outdated. */
-  isStale(): boolean {
-    return this.#failure !== undefined || this.#version === undefined || this.#clock() - this.#heardAt > staleAfterMs;
-  }
-
-  /** Returns the reason why the last attempt failed, undefined if it succeeded. Names no host. */
-  failure(): string | undefined {
-    return this.#failure;
-  }
-
-  /** Reports whether the last attempt failed because the API server does not know the resource. */
-  get isNotInstalled(): boolean {
-    return this.#isNotInstalled;
-  }
-
-  /** Error for a missing permission or definition, which no retry cures. Undefined if none is known to be missing. */
-  get refusal(): StatusError | undefined {
-    return this.#refusal;
-  }
-
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         // A resumed watch counts as current before it has sent the missed events, so that deleted objects would be valid again until then.
-        if (this.#clock() - this.#heardAt > staleAfterMs) this.#version = undefined;
-        if (this.#version === undefined) await this.#list(signal);
-        else await this.#watch(this.#version, signal);
+        if (this.clock() - this.#health.heardAt > staleAfterMs) this.#health.version = undefined;
+        if (this.#health.version === undefined) await this.#list(signal);
+        else await this.#watch(this.#health.version, signal);
       } catch (error) {
         if (signal.aborted) return;
         await this.#recover(error, signal);
@@ -176,18 +160,18 @@ export class WatchLoop {
     // Not called for each page, because the known objects are outdated until the list is complete.
     this.#heard();
     await list.all(version);
-    this.#version = version;
+    this.#health.version = version;
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { minWatchSeconds, maxWatchSeconds, silenceMs } = this.#times;
     const silence = new AbortController();
     const timer = setTimeout(() => silence.abort(new Error(`nothing was heard for ${silenceMs} ms`)), silenceMs);
-    const begunAt = this.#clock();
+    const begunAt = this.clock();
     const onHeard = () => {
       timer.refresh();
       // Cleared by a watch and not by a list, because the account may be allowed to list only.
-      this.#refusal = undefined;
+      this.#health.refusal = undefined;
       this.#heard();
     };
     try {
@@ -197,7 +181,7 @@ export class WatchLoop {
         this.#take(event);
         this.#succeed();
       }
-      if (this.#clock() - begunAt < shortestWatchMs) throw new Error('the watch ended as soon as it had begun');
+      if (this.clock() - begunAt < shortestWatchMs) throw new Error('the watch ended as soon as it had begun');
       this.#succeed();
     } finally {
       clearTimeout(timer);
@@ -206,12 +190,12 @@ export class WatchLoop {
 
   #take(event: WatchEvent): void {
     // An older version shows that the store was replaced, or restored from a backup.
-    if ((compareResourceVersions(event.resourceVersion, this.#version ?? '') ?? 0) < 0) {
-      this.#version = undefined;
+    if ((compareResourceVersions(event.resourceVersion, this.#health.version ?? '') ?? 0) < 0) {
+      this.#health.version = undefined;
       throw new Error('the watch told of something older than what had been seen');
     }
     this.#options.sink.event(event);
-    this.#version = event.resourceVersion;
+    this.#health.version = event.resourceVersion;
   }
 
   #succeed(): void {
@@ -220,16 +204,16 @@ export class WatchLoop {
   }
 
   #heard(): void {
-    this.#heardAt = this.#clock();
-    if (this.#failure === undefined) return;
-    this.#log.info({ watch: this.#options.name, restarts: this.#restarts }, 'the watch is back');
-    this.#failure = undefined;
-    this.#isNotInstalled = false;
+    this.#health.heardAt = this.clock();
+    if (this.#health.failure === undefined) return;
+    this.#log.info({ watch: this.#options.name, restarts: this.#health.restarts }, 'the watch is back');
+    this.#health.failure = undefined;
+    this.#health.isNotInstalled = false;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (isToBeListed(error)) {
-      this.#version = undefined;
+      this.#health.version = undefined;
       // A server that only lost its history need not be spared like one that is down, unless a list does not help.
       if (!this.#isListedAnew) this.#failures = 0;
       this.#isListedAnew = true;
@@ -238,13 +222,13 @@ export class WatchLoop {
     const said = upstreamErrorOf(error);
     const refusal = watchRefusal(said, this.#options.selection.type);
     if (refusal !== undefined) this.#logRefusal(refusal, said);
-    else if (failure !== this.#failure) this.#logFailure(failure, error);
-    this.#failure = failure;
-    this.#refusal = refusal;
-    this.#isNotInstalled = said?.status.code === 404;
+    else if (failure !== this.#health.failure) this.#logFailure(failure, error);
+    this.#health.failure = failure;
+    this.#health.refusal = refusal;
+    this.#health.isNotInstalled = said?.status.code === 404;
     this.#options.sink.failed();
     this.#failures += 1;
-    this.#restarts += 1;
+    this.#health.restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
     const askedForMs =
@@ -254,7 +238,7 @@ export class WatchLoop {
 
   /** Logs a refusal once and without a stack, because an administrator has to act. */
   #logRefusal(refusal: StatusError, said: UpstreamError | undefined): void {
-    if (this.#refusal?.message === refusal.message) return;
+    if (this.#health.refusal?.message === refusal.message) return;
     this.#log.warn({ watch: this.#options.name, answer: said?.status.message }, `a watch is refused: ${refusal.message}`);
   }
 

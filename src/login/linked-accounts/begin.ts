@@ -81,7 +81,7 @@ export async function sessionOfLinkingUser(
   link: LinkingUser,
 ): Promise<Session> {
   const { source, signal } = ctx.state;
-  await accountState.whenKnown(signal);
+  await accountState.whenKnown({ signal });
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);
   if (session !== undefined) await accountState.whenCaughtUp(session.row, signal);

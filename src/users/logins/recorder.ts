@@ -15,14 +15,15 @@ import {
   isLinkedAccount,
   isOf,
   isRenamed,
+  recordName,
   type Subject,
+  shortHash,
   withoutSubject,
 } from '../record/account.ts';
 import { displayName, groupsBeyondRecord, recordedGroups, sourceIDs } from '../record/bounds.ts';
 import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { recordName, shortHash } from '../record/name.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { readUser, type UserSpec, type UserStatus, userApiVersion } from '../record/schema.ts';
 import { UserStatusWriter } from '../status.ts';

@@ -1,5 +1,5 @@
 import { labelValueProblems } from '../../api/label-syntax.ts';
-import { recordName, shortHash } from './name.ts';
+import { recordName, shortHash } from './account.ts';
 import type { UserStatus } from './schema.ts';
 
 /** Time after which a creation is considered abandoned. The caller has timed out by then. */

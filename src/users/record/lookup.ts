@@ -1,8 +1,6 @@
 import type { StatusError } from '../../api/status.ts';
-import type { Change, WatchCache, WatchState } from '../../watch/watch-cache.ts';
-import { type Account, hasAddress, type Subject } from './account.ts';
-import { recordName } from './name.ts';
-import { NameIndex } from './name-index.ts';
+import type { Change, WatchCache } from '../../watch/watch-cache.ts';
+import { type Account, hasAddress, recordName, type Subject } from './account.ts';
 import { isSelf, type WhoCalls } from './subject-name.ts';
 
 /** Account before and after a change. */
@@ -36,13 +34,12 @@ export interface AccountLookup {
   administrators(): readonly Account[];
   /** True once the first list is complete. */
   readonly isSynced: boolean;
-  readonly state: WatchState;
+  /** Watch of the records. */
+  readonly watch: Records;
   /** @throws the signal's reason when it aborts before */
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Returns the error for callers while the records are unknown, which says what to apply, or to retry. */
   unavailable(): StatusError;
-  /** Returns the seconds since the watch last heard from the API server. */
-  ageSeconds(): number;
   /** Calls the listener with every created, changed or deleted record. @returns a function that removes the listener */
   onChange(listener: (name: string, change: AccountChange) => void): () => void;
   /** Reports whether the watch delivers the version in time. @throws the signal's reason when it aborts */
@@ -64,8 +61,30 @@ export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, c
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'values' | 'isSynced' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
+  'get' | 'values' | 'isSynced' | 'isSilent' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
 >;
+
+/** Index of record names by a property. Records with the same property are ordered by name, so that every replica chooses the same one. */
+class NameIndex {
+  readonly #names = new Map<string, Set<string>>();
+
+  add(key: string, name: string): void {
+    const names = this.#names.get(key);
+    if (names === undefined) this.#names.set(key, new Set([name]));
+    else names.add(name);
+  }
+
+  remove(key: string, name: string): void {
+    const names = this.#names.get(key);
+    names?.delete(name);
+    if (names?.size === 0) this.#names.delete(key);
+  }
+
+  /** Returns all names of a key, in order. */
+  of(key: string): readonly string[] {
+    return [...(this.#names.get(key) ?? [])].sort();
+  }
+}
 
 /** Looks up accounts in a watch cache of Users. Created before the cache is started. */
 export function accountLookup(records: Records): AccountLookup {
@@ -124,10 +143,12 @@ export function accountLookup(records: Records): AccountLookup {
     },
     find,
     ofLogin(subject, login) {
+      const linked = subject && ofLinked(subject);
+      if (linked !== undefined) return linked;
       const named = login === undefined ? undefined : find(login);
-      if (subject === undefined) return named;
-      const held = ofIssuerSubject(subject);
-      return ofLinked(subject) ?? held.find(({ name }) => name === named?.name) ?? held[0] ?? named;
+      const held = subject === undefined ? [] : subjects.of(keyOf(subject));
+      if (held.length === 0 || (named !== undefined && held.includes(named.name))) return named;
+      return firstOf(held) ?? named;
     },
     ofSubject: (subjectName) => get(names.get(subjectName) ?? '') ?? firstOf(linkedNames.of(subjectName)),
     ofLinked,
@@ -137,12 +158,9 @@ export function accountLookup(records: Records): AccountLookup {
     get isSynced() {
       return records.isSynced;
     },
-    get state() {
-      return records.state;
-    },
+    watch: records,
     whenSynced: (signal) => records.whenSynced(signal),
     unavailable: () => records.unavailable(),
-    ageSeconds: () => records.ageSeconds(),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 
 export interface OperationRequest {
   /** Operation ID. */

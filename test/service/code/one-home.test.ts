@@ -33,7 +33,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'the end of access: `endAccess`',
     pattern: /\b(sessionsNotBefore: timestamp|revokeSubject\(|\.add(Bearer|SessionBearers|Login|IssuerLogout)\()/,
-    home: ['revocation/end-access.ts', 'revocation/subject-revocation.ts', 'users/passwords/change.ts'],
+    home: ['revocation/end-access.ts', 'users/passwords/change.ts'],
   },
   // The modules in the rest of these three lists are not converted to `ServiceResource` and `CallerResource` yet; the lists only get
   // shorter.

@@ -1,6 +1,6 @@
 /** An account of an issuer keeps one record when the issuer changes its e-mail address. */
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { tokenInText } from '../../support/token-in-text.ts';
 import { causesOf, expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';

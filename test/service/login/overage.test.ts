@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { json } from './provider/answers.ts';
 import { authorize, Browser, logIn, loginInfoOf, userInfoOf } from './provider/browser.ts';

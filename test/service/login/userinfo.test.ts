@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';

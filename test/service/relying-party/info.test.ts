@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { html } from '../login/provider/answers.ts';
 import { Browser, logIn, userInfoOf } from '../login/provider/browser.ts';
 import { refresh } from '../sessions/support.ts';

@@ -76,7 +76,7 @@ describe('an expired revocation', () => {
       const store = new SessionStore(services);
       const revokedTokens = new RevokedTokens(services);
       const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, () => new Date()), everyMs: 50 });
-      for (const part of [store, revokedTokens, sweeper]) part.start();
+      for (const part of [store, revokedTokens.watch, sweeper]) part.start();
       return { store, revokedTokens, sweeper };
     });
     const names = async () => [
@@ -88,7 +88,7 @@ describe('an expired revocation', () => {
     for (const { sweeper, store, revokedTokens } of replicas) {
       await sweeper.stop();
       await store.stop();
-      await revokedTokens.stop();
+      await revokedTokens.watch.stop();
     }
     expect(await names()).to.deep.equal(['alive', 'Refresh']);
   });
@@ -107,9 +107,9 @@ describe('an expired revocation', () => {
     serverClock.note(new Date(Date.now() - days).toUTCString(), performance.now());
     const sweep = sessionSweep(store, revokedTokens, () => new Date(Date.now() + days));
     const sweeper = new Sweeper({ client: { serverClock }, log }, { ...sweep, everyMs: 20 });
-    for (const part of [store, revokedTokens]) part.start();
+    for (const part of [store, revokedTokens.watch]) part.start();
     await eventually(
-      () => [...revokedTokens.values()].length,
+      () => [...revokedTokens.watch.values()].length,
       (count) => count > 0,
     );
     sweeper.start();
@@ -120,7 +120,7 @@ describe('an expired revocation', () => {
     );
 
     expect(told[0]).to.include('4320 minutes ahead of that of kubernetes');
-    for (const part of [sweeper, store, revokedTokens]) await part.stop();
+    for (const part of [sweeper, store, revokedTokens.watch]) await part.stop();
     expect(await kinds()).to.include('Bearer');
   });
 });

@@ -10,7 +10,7 @@ import { runCreateAdmin } from '../../../src/create-admin.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connection.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, serviceNamespace as namespace } from '../../support/cluster-admin.ts';
 import { type Finished, run } from '../../support/command.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { namespace, render } from './chart.ts';
 import { RecordedAccount } from './recorded-account.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { chart, helm, identitiesOf, namespace, one, render, type Values } from './chart.ts';
 
 const server = { publicURL: 'https://console.example.com' };

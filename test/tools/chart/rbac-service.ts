@@ -82,16 +82,16 @@ async function sweepSessions(apiServer: KubernetesClient, now: () => Date): Prom
   const store = new SessionStore(services);
   const revokedTokens = new RevokedTokens(services);
   store.start();
-  revokedTokens.start();
+  revokedTokens.watch.start();
   await store.find(randomUUID(), 'sweep', AbortSignal.timeout(60_000));
-  await revokedTokens.whenKnown(AbortSignal.timeout(60_000));
+  await revokedTokens.watch.whenKnown(AbortSignal.timeout(60_000));
   const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
   sweeper.start();
   await eventually(
-    () => [...store.values(), ...revokedTokens.values()].length,
+    () => [...store.values(), ...revokedTokens.watch.values()].length,
     (left) => left === 0,
   );
   await sweeper.stop();
   await store.stop();
-  await revokedTokens.stop();
+  await revokedTokens.watch.stop();
 }

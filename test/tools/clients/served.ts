@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { recordName } from '../../../src/users/record/name.ts';
+import { recordName } from '../../../src/users/record/account.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 
