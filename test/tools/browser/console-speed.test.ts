@@ -1,11 +1,9 @@
 /** Bounds of a page's requests: their number, bytes and hops. No time is measured. */
 import { expect } from 'chai';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
-import { demoInChromium } from './demo.ts';
+import { type Demo, demoInChromium } from './demo.ts';
 import { HeldRequests, Traffic } from './traffic.ts';
-
-const { demo, browser } = demoInChromium({ users: 2 });
 
 const pods = '/r/core/v1/pods';
 /** Request for a list of pods, from the API server, or from the service if `lists.resources` has pods. */
@@ -25,20 +23,22 @@ const needed = [
 
 const firstRow = (page: Page) => page.getByRole('link', { name: 'orders-db-0', exact: true }).first();
 
-/** Browser of an administrator who has opened a list before. The browser remembers the kinds that the service lists. */
-function administrator(): BrowserContext {
-  return forSuite(async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
+/** Starts the demo for an administrator who has opened a list before. The browser remembers the kinds that the service lists. */
+function administrator(): { browser: Browser; demo: Demo; context: BrowserContext } {
+  const { browser, demo } = demoInChromium({ users: 2 });
+  const context = forSuite(async () => {
+    const opened = await browser.newContext();
+    const page = await opened.newPage();
     await demo.logIn(page, 'admin', pods);
     await firstRow(page).waitFor();
     await page.close();
-    return context;
+    return opened;
   }, needsNoStop);
+  return { browser, demo, context };
 }
 
 describe('the cold load of the console', () => {
-  const context = administrator();
+  const { browser, demo, context } = administrator();
 
   /** Opens a page without plugins, because their files do not count. */
   async function open(path: string): Promise<{ page: Page; traffic: Traffic }> {
@@ -95,7 +95,7 @@ describe('the cold load of the console', () => {
 });
 
 describe('a click on Pods', () => {
-  const context = administrator();
+  const { demo, context } = administrator();
 
   it('takes one round trip if the menu knows the kinds', async () => {
     const page = await context.newPage();
