@@ -1,5 +1,7 @@
 /** Verbs on resources. */
 
+import type { Writable } from 'node:stream';
+import { createWebSocketStream, type WebSocket } from 'ws';
 import { notSupported } from '../../../src/api/field-error.ts';
 import { badRequest, invalid, notFound, notImplemented } from '../../../src/api/status.ts';
 import { applyObject } from './apply.ts';
@@ -71,15 +73,29 @@ function checkSegment(what: string, name: string): void {
   if (problems.length > 0) throw badRequest(`${what} parameter invalid: ${JSON.stringify(name)}: ${problems.join(';')}`);
 }
 
-/** Upgrades to a WebSocket for a subresource that streams. @throws StatusError */
+/** Upgrades to a WebSocket for a watch, or a subresource that streams. @throws StatusError */
 export async function streamResource(upgrade: Upgrade): Promise<void> {
   const { backend, info } = upgrade;
   const { group = '', version = '', resource = '', namespace, name, subresource = '' } = info;
   const type = backend.registry.get({ group, resource });
+  if (info.verb === 'watch' && type?.version === version && !info.hasMore) {
+    const open = async () => messagesOf(await upgrade.accept(['']));
+    await watchObjects(backend, open, { type, namespace: type.namespaced ? namespace : undefined, query: info.query, view: 'Object' });
+    return;
+  }
   const answer = type?.version === version && !info.hasMore ? type.answers?.[subresource] : undefined;
   if (type === undefined || answer?.stream === undefined || !name) throw pathUnknown();
   if (!answer.verbs.includes(info.verb)) throw methodRefused();
   await answer.stream(upgrade, { type, namespace, name });
+}
+
+/** Returns a stream that sends each text as a message. */
+function messagesOf(socket: WebSocket): Writable {
+  const messages = createWebSocketStream(socket, { decodeStrings: false });
+  // The client sends nothing but the end.
+  messages.on('error', () => messages.destroy()).resume();
+  socket.once('close', () => messages.destroy());
+  return messages;
 }
 
 async function answerVirtual(exchange: Exchange, virtual: (typeof virtualResources)[number]): Promise<void> {
@@ -138,7 +154,12 @@ async function list(exchange: Exchange, place: Omit<Target, 'name'>): Promise<vo
 
 async function watch({ backend, info, request, response }: Exchange, place: Omit<Target, 'name'>): Promise<void> {
   const view = negotiateView(request.headers.accept, { isList: true });
-  await watchObjects(backend, response, { ...place, query: info.query, view });
+  const open = async () => {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
+    response.flushHeaders();
+    return response;
+  };
+  await watchObjects(backend, open, { ...place, query: info.query, view });
 }
 
 async function create(exchange: Exchange, place: Omit<Target, 'name'>): Promise<void> {

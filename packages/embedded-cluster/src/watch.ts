@@ -6,7 +6,7 @@
  */
 
 import { randomInt } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { expired, type StatusError } from '../../../src/api/status.ts';
 import { reached } from './list.ts';
 import { checkOptions, revisionOf, wantsInitialEvents } from './list-options.ts';
@@ -30,17 +30,22 @@ interface Pending {
   line(): string;
 }
 
-/** @throws StatusError 400, 422 or 504 before anything was sent; a version that is too old is an event of type ERROR. */
-export async function watchObjects(backend: Backend, response: ServerResponse, selection: Selection & { view: View }): Promise<void> {
+/**
+ * @param open answers the request; it is called once the request is known to be valid
+ * @throws StatusError 400, 422 or 504 before anything was sent; a version that is too old is an event of type ERROR.
+ */
+export async function watchObjects(
+  backend: Backend,
+  open: () => Promise<Writable>,
+  selection: Selection & { view: View },
+): Promise<void> {
   const { query, type, namespace } = selection;
   checkOptions(query, { isWatch: true });
   const matcher = matcherOf(selection);
   const revision = revisionOf(query, { isWatch: true });
   const timeoutSeconds = Number(query.get('timeoutSeconds')) || defaultTimeoutSeconds + randomInt(defaultTimeoutSeconds);
   await reached(backend.store, revision);
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
-  response.flushHeaders();
-  const watcher = new Watcher(response, {
+  const watcher = new Watcher(await open(), {
     store: backend.store,
     collection: collectionOf(type),
     namespace,
@@ -92,14 +97,14 @@ interface RunOptions {
 }
 
 class Watcher {
-  readonly #response: ServerResponse;
+  readonly #response: Writable;
   readonly #options: WatcherOptions;
   readonly #queue: Pending[] = [];
   #queuedBytes = 0;
   #queuedChanges = 0;
   #isBlocked = false;
 
-  constructor(response: ServerResponse, options: WatcherOptions) {
+  constructor(response: Writable, options: WatcherOptions) {
     this.#response = response;
     this.#options = options;
   }

@@ -1,11 +1,13 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { eventually } from './eventually.ts';
 import { label, type WatchStream } from './watch-stream.ts';
 import { aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
 
 describe('watch', () => {
-  const { admin, widgets } = suiteWorkspace();
+  const { workspace, admin, widgets } = suiteWorkspace();
   const open: WatchStream[] = [];
   after(async () => {
     for (const stream of open) stream.close();
@@ -32,6 +34,22 @@ describe('watch', () => {
     expect(new Set(versions).size).to.equal(3);
     expect(events[1]?.object).to.deep.include({ apiVersion: 'conformance.example.com/v1', kind: 'Widget' });
     expect(events[2]?.object).to.have.nested.property('spec.size', 2);
+  });
+
+  it('sends each event as a message over a WebSocket', async () => {
+    const { url, certificateAuthority: ca } = workspace.server;
+    const headers = { authorization: `Bearer ${await workspace.server.token('admin')}` };
+    const query = `watch=true&resourceVersion=${await versionNow()}`;
+    const socket = new WebSocket(`${url.replace('https', 'wss')}${widgets}?${query}`, { headers, ca });
+    const messages: string[] = [];
+    socket.on('message', (data, isBinary) => messages.push(`${isBinary ? 'binary' : 'text'} ${label(JSON.parse(String(data)))}`));
+    await once(socket, 'open');
+    await create('sent');
+    await admin.delete(`${widgets}/sent`);
+
+    await eventually(async () => expect(messages).to.deep.equal(['text ADDED sent', 'text DELETED sent']));
+    socket.close();
+    await once(socket, 'close');
   });
 
   it('reports changes between the version and the start of the watch', async () => {
