@@ -2,19 +2,44 @@
  * Namespaces in which a caller may do something, for users who may not list namespaces, and for pages that offer a choice of them. The
  * API server decides; the watched roles and namespaces only reduce the number of reviews.
  */
+import { z } from 'zod';
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import { type Page, sendPage } from '../collection/page.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
-import { listAnswer } from '../collection/schema.ts';
+import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
+import { questionQuery } from '../rbac/question-query.ts';
 import type { Services } from '../services.ts';
 import { AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';
-import { type NamespacesQuery, namespaceList, namespacesQuery } from './namespaces-schema.ts';
 import { isIn } from './rbac-estimates.ts';
+
+const list = listQuery(namespaceProperties);
+
+const namespacesQuery = list.extend(questionQuery);
+
+type NamespacesQuery = z.output<typeof namespacesQuery>;
+
+const namespace = z
+  .object({
+    metadata: z.object({
+      name: z.string(),
+      labels: z.record(z.string(), z.string()),
+      creationTimestamp: z.string().describe('RFC 3339.'),
+      deletionTimestamp: z.string().optional().describe('Since when it is being deleted.'),
+    }),
+  })
+  .meta({
+    id: 'AllowedNamespace',
+    examples: [
+      { metadata: { name: 'shop', labels: { 'kubernetes.io/metadata.name': 'shop' }, creationTimestamp: '2026-01-12T08:30:00Z' } },
+    ],
+  });
+
+const namespaceList = listSchema(namespace, { apiVersion: 'v1', kind: 'NamespaceList' });
 
 /** The feature: its operation, checks and watches. */
 export interface Namespaces {

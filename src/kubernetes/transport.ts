@@ -5,7 +5,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { parseExact } from '../api/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
+import { beginCall } from '../telemetry/tracing.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
@@ -181,17 +181,18 @@ export class Transport {
 
   async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
+    const options = this.#requestOptions(call, credential);
     const endTimer = this.#metrics.upstream.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
-    const options = this.#requestOptions(call, credential, outgoing.headers);
+    const headers = { ...outgoing.headers, ...options.headers };
     const sentAt = performance.now();
     this.#pending += 1;
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
-      const response = await abortable(pool.request({ ...options, signal: deadline.signal }), deadline.signal);
-      this.#reached();
+      const response = await abortable(pool.request({ ...options, headers, signal: deadline.signal }), deadline.signal);
       this.serverClock.note(response.headers.date, sentAt);
       outgoing.end(response.statusCode);
+      this.#reached();
       return response;
     } catch (error) {
       const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
@@ -218,11 +219,7 @@ export class Transport {
     this.#isLogged = false;
   }
 
-  #requestOptions(
-    call: ApiCall,
-    { authorization, impersonation }: Credential,
-    traceHeaders: OutgoingCall['headers'],
-  ): Omit<Dispatcher.RequestOptions, 'origin'> {
+  #requestOptions(call: ApiCall, { authorization, impersonation }: Credential) {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
@@ -232,7 +229,6 @@ export class Transport {
       headers: {
         accept: call.accept ?? 'application/json',
         'user-agent': 'atrium',
-        ...traceHeaders,
         ...impersonation,
         ...(authorization !== undefined && { authorization }),
         ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),

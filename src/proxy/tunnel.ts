@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { endSoon } from '../http/upgrade.ts';
 import { refusalOf } from '../http/while-permitted.ts';
-import { closingFrames } from './closing-frames.ts';
+import { closingFrames } from './websocket-frames.ts';
 import { WebSocketPings } from './websocket-pings.ts';
 
 export interface Tunnel {

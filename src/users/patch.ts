@@ -18,9 +18,8 @@ import { UserRecords, untilUncontested } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { isSelf } from './record/subject-name.ts';
 import { servedText } from './row.ts';
-import { hasPassed, specChanges } from './spec-changes.ts';
 import { UserStatusWriter } from './status.ts';
-import { nameViolations, type UserPatch, userPatchBody } from './user-body.ts';
+import { hasPassed, nameViolations, specChanges, type UserPatch, userPatchBody } from './user-body.ts';
 
 interface PatchRequest {
   name: string;
@@ -97,7 +96,7 @@ export class UserPatcher {
     if (object === undefined || account === undefined) throw notFound(userResource, name);
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, requested);
     checkVersion(object, body, request.ifMatch);
-    checkServed(object, tests);
+    if (tests.length > 0) checkServed(object, tests);
     const leaving = leavingBy(body);
     if (leaving !== undefined) await this.#context.administrators.requireAnother(account, leaving, signal);
     const attempt = { account, password, oldPassword, requested, origin: request.origin, isDryRun };

@@ -1,8 +1,12 @@
 /** Bodies that create and change a User. Members that are listed but may not be set are refused. Other members are unknown. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { partsOf } from '../api/reader.ts';
 import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
-import { userApiVersion } from './record/schema.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { labelsToChange } from './record/labels.ts';
+import { readUser, userApiVersion } from './record/schema.ts';
 
 const maxExtraBytes = 16 * 1024;
 
@@ -183,3 +187,24 @@ export const userPatchBody = z
   .meta({ id: 'UserPatch' });
 
 export type UserPatch = z.output<typeof userPatchBody>;
+
+export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
+
+/** Returns the changes of the spec and of its labels, or undefined if the spec does not change. */
+export function specChanges(object: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
+  const { spec: old = {} } = partsOf(object);
+  const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
+  const wanted: Record<string, unknown> = {
+    ...plain,
+    ...(is_disabled !== undefined && { is_disabled, state: is_disabled ? 'inactive' : 'active' }),
+    // The validity is replaced as a whole. Missing members are removed.
+    ...(expired !== undefined && { expired: expired && { begin: null, end: null, ...expired } }),
+  };
+  const isEnabled = is_disabled === false && expired === undefined;
+  if (isEnabled && hasPassed(readUser(object).spec?.expired?.end, now)) wanted.expired = null;
+  const changes = Object.fromEntries(
+    Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
+  );
+  if (Object.keys(changes).length === 0) return undefined;
+  return { spec: changes, labels: labelsToChange(object.metadata.labels, readUser({ spec: { ...old, ...changes } }).spec) };
+}
