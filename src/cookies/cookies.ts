@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 
@@ -167,3 +167,9 @@ export class CookieFamily {
     return surplus.slice(0, maxExpired).map(([other]) => other);
   }
 }
+
+/** 256 random bits, as base64url. */
+export const newSecret = (): string => randomBytes(32).toString('base64url');
+
+/** Reports whether a text has the form of `newSecret`. */
+export const isSecret = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text);

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { badParameter } from '../api/status.ts';
+import { newSecret } from '../cookies/cookies.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/issuers.ts';
 import { postLogoutURLsOf, redirectURLsOf } from '../issuer/redirect-urls.ts';
 import type { IssuerSettings } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
-import { newSecret } from '../sessions/cookie.ts';
 import type { Flow, FlowCookies } from './flow.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
 import { currentSubject, stepUpOf } from './step-up.ts';

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
-import type { VerifiedLogin } from '../issuer/verified-login.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
 import { seenWithinMs, unending } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
@@ -66,6 +66,17 @@ export interface SessionBearers {
   longestLifeMs: number;
   /** Name of the User record. */
   user: string;
+}
+
+/** Facts that can end a login. */
+export interface EndableLogin {
+  /** Undefined for a Session object, whose login is sealed. */
+  readonly id?: string | undefined;
+  readonly issuerLogin: IssuerLogin | undefined;
+  /** User name in Kubernetes; '' if it is unknown. */
+  readonly subjectName: string;
+  /** Time of the login, in Unix seconds. */
+  readonly at: number;
 }
 
 /** Login whose tokens are no longer renewed. */
@@ -144,8 +155,7 @@ export class RevokedTokens {
    * an unlinked account leaves such a revocation.
    */
   hasSubject(subjectName: string, beganAt: number): boolean {
-    const notBefore = this.watch.get(revokedTokenName('Subject', subjectName))?.notBefore;
-    return notBefore !== undefined && beganAt < notBefore;
+    return isAfter(this.watch.get(revokedTokenName('Subject', subjectName)), beganAt);
   }
 
   /** Reports whether the issuer has ended a login that began at that time (milliseconds since 1970). */
@@ -157,11 +167,20 @@ export class RevokedTokens {
    * Reports whether a bearer token is no longer valid: it was revoked, a logout here or at the issuer has ended it, or the access of its
    * user has ended.
    */
-  hasRevoked(token: string, { claims, identity }: VerifiedLogin): boolean {
-    const issuedAt = claims.iat * 1000;
+  hasRevoked(token: string, claims: VerifiedClaims, subjectName: string): boolean {
     if (this.watch.size === 0) return false;
-    if (this.hasBearer(token) || this.hasSubject(identity.name, issuedAt)) return true;
+    const issuedAt = claims.iat * 1000;
+    const [bearer, subject] = [bearerRevocation(token), revokedTokenName('Subject', subjectName)];
+    if (this.watch.get(bearer)?.kind === 'Bearer' || isAfter(this.watch.get(subject), issuedAt)) return true;
     return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
+  }
+
+  /** Reports whether a login has ended: here, at the issuer, or with the access of its user. */
+  hasEnded({ id, issuerLogin, subjectName, at }: EndableLogin): boolean {
+    const [login, subject] = [id === undefined ? '' : revokedTokenName('Refresh', id), revokedTokenName('Subject', subjectName)];
+    const beganAt = at * 1000;
+    if (this.watch.get(login)?.kind === 'Refresh' || (subjectName !== '' && isAfter(this.watch.get(subject), beganAt))) return true;
+    return issuerLogin !== undefined && this.#endedLogins.has(issuerLogin, beganAt);
   }
 
   /** @param user name of the User record; @throws StatusError 503, 504 */
@@ -256,6 +275,10 @@ export class RevokedTokens {
     return created;
   }
 }
+
+/** Reports whether a revocation ends what began at that time (milliseconds since 1970). */
+const isAfter = (revocation: RevokedTokenRow | undefined, beganAt: number): boolean =>
+  revocation?.notBefore !== undefined && beganAt < revocation.notBefore;
 
 /** Rounds up, because a token may be valid until the end of the second of its expiry. */
 const wholeSeconds = (time: Date) => timestamp(new Date(Math.ceil(time.getTime() / 1000) * 1000));

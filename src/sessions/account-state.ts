@@ -30,12 +30,6 @@ export interface WaitingRequest {
 
 type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
 
-/** The facts that can end a login. */
-interface EndableLogin extends Pick<LoginFacts, 'subjectName' | 'at'> {
-  userUID?: string | undefined;
-  issuerLogin: LoginFacts['issuerLogin'] | undefined;
-}
-
 interface AccountStateNeeds {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
@@ -102,7 +96,7 @@ export class AccountState {
 
   /** Returns the record of a user, if it exists. */
   accountOf(user: string): Account | undefined {
-    return this.#accounts.get(user);
+    return this.#accounts.watch.get(user)?.account;
   }
 
   /** Returns the record of a login. */
@@ -123,11 +117,11 @@ export class AccountState {
       await this.#whenHeardOf(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
     const holder = this.#accounts.ofLinkedName(identity.name);
-    if (this.#revokedTokens.hasRevoked(token, login)) throw noLongerCounts(revoked);
+    if (this.#revokedTokens.hasRevoked(token, claims, identity.name)) throw noLongerCounts(revoked);
     if (holder !== undefined && holder !== account) throw noLongerCounts(subjectDiffers);
     // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
     if (isEmbedded && !isSubjectOf(account, claims.sub)) throw noLongerCounts(revoked);
-    const refusal = account && this.#refusalOfToken(account, login);
+    const refusal = account && this.#refusalOfToken(account, login, identity.name);
     if (refusal) throw refusal;
     return account;
   }
@@ -157,13 +151,15 @@ export class AccountState {
   /** Returns the 401 to throw if the Session object alone shows that the session is no longer valid. */
   refusalOfRow(row: SessionRow, account = this.accountOf(row.user)): StatusError | undefined {
     const { userUID, subjectName, createdAt, login } = row;
-    return this.#refusalOf({ userUID, subjectName, at: createdAt / 1000, issuerLogin: login }, account);
+    const at = createdAt / 1000;
+    if (this.#revokedTokens.hasEnded({ subjectName, at, issuerLogin: login })) return noLongerCounts(revoked);
+    return this.#refusalOf({ userUID, at }, account);
   }
 
   /** Returns the 401 to throw if tokens of a login are not to be renewed. @param issuer undefined if it is no longer configured */
   refusalOfLogin(login: LoginFacts, issuer: Issuer | undefined, account = this.accountOf(login.user)): StatusError | undefined {
     // A login ends when its issuer is no longer configured.
-    if (this.#revokedTokens.hasLogin(login.id) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasEnded(login) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
     const { iss, sub } = login;
     const isAnother = account && !issuer.settings.isEmbedded && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
     if (isAnother) return noLongerCounts(subjectDiffers);
@@ -172,19 +168,19 @@ export class AccountState {
 
   /** Reports whether a login has ended permanently: neither time nor an administrator restores it. */
   isOver(login: LoginFacts): boolean {
-    if (this.#revokedTokens.hasLogin(login.id) || this.#now().getTime() / 1000 >= login.expiresAt) return true;
+    if (this.#revokedTokens.hasEnded(login) || this.#now().getTime() / 1000 >= login.expiresAt) return true;
     const account = this.accountOf(login.user);
-    return this.#isEnded(login, account) || login.at < (account?.sessionsNotBefore ?? 0);
+    return isOfAnotherRecord(login, account) || login.at < (account?.sessionsNotBefore ?? 0);
   }
 
   /** Returns the 401 to throw if the record of its user does not accept a bearer token. */
-  #refusalOfToken(account: Account, login: VerifiedLogin): StatusError | undefined {
-    const { claims, identity, name, isEmbedded } = login;
+  #refusalOfToken(account: Account, login: VerifiedLogin, subjectName: string): StatusError | undefined {
+    const { claims, isEmbedded } = login;
     const subject = { issuer: claims.iss, sub: claims.sub };
     // A `sub` of the embedded issuer names one record, and need not be recorded.
     if (!isEmbedded && belongsToAnother(account, subject, this.#issuers.inUse)) return noLongerCounts(subjectDiffers);
     const isNaming = hasSubject(account, subject) && !isLinkedAccount(account, subject);
-    if (isNaming && isRenamed(account, { login: name, subjectName: identity.name })) return noLongerCounts(addressChanged);
+    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerCounts(addressChanged);
     if (this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
     return this.#refusal(account, claims.iat);
   }
@@ -203,22 +199,14 @@ export class AccountState {
     return ruleOf(account, this.#localGroups, config) === 'required';
   }
 
-  #refusalOf(login: EndableLogin, account: Account | undefined): StatusError | undefined {
-    if (this.#isEnded(login, account)) return noLongerCounts(revoked);
+  #refusalOf(login: OwnedLogin & Pick<LoginFacts, 'at'>, account: Account | undefined): StatusError | undefined {
+    if (isOfAnotherRecord(login, account)) return noLongerCounts(revoked);
     return account && this.#refusal(account, login.at);
-  }
-
-  #isEnded({ userUID, subjectName, at, issuerLogin }: EndableLogin, account: Account | undefined): boolean {
-    const revokedTokens = this.#revokedTokens;
-    if (issuerLogin !== undefined && revokedTokens.hasEndedLogin(issuerLogin, at * 1000)) return true;
-    if (subjectName !== '' && revokedTokens.hasSubject(subjectName, at * 1000)) return true;
-    // A new record under the name of a deleted one does not inherit its logins.
-    return userUID !== undefined && account?.uid !== userUID;
   }
 
   /** Waits for a record. If the watch does not deliver it in time, asks the API server whether it is deleted or the watch is behind. */
   async #whenHeardOf({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
-    if (await this.#accounts.until(isThere, seenWithinMs, signal)) return;
+    if (isThere() || (await this.#accounts.until(isThere, seenWithinMs, signal))) return;
     signal.throwIfAborted();
     if (this.#hasHeardOf(name, uid)) return;
     const record = await this.#records.read(name, signal);
@@ -228,7 +216,7 @@ export class AccountState {
   }
 
   #hasHeardOf(name: string, uid: string): boolean {
-    return this.#accounts.get(name)?.uid === uid;
+    return this.#accounts.watch.get(name)?.account.uid === uid;
   }
 
   #refusal(account: Account, since: number): StatusError | undefined {
@@ -246,6 +234,15 @@ const isUnchanged = ({ user, userUID, subjectName, createdAt, login }: SessionRo
   createdAt === sealed.at * 1000 &&
   login?.sid === sealed.issuerLogin.sid &&
   login?.sub === sealed.issuerLogin.sub;
+
+/** Login with the record that it began with. */
+interface OwnedLogin {
+  readonly userUID?: string | undefined;
+}
+
+/** Reports whether the record is a new one under the name of a deleted one, which does not inherit its logins. */
+const isOfAnotherRecord = ({ userUID }: OwnedLogin, account: Account | undefined): boolean =>
+  userUID !== undefined && account?.uid !== userUID;
 
 const isSubjectOf = (account: Account | undefined, sub: string) => account !== undefined && subjectOf(account) === sub;
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/schema.ts';
+import { type HostCookie, isSecret, newSecret } from '../cookies/cookies.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { TokenSet } from '../issuer/types.ts';
@@ -11,7 +12,6 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';
-import { isSecret, newSecret, type SessionCookie } from './cookie.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';
 import type { SessionStore } from './store.ts';
@@ -47,7 +47,7 @@ export class BrowserSessions {
   readonly #times: Config['login']['session'];
   readonly #seal: Seal;
   readonly #store: SessionStore;
-  readonly #cookie: SessionCookie;
+  readonly #cookie: HostCookie;
   readonly #issuers: Issuers;
   readonly #open = new LRUCache<string, Session>(atMost(maxOpen));
   readonly #prolonged = new LRUCache<string, number>(atMost(maxOpen));
@@ -56,7 +56,7 @@ export class BrowserSessions {
 
   constructor(
     services: Pick<Services, 'config' | 'keyRing' | 'log' | 'now' | 'clock'>,
-    { store, cookie, issuers }: { store: SessionStore; cookie: SessionCookie; issuers: Issuers },
+    { store, cookie, issuers }: { store: SessionStore; cookie: HostCookie; issuers: Issuers },
   ) {
     this.#services = services;
     this.#issuers = issuers;

@@ -1,3 +1,4 @@
+import type { HostCookie } from '../cookies/cookies.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
@@ -7,7 +8,6 @@ import type { Services } from '../services.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { AccountState } from './account-state.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
-import type { SessionCookie } from './cookie.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { IssuerFarewell } from './issuer-logout.ts';
 import type { RefreshSeals } from './refresh-seal.ts';
@@ -21,7 +21,8 @@ export interface SessionContext extends Services {
   readonly identify: Authenticator['identify'];
   /** Counts login requests, and requests with a session that does not exist. */
   readonly limit: RateLimit;
-  readonly cookie: SessionCookie;
+  /** Cookie of a session (docs/contract/login.md). The value is a secret, without further content. */
+  readonly cookie: HostCookie;
   readonly crossSite: CrossSiteRule;
   readonly store: SessionStore;
   readonly sessions: BrowserSessions;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { newSecret } from '../cookies/cookies.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { postLogoutURLsOf } from '../issuer/redirect-urls.ts';
 import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import { newSecret } from './cookie.ts';
 
 /** The contract gives the issuer three seconds of a logout; the rest is for this service. */
 export const issuerMs = 2_500;

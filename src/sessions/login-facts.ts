@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { newSecret } from '../cookies/cookies.ts';
 import { type IssuerLogin, issuerLoginOf, issuerLoginSchema } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
-import { newSecret } from './cookie.ts';
 
 /**
  * Facts about a login that the service needs as long as its tokens are renewed: sealed in a Session, or in the refresh token of a caller

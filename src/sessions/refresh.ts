@@ -1,57 +1,15 @@
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
-import { type AuditOrigin, auditOrigin } from '../http/audit.ts';
-import { abortable } from '../kubernetes/deadline.ts';
-import { atMost } from '../limits/bound.ts';
+import { auditOrigin } from '../http/audit.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
+import type { LocalRenewal } from './local-renewal.ts';
 import { type GivenProof, type ProvenSession, proofOf } from './proof.ts';
 import { whoseSession } from './record.ts';
-import type { SealedLogin } from './refresh-seal.ts';
 import { type GivenTokens, type RenewPayload, sessionPayload } from './renew-payload.ts';
 import type { SessionRenewal } from './renewal.ts';
-import { SealedCarrier } from './sealed-carrier.ts';
-import { auditFailedRefresh, renewTokens } from './token-renewer.ts';
-
-/** Time in which requests with the same token share one exchange: a page with many requests in flight sends them all at once. */
-const shareMs = 10_000;
-const maxShared = 10_000;
-
-/** Renews tokens for clients that store them. The seal names the login before the issuer is asked. */
-export class LocalRenewal {
-  readonly #context: SessionContext;
-  readonly #shared = new LRUCache<string, Promise<RenewPayload>>({ ...atMost(maxShared), ttl: shareMs });
-
-  constructor(context: SessionContext) {
-    this.#context = context;
-  }
-
-  /** @throws StatusError 401 if the login is no longer valid, 503 if the issuer cannot be reached */
-  async renew(text: string, sealed: SealedLogin, origin: AuditOrigin, signal: AbortSignal): Promise<RenewPayload> {
-    const { accountState } = this.#context;
-    await accountState.whenKnown({ signal });
-    const key = hash('sha256', text);
-    const shared = this.#shared.get(key);
-    if (shared === undefined) return abortable(this.#begin(key, sealed, origin), signal);
-    const payload = await abortable(shared, signal);
-    // The login may have ended since the shared exchange.
-    const refusal = accountState.refusalOfLogin(sealed.login, sealed.issuer);
-    if (refusal !== undefined) throw refusal;
-    return payload;
-  }
-
-  /** Continues when the caller disconnects, or the new tokens would be lost to all requests that share the exchange. */
-  #begin(key: string, sealed: SealedLogin, origin: AuditOrigin): Promise<RenewPayload> {
-    const renewing = renewTokens(this.#context, new SealedCarrier(this.#context, sealed), origin);
-    this.#shared.set(key, renewing);
-    // A failed renewal may be repeated at once.
-    renewing.catch(() => this.#shared.delete(key));
-    return renewing;
-  }
-}
+import { auditFailedRefresh } from './token-renewer.ts';
 
 interface Renewals {
   renewal: SessionRenewal;

@@ -4,6 +4,7 @@
 import type { Context } from 'koa';
 import { badRequest } from '../api/status.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
+import { hostCookie } from '../cookies/cookies.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
 import type { Bearer, Operation } from '../http/operation.ts';
@@ -20,13 +21,13 @@ import { receiveLogout } from './backchannel-logout.ts';
 import { beginSession } from './bound.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
-import { sessionCookie } from './cookie.ts';
 import { crossSiteRule } from './cross-site.ts';
 import { IssuerFarewell } from './issuer-logout.ts';
 import { sessionListOperations } from './list-routes.ts';
+import { LocalRenewal } from './local-renewal.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
-import { LocalRenewal, refresh } from './refresh.ts';
+import { refresh } from './refresh.ts';
 import { RefreshSeals } from './refresh-seal.ts';
 import { SessionRenewal } from './renewal.ts';
 import { backchannelOperation, sessionOperations } from './routes.ts';
@@ -134,7 +135,7 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'provenAgain'>)
   const { issuers, publicURL, accounts, localGroups, identify, revokedTokens, endAccess } = needs;
   const { config, log } = services;
   const { origin } = new URL(publicURL);
-  const cookie = sessionCookie(services.cookies);
+  const cookie = hostCookie(services.cookies, { purpose: 'session' });
   const store = new SessionStore(services);
   return {
     ...services,

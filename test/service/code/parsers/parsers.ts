@@ -10,7 +10,7 @@ import { parseFilters, parseSearch } from '../../../../src/collection/filter.ts'
 import { selectionPredicate } from '../../../../src/collection/selection.ts';
 import { comparator, parseSort } from '../../../../src/collection/sort.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
-import { CookieFamily, cookieNames, hostCookie } from '../../../../src/cookies/cookies.ts';
+import { CookieFamily, cookieNames, hostCookie, isSecret } from '../../../../src/cookies/cookies.ts';
 import { indexOfCode, isRecoveryCode, newRecoveryCodes } from '../../../../src/factors/recovery-codes.ts';
 import { readAssertion, readAttestation } from '../../../../src/factors/webauthn.ts';
 import { decodeJson } from '../../../../src/http/body.ts';
@@ -27,7 +27,6 @@ import { openLink } from '../../../../src/one-time-links/one-time-links.ts';
 import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
 import { WebSocketFrames } from '../../../../src/proxy/websocket-frames.ts';
-import { isSecret } from '../../../../src/sessions/cookie.ts';
 import { sendStaticFile } from '../../../../src/static/static-answer.ts';
 import { staticPath } from '../../../../src/static/static-set.ts';
 import { readTraceParent } from '../../../../src/telemetry/tracing.ts';
