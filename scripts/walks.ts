@@ -15,7 +15,7 @@ const { startJourneys } = await import('./journeys.ts');
 const derivations: Readonly<Record<string, readonly string[]>> = {
   issuer: ['issuer/issuers.ts of'],
   identity: ['issuer/claims.ts identityOf'],
-  subject: ['issuer/claims.ts subjectOf'],
+  subject: ['issuer/verified-login.ts constructor'],
   account: ['users/record/lookup.ts ofLogin', 'sessions/account-state.ts accountOf'],
 };
 

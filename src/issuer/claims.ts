@@ -3,7 +3,7 @@ import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, grantableGroups } from '../kubernetes/impersonation.ts';
-import { recordName, type Subject } from '../users/record/account.ts';
+import { recordName } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
 import type { ClaimRules, VerifiedClaims } from './types.ts';
 
@@ -141,10 +141,6 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules, groups = c
     throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groups.named, extra: {} };
 }
-
-/** Returns the account at the issuer; undefined for the embedded issuer, whose `sub` names a record. */
-export const subjectOf = ({ iss, sub }: VerifiedClaims, { isEmbedded }: ClaimRules): Subject | undefined =>
-  isEmbedded ? undefined : { issuer: iss, sub };
 
 /** Groups of a login. */
 export interface ClaimedGroups {

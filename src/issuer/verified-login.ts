@@ -1,6 +1,6 @@
 import type { Identity } from '../http/operation.ts';
 import type { AdoptingSubject, Subject } from '../users/record/account.ts';
-import { type ClaimedGroups, claimedGroups, identityOf, loginOf, mayAdopt, subjectOf } from './claims.ts';
+import { type ClaimedGroups, claimedGroups, identityOf, loginOf, mayAdopt } from './claims.ts';
 import type { Issuer } from './issuer.ts';
 import type { VerifiedClaims } from './types.ts';
 
@@ -24,7 +24,7 @@ export class VerifiedLogin {
     this.claims = claims;
     this.#name = name;
     this.isEmbedded = issuer.settings.isEmbedded === true;
-    this.subject = subjectOf(claims, issuer.settings);
+    this.subject = this.isEmbedded ? undefined : { issuer: claims.iss, sub: claims.sub };
   }
 
   /** Returns the caller in Kubernetes according to the claims. @throws StatusError 401 for claims that name no user */

@@ -34,7 +34,8 @@ export async function createEvent(
   { namespace, suffix, time, ...event }: EventInput,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name } = event.involvedObject;
+  const name = `${withLegalEnd(event.involvedObject.name.slice(0, maxNameLength))}.${suffix}`;
+  const at = timestamp(time);
   await client.request({
     method: 'POST',
     path: resourcePath(eventType, { namespace }),
@@ -43,13 +44,13 @@ export async function createEvent(
     body: {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { namespace, name: `${withLegalEnd(name.slice(0, maxNameLength))}.${suffix}` },
+      metadata: { namespace, name },
       ...event,
       source: { component: 'atrium' },
       reportingComponent: 'atrium',
       reportingInstance: 'atrium',
-      firstTimestamp: timestamp(time),
-      lastTimestamp: timestamp(time),
+      firstTimestamp: at,
+      lastTimestamp: at,
       count: 1,
     },
   });

@@ -6,10 +6,11 @@ import type { Bearer, Identity } from '../http/operation.ts';
 import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
+import { timestampOf } from '../kubernetes/timestamp.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
-import { type RenewPayload, timeText } from '../sessions/renew-payload.ts';
+import type { RenewPayload } from '../sessions/renew-payload.ts';
 import { type Account, recordName } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import type { UserInfo } from './schema.ts';
@@ -102,7 +103,7 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
     ext: {
       ...(login && claimsInfo(login)),
       ...(account && accountInfo(account, now(), config.users.idleDays)),
-      ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+      ...(expiresAt !== undefined && { expires_at: timestampOf(expiresAt) }),
       ...(tokenStorage && { token_storage: tokenStorage }),
       ...(hasExtra && { extra: Object.fromEntries(Object.entries(identity.extra).map(([key, values]) => [key, [...values]])) }),
       ...(returnTo !== undefined && { return_to: returnTo }),

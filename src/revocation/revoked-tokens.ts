@@ -155,7 +155,7 @@ export class RevokedTokens {
    * an unlinked account leaves such a revocation.
    */
   hasSubject(subjectName: string, beganAt: number): boolean {
-    return isAfter(this.watch.get(revokedTokenName('Subject', subjectName)), beganAt);
+    return beganAt < (this.watch.get(revokedTokenName('Subject', subjectName))?.notBefore ?? 0);
   }
 
   /** Reports whether the issuer has ended a login that began at that time (milliseconds since 1970). */
@@ -171,7 +171,7 @@ export class RevokedTokens {
     if (this.watch.size === 0) return false;
     const issuedAt = claims.iat * 1000;
     const [bearer, subject] = [bearerRevocation(token), revokedTokenName('Subject', subjectName)];
-    if (this.watch.get(bearer)?.kind === 'Bearer' || isAfter(this.watch.get(subject), issuedAt)) return true;
+    if (this.watch.get(bearer)?.kind === 'Bearer' || issuedAt < (this.watch.get(subject)?.notBefore ?? 0)) return true;
     return !this.#endedBearers.isEmpty && this.#endedBearers.has(issuerLoginOf(claims), issuedAt);
   }
 
@@ -179,7 +179,8 @@ export class RevokedTokens {
   hasEnded({ id, issuerLogin, subjectName, at }: EndableLogin): boolean {
     const [login, subject] = [id === undefined ? '' : revokedTokenName('Refresh', id), revokedTokenName('Subject', subjectName)];
     const beganAt = at * 1000;
-    if (this.watch.get(login)?.kind === 'Refresh' || (subjectName !== '' && isAfter(this.watch.get(subject), beganAt))) return true;
+    const subjectEnd = subjectName === '' ? 0 : (this.watch.get(subject)?.notBefore ?? 0);
+    if (beganAt < subjectEnd || this.watch.get(login)?.kind === 'Refresh') return true;
     return issuerLogin !== undefined && this.#endedLogins.has(issuerLogin, beganAt);
   }
 
@@ -275,10 +276,6 @@ export class RevokedTokens {
     return created;
   }
 }
-
-/** Reports whether a revocation ends what began at that time (milliseconds since 1970). */
-const isAfter = (revocation: RevokedTokenRow | undefined, beganAt: number): boolean =>
-  revocation?.notBefore !== undefined && beganAt < revocation.notBefore;
 
 /** Rounds up, because a token may be valid until the end of the second of its expiry. */
 const wholeSeconds = (time: Date) => timestamp(new Date(Math.ceil(time.getTime() / 1000) * 1000));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestampOf } from '../kubernetes/timestamp.ts';
 import type { SessionSecrets } from './record.ts';
 
 const ofSession = {
@@ -56,15 +56,12 @@ export interface GivenTokens {
   id_token?: string | undefined;
 }
 
-/** RFC 3339 in whole seconds. */
-export const timeText = (unixSeconds: number): string => timestamp(new Date(unixSeconds * 1000));
-
 /** Returns the payload of a session, whose tokens do not leave the service. */
 export const sessionPayload = ({ tokens, handle }: Pick<SessionSecrets, 'tokens' | 'handle'>): RenewPayload => ({
   token_type: 'Bearer',
   refresh_token: handle,
-  issued_at: timeText(tokens.issuedAt),
-  expire_at: timeText(tokens.bearerExpiresAt),
+  issued_at: timestampOf(tokens.issuedAt),
+  expire_at: timestampOf(tokens.bearerExpiresAt),
   token_storage: 'cookie',
 });
 
@@ -74,15 +71,15 @@ export const localPayload = (tokens: TokenSet | RenewedTokens, seal: string): Re
   ...(tokens.bearer !== undefined && { access_token: tokens.bearer }),
   ...(tokens.idToken !== undefined && { id_token: tokens.idToken }),
   refresh_token: seal,
-  issued_at: timeText(tokens.issuedAt),
-  expire_at: timeText(tokens.bearerExpiresAt ?? tokens.issuedAt),
+  issued_at: timestampOf(tokens.issuedAt),
+  expire_at: timestampOf(tokens.bearerExpiresAt ?? tokens.issuedAt),
   token_storage: 'local',
 });
 
 /** Returns the payload after a logout, without tokens. */
 export const endedPayload = (storage: RenewPayload['token_storage'], { issuedAt, now }: { issuedAt: number; now: Date }): RenewPayload => ({
   token_type: 'Bearer',
-  issued_at: timeText(issuedAt),
-  expire_at: timeText(now.getTime() / 1000),
+  issued_at: timestampOf(issuedAt),
+  expire_at: timestampOf(now.getTime() / 1000),
   token_storage: storage,
 });

@@ -19,7 +19,7 @@ import { chooseEncoding } from '../../../../src/http/compression.ts';
 import { isHashedName } from '../../../../src/http/conditional.ts';
 import { languageChoice } from '../../../../src/identity/page.ts';
 import { KeySeal } from '../../../../src/keys/seal.ts';
-import { passedHeaders } from '../../../../src/kubernetes/passed-headers.ts';
+import { passedHeaders } from '../../../../src/kubernetes/passage.ts';
 import { networkOf } from '../../../../src/limits/rate-limit.ts';
 import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
 import { FlowCookies } from '../../../../src/login/flow.ts';
