@@ -32,7 +32,7 @@ import { answerForgottenPage, answerLinkPage, type ForgottenPageParts, type Link
 import { answerLoginPage } from './login-page.ts';
 import { errors } from './oidc-provider.ts';
 import { type Look, languageChoice } from './page.ts';
-import { type ProviderCookies, providerCookies } from './provider.ts';
+import { type ProviderCookies, type ProviderParts, providerCookies } from './provider.ts';
 import { ProviderKeeper } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { hashed, IdentityRecords } from './records.ts';
@@ -90,20 +90,64 @@ const deviceCodesInAll = 1000;
 const userCodeGuesses = 30;
 
 export function createIdentity(services: Services, needs: IdentityNeeds): Identity {
-  const { config, basePath, cookies, client, namespace, keyRing, log, now } = services;
-  const { issuerURL, accounts, localGroups } = needs;
-  const { origin } = new URL(issuerURL);
-  const publicURL = issuerURL.slice(0, -prefix.length);
-  const path = `${basePath}${prefix}`;
-  const { loginPage } = config.identity;
-  const { lockout, idleDays, ldap } = config.users;
-  const directories = new Set(ldap.map(({ id }) => id));
-  const login = embeddedLoginOf(config);
-  const consoleClientID = login.clientID;
-  const rateLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
+  const { client, namespace, now } = services;
+  const place = placeOf(services, needs.issuerURL);
+  const views = viewsOf(services, needs, place);
+  const storage = createStorage(services, needs.knownBrowsers);
+  const { records } = storage;
+  const { keeper, cookieNames, logoutRequests } = createKeeper(services, { ...needs, place, views, storage });
+  const pages = {
+    keeper,
+    cookieNames,
+    limit: new RequestLimit(services, needs.knownBrowsers),
+    ...formPagesOf(services, needs, { place, views }),
+  };
+  const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
+  return {
+    // This middleware receives all requests of the service.
+    middleware: (ctx, next) =>
+      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, now, () => answer(ctx, pages)) : next(),
+    provenAgain: (ctx, refreshToken) =>
+      inRequestScope(ctx, now, async () => {
+        const found = await records.find('RefreshToken', refreshToken);
+        const seconds = Math.floor(now().getTime() / 1000);
+        if (found?.exp !== undefined) await records.save('RefreshToken', refreshToken, { ...found, iiat: seconds }, found.exp - seconds);
+      }),
+    checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
+    start() {
+      keeper.start();
+      sweeper.start();
+    },
+    async stop() {
+      keeper.stop();
+      await sweeper.stop();
+      await logoutRequests.stop();
+    },
+  };
+}
 
-  const views = createViews({
+/** Addresses of the provider. */
+interface Place {
+  issuerURL: string;
+  /** Origin of the issuer. */
+  origin: string;
+  /** Address of the console, without a slash at the end. */
+  publicURL: string;
+  /** Path of the issuer on this host. */
+  path: string;
+}
+
+const placeOf = ({ basePath }: Services, issuerURL: string): Place => ({
+  issuerURL,
+  origin: new URL(issuerURL).origin,
+  publicURL: issuerURL.slice(0, -prefix.length),
+  path: `${basePath}${prefix}`,
+});
+
+const viewsOf = ({ config, basePath }: Services, needs: IdentityNeeds, { publicURL }: Place): Views =>
+  createViews({
     look() {
+      const { loginPage } = config.identity;
       const brand = needs.brand?.() ?? { accent: {} };
       const logo = brand.logo ?? loginPage.logo;
       return { title: brand.title ?? loginPage.title, logo: logo && `${basePath}${logo}`, brand };
@@ -111,7 +155,14 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     consoleURL: `${publicURL}/`,
     choose: languageChoice(needs.translations),
   });
-  const cookieNames = providerCookies(cookies);
+
+const deviceLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
+
+type Storage = Pick<ProviderParts, 'adapter' | 'makeID' | 'sealAccessToken'> & { records: IdentityRecords };
+
+/** Creates the storage of the provider: records in the cluster and in browsers, and access tokens that hold their own. */
+function createStorage(services: Services, knownBrowsers: KnownBrowsers): Storage {
+  const { config, cookies, client, namespace, keyRing, log, now } = services;
   const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
   const accessTokens = keyRing.sealFor('identity access tokens');
   const ids = new RecordIds(keyRing.sealFor('identity record ids'));
@@ -131,86 +182,92 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       }
     },
     now,
-    userCodeGuesses: rateLimit(userCodeGuesses),
-    knownBrowsers: needs.knownBrowsers,
+    userCodeGuesses: deviceLimit(userCodeGuesses),
+    knownBrowsers,
   });
+  return {
+    records,
+    adapter,
+    makeID: ({ model, grantId, remainingSeconds }) =>
+      ids.make({
+        model,
+        grant: grantId === undefined ? '' : hashed(grantId),
+        exp: Math.floor(now().getTime() / 1000) + remainingSeconds,
+      }),
+    sealAccessToken: (payload) => accessTokens.seal(JSON.stringify(payload)),
+  };
+}
+
+interface ProviderNeeds extends Pick<IdentityNeeds, 'accounts' | 'localGroups'> {
+  place: Place;
+  views: Views;
+  storage: Storage;
+}
+
+/** Creates the keeper of the provider, and the client that tells relying parties of logouts. */
+function createKeeper(services: Services, { accounts, localGroups, place, views, storage }: ProviderNeeds) {
+  const { config, cookies, keyRing, log, now } = services;
+  const { idleDays, ldap } = config.users;
+  const login = embeddedLoginOf(config);
+  const consoleClientID = login.clientID;
+  const directories = new Set(ldap.map(({ id }) => id));
+  const cookieNames = providerCookies(cookies);
   // The console may be among the notified relying parties, and has the certificate of the issuer.
   const logoutRequests = new LogoutRequests({ caFile: login.caFile });
   const keeper = new ProviderKeeper({
     keyRing,
     log,
     config,
-    publicURL,
+    publicURL: place.publicURL,
     prefix,
-    around: asBehindFrame(views, path, issuerURL),
+    around: asBehindFrame(views, place.path, place.issuerURL),
     parts: {
-      issuerURL,
-      path,
+      ...place,
+      ...storage,
       cookieNames,
       consoleClientID,
       isFrontChannel: login.responseMode === 'id_token',
-      adapter,
-      makeID: ({ model, grantId, remainingSeconds }) =>
-        ids.make({
-          model,
-          grant: grantId === undefined ? '' : hashed(grantId),
-          exp: Math.floor(now().getTime() / 1000) + remainingSeconds,
-        }),
-      sealAccessToken: (payload) => accessTokens.seal(JSON.stringify(payload)),
       findAccount: accountFinder({ accounts, localGroups, idleDays, directories, consoleClientID, now }),
       views,
-      deviceCodes: { perSource: rateLimit(deviceCodesPerSource), inAll: rateLimit(deviceCodesInAll) },
+      deviceCodes: { perSource: deviceLimit(deviceCodesPerSource), inAll: deviceLimit(deviceCodesInAll) },
       backchannelLogout: config.features.backchannelLogout,
       fetch: logoutRequests.fetch,
       now,
     },
   });
-  const forgottenURL = needs.linkMail && mailsForgotten(config) ? `${publicURL}${forgottenPath}` : undefined;
+  return { keeper, cookieNames, logoutRequests };
+}
+
+/** Returns what the pages with our own forms depend on. */
+function formPagesOf(
+  services: Services,
+  needs: IdentityNeeds,
+  { place, views }: Pick<ProviderNeeds, 'place' | 'views'>,
+): Pick<Pages, 'logIn' | 'linkPages'> {
+  const { config, keyRing, now } = services;
+  const { links, linkMail } = needs;
+  const { failures, window, duration } = config.users.lockout;
+  const { origin } = place;
+  const forgottenURL = linkMail && mailsForgotten(config) ? `${place.publicURL}${forgottenPath}` : undefined;
   const logIn: LoginPageParts = {
     ...needs,
     forgottenURL,
     services,
     views,
     origin,
-    consoleClientID,
+    consoleClientID: embeddedLoginOf(config).clientID,
     progress: new LoginProgress(keyRing.sealFor('identity login progress'), now),
     passkeys: needs.passkeys?.passkeys.relyingParty && {
       ...needs.passkeys,
       challenges: new Challenges(keyRing.sealFor('identity passkey challenges'), now),
     },
-    lock: { failures: lockout.failures, windowSeconds: lockout.window / 1000, durationSeconds: lockout.duration / 1000 },
+    lock: { failures, windowSeconds: window / 1000, durationSeconds: duration / 1000 },
   };
-  const { links } = needs;
   const linkPages = links && {
     link: { services, views, links, forgottenURL, origin, logIn },
-    forgotten: { views, linkMail: forgottenURL === undefined ? undefined : needs.linkMail, origin },
+    forgotten: { views, linkMail: forgottenURL === undefined ? undefined : linkMail, origin },
   };
-  const limit = new RequestLimit(services, needs.knownBrowsers);
-  const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
-
-  return {
-    // This middleware receives all requests of the service.
-    middleware: (ctx, next) =>
-      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? inRequestScope(ctx, now, () => answer(ctx, { limit, keeper, cookieNames, logIn, linkPages }))
-        : next(),
-    provenAgain: (ctx, refreshToken) =>
-      inRequestScope(ctx, now, async () => {
-        const found = await records.find('RefreshToken', refreshToken);
-        const seconds = Math.floor(now().getTime() / 1000);
-        if (found?.exp !== undefined) await records.save('RefreshToken', refreshToken, { ...found, iiat: seconds }, found.exp - seconds);
-      }),
-    checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
-    start() {
-      keeper.start();
-      sweeper.start();
-    },
-    async stop() {
-      keeper.stop();
-      await sweeper.stop();
-      await logoutRequests.stop();
-    },
-  };
+  return { logIn, linkPages };
 }
 
 interface Pages {

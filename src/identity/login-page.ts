@@ -26,8 +26,9 @@ import {
   type Visit,
 } from './visit.ts';
 
-/** Steps after the password, each with the step that follows it. The last one completes the login. */
-const steps: Readonly<Record<StepName, Step & { next: StepName | undefined }>> = {
+/** Steps of a login, each with the step that follows it. The last one completes the login. */
+const steps: Readonly<{ password: typeof passwordStep } & Record<StepName, Step & { next: StepName | undefined }>> = {
+  password: passwordStep,
   factor: { ...factorStep, next: 'notices' },
   notices: { ...noticesStep, next: 'newFactor' },
   newFactor: { ...newFactorStep, next: 'codes' },
@@ -36,15 +37,19 @@ const steps: Readonly<Record<StepName, Step & { next: StepName | undefined }>> =
 };
 
 /**
- * Handles a form of the login page.
+ * Handles a form of the login page: shows the next step that the login requires, or completes the login.
  *
  * @throws SessionNotFound for a form of another visit; StatusError 429, 503, 504
  */
 async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<void> {
   const proof = form.get('proof');
-  const taken = proof === null ? await passwordStep.take(parts, visit, form) : await takeLaterForm(parts, visit, proof, form);
-  const page = 'content' in taken ? taken : await nextPage(parts, visit, taken);
-  if (page !== undefined) return parts.views.send(visit.ctx, page);
+  const taken = proof === null ? await steps.password.take(parts, visit, form) : await takeLaterForm(parts, visit, proof, form);
+  if ('content' in taken) return parts.views.send(visit.ctx, taken);
+  for (let name = taken.next; name !== undefined; name = steps[name].next) {
+    const page = await steps[name].show(parts, visit, taken);
+    if (page !== undefined) return parts.views.send(visit.ctx, page);
+  }
+  return succeed(parts, visit, taken);
 }
 
 interface Taken extends Proved {
@@ -59,16 +64,6 @@ async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string,
   const { take, next } = steps[progress.step];
   const taken = await take(parts, visit, progress, form);
   return 'content' in taken ? taken : { ...taken, next };
-}
-
-/** Returns the page of the next step that the login requires; undefined if the login is complete. */
-async function nextPage(parts: StepParts, visit: Visit, { next, ...proved }: Taken): Promise<Page | undefined> {
-  for (let name = next; name !== undefined; name = steps[name].next) {
-    const page = await steps[name].show(parts, visit, proved);
-    if (page !== undefined) return page;
-  }
-  await succeed(parts, visit, proved);
-  return undefined;
 }
 
 async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
@@ -109,4 +104,4 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
 const firstPage = (parts: LoginPageParts, visit: Visit) =>
   visit.interaction.prompt.name === 'consent'
     ? consentPage(textsOf(parts, visit), visit.clientName, formTargetsOf(visit))
-    : passwordStep.show(parts, visit);
+    : steps.password.show(parts, visit);
