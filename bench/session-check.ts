@@ -107,8 +107,9 @@ for (let n = 0; n < sessionCount; n += 1) {
   };
   const tokens = { idToken: bearer, refreshToken: 'r', issuedAt: seconds, bearer, bearerExpiresAt: claims.exp, claims };
   const user = { user: `user${n}`, userUID: undefined, subjectName: claims.email };
-  const login = newLogin(new VerifiedLogin(issuer, claims), user, { now: now(), absoluteMs: 7 * 86_400_000 });
-  await sessions.context?.sessions.create(ctx, { tokens, login }, signal);
+  const verified = new VerifiedLogin(issuer, claims);
+  const login = newLogin(verified, user, { now: now(), absoluteMs: 7 * 86_400_000 });
+  await sessions.context?.sessions.create(ctx, { tokens, login, verified }, signal);
   cookies.push(String(ctx.response.headers['set-cookie']).split(';', 1)[0] ?? '');
 }
 

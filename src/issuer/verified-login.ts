@@ -17,6 +17,7 @@ export class VerifiedLogin {
   #groups: ClaimedGroups | undefined;
   #identity: Identity | undefined;
   #name: string | undefined;
+  #adoptingSubject: AdoptingSubject | undefined;
 
   /** @param name login string, if the verification has derived it already */
   constructor(issuer: Issuer, claims: VerifiedClaims, name?: string) {
@@ -47,6 +48,7 @@ export class VerifiedLogin {
 
   /** Returns the account at the issuer, and whether it may adopt a record. @throws StatusError 401 for claims that name no record */
   get adoptingSubject(): AdoptingSubject | undefined {
-    return this.subject && { ...this.subject, mayAdopt: mayAdopt(this.claims, this.issuer.settings, this.name) };
+    this.#adoptingSubject ??= this.subject && { ...this.subject, mayAdopt: mayAdopt(this.claims, this.issuer.settings, this.name) };
+    return this.#adoptingSubject;
   }
 }

@@ -89,10 +89,10 @@ export class Callback {
 
   /** Steps 10 to 12, and the update of the User record. @throws StatusError 400, 401, 409 like `#record`, 503, 504 */
   async logIn(proof: Proof, signal: AbortSignal): Promise<LoggedIn> {
-    this.#requireUser(proof.login);
+    const known = this.#requireUser(proof.login);
     const identity = await this.identityOf(proof, signal);
     await this.useState(proof.flow, signal);
-    return { ...proof, identity, ...(await this.#record(proof, identity, signal)) };
+    return { ...proof, identity, ...(await this.#record(proof, { identity, known }, signal)) };
   }
 
   /** Steps 2 and 3: returns the flow that this browser began. Its cookie is deleted, whatever the outcome. */
@@ -165,8 +165,13 @@ export class Callback {
     return tokens.fromIdToken(idToken, frontChannel);
   }
 
-  /** Step 10: refuses a user who may not log in according to this replica; `#record` asks the cluster. @throws StatusError 401 */
-  #requireUser(login: VerifiedLogin): void {
+  /**
+   * Step 10: refuses a user who may not log in according to this replica; `#record` asks the cluster.
+   *
+   * @returns the account, if this replica knows one
+   * @throws StatusError 401
+   */
+  #requireUser(login: VerifiedLogin): Account | undefined {
     const { accounts, accountState, config, now, issuers } = this.#context;
     const { name } = namesOf(login);
     const subject = login.adoptingSubject;
@@ -175,6 +180,7 @@ export class Callback {
     if (account && accountState.lacksFactor(account, login)) throw withoutFactor();
     const phase = account && phaseOf(account, now(), config.users.idleDays);
     if (phase !== undefined && phase.phase !== 'Normal') throw phaseRefused(phase, now());
+    return account;
   }
 
   /** Step 11: returns the identity of the user in Kubernetes. @throws StatusError 401, 503 also after a timeout of the API server */
@@ -206,7 +212,11 @@ export class Callback {
    * @throws StatusError 401 if the record shows that the user may not log in, 409 if it is deleted while access under its old name ends,
    * 503, 504
    */
-  async #record({ login, tokens }: Proof, identity: Identity, signal: AbortSignal): Promise<Pick<LoggedIn, 'user' | 'account'>> {
+  async #record(
+    { login, tokens }: Proof,
+    { identity, known }: { identity: Identity; known: Account | undefined },
+    signal: AbortSignal,
+  ): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
     const { claims, isEmbedded, name } = login;
     const { groupsUnknown } = tokens;
@@ -220,6 +230,7 @@ export class Callback {
         subject: login.adoptingSubject,
       },
       signal,
+      known,
     );
     if (recorded.outcome === 'refused' && recorded.reason === 'SubjectDiffers') throw otherSubject();
     if (recorded.outcome === 'refused' && recorded.reason === 'AddressChanged') {

@@ -52,8 +52,7 @@ async function handOver(context: SessionContext, ctx: Context, loggedIn: LoggedI
     await sessions.leave(ctx, signal);
     return { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) };
   }
-  const session = await beginSession(context, ctx, { tokens, login }, signal).catch(unwritten);
-  if (session === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the new session cannot be opened') });
+  const session = await beginSession(context, ctx, { tokens, login, verified }, signal).catch(unwritten);
   return { ...person, token: sessionPayload(session.secrets) };
 }
 

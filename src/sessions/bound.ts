@@ -12,15 +12,10 @@ const deletionsAtOnce = 10;
 const maxEnded = 100;
 
 /** Creates a session of a browser, and ends the oldest sessions of a user who has too many. @throws StatusError 503, 504 */
-export async function beginSession(
-  context: SessionContext,
-  ctx: Context,
-  login: NewSession,
-  signal: AbortSignal,
-): Promise<Session | undefined> {
-  const row = await context.sessions.create(ctx, login, signal);
-  await endOldest(context, ctx, row, signal);
-  return context.sessions.open(row);
+export async function beginSession(context: SessionContext, ctx: Context, login: NewSession, signal: AbortSignal): Promise<Session> {
+  const session = await context.sessions.create(ctx, login, signal);
+  await endOldest(context, ctx, session.row, signal);
+  return session;
 }
 
 /**

@@ -36,7 +36,7 @@ export interface Session {
 }
 
 /** A login with its tokens. */
-export interface NewSession {
+export interface NewSession extends Pick<Session, 'verified'> {
   tokens: TokenSet;
   login: LoginFacts;
 }
@@ -108,9 +108,10 @@ export class BrowserSessions {
    *
    * @throws StatusError 503, 504
    */
-  async create(ctx: Context, { tokens, login }: NewSession, signal: AbortSignal): Promise<SessionRow> {
+  async create(ctx: Context, { tokens, login, verified }: NewSession, signal: AbortSignal): Promise<Session> {
     const { user, userUID, subjectName, issuerLogin } = login;
     const secret = newSecret();
+    const secrets = { tokens, login, handle: newSecret() };
     const name = sessionName(secret);
     const [createdAt, expiresAt] = [login.at * 1000, login.expiresAt * 1000];
     const { source, userAgent } = auditOrigin(ctx);
@@ -133,14 +134,16 @@ export class BrowserSessions {
           idleExpiration: timeText(Math.min(createdAt + this.#times.idle, expiresAt)),
           source: source.slice(0, 64),
           userAgent,
-          sealed: this.seal(name, { tokens, login, handle: newSecret() }),
+          sealed: this.seal(name, secrets),
         },
       },
       signal,
     );
     await this.leave(ctx, signal);
     this.#cookie.set(ctx, secret);
-    return row;
+    const session = { row, secrets, bearerHash: hash('sha256', tokens.bearer), verified };
+    this.#open.set(name, session);
+    return session;
   }
 
   /**

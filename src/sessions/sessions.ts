@@ -167,10 +167,11 @@ async function keepSession(
   try {
     const session = await sessions.current(name);
     if (session === undefined) return undefined;
+    const { verified } = session;
     const { tokens } = session.secrets;
     const login = successorOf(session.secrets.login, { now: now(), absoluteMs: config.login.session.absolute });
-    if (tokens.refreshToken !== undefined && session.verified?.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
-    return await beginSession(context, ctx, { tokens, login }, signal);
+    if (tokens.refreshToken !== undefined && verified?.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
+    return await beginSession(context, ctx, { tokens, login, verified }, signal);
   } catch (error) {
     log.warn({ err: error }, 'the session of a user who ended all others could not be kept');
     return undefined;

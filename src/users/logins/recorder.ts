@@ -8,6 +8,7 @@ import {
   type Account,
   type AdoptingSubject,
   accountOf,
+  accountOfRead,
   forgottenSub,
   hasAddress,
   hasSubject,
@@ -20,7 +21,7 @@ import {
   shortHash,
   withoutSubject,
 } from '../record/account.ts';
-import { displayName, groupsBeyondRecord, recordedGroups, sourceIDs } from '../record/bounds.ts';
+import { displayName, maxGroups, recordableGroups, sourceIDs } from '../record/bounds.ts';
 import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
@@ -87,22 +88,28 @@ export class LoginRecorder {
    * Records the login of a user whose phase is Normal at that moment. Other users are refused, because a login would make an idle user
    * active again. After it resolves, `accounts` of this replica has the record, unless the watch is behind.
    *
+   * @param known account of the login, if the caller has found it
    * @throws StatusError 503, 504
    */
-  async record(login: Login, signal: AbortSignal): Promise<Recorded> {
+  async record(login: Login, signal: AbortSignal, known = this.#accounts.ofLogin(login.subject, login.login)): Promise<Recorded> {
     const accounts = this.#accounts;
     const { log } = this.#services;
-    const name = accounts.ofLogin(login.subject, login.login)?.name ?? recordName(login.login);
+    const name = known?.name ?? recordName(login.login);
     if (name === undefined || login.subjectName.length > maxSubjectName) return { outcome: 'refused', reason: 'NotALogin' };
     const holder = login.subject && accounts.ofLinkedName(login.subjectName);
     // The issuer has given the name of a linked account to another person, who must not get the rights of the first one.
     if (holder && login.subject && !hasSubject(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
-    const recorded = await untilUncontested(() => this.#attempt(name, login, signal), signal);
+    const groups = login.groups && recordableGroups(login.groups);
+    const recorded = await untilUncontested(() => this.#attempt(name, { ...login, groups: groups?.slice(0, maxGroups) }, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
-    const beyond = recorded.outcome === 'recorded' && login.groups ? groupsBeyondRecord(login.groups) : undefined;
-    if (beyond) log.warn({ user: name, ...beyond }, `the record keeps ${beyond.kept} groups: access tokens of the user have no others`);
-    if (recorded.outcome !== 'recorded' || !accounts.isSynced) return recorded;
+    if (recorded.outcome !== 'recorded') return recorded;
+    if (groups !== undefined && groups.length > maxGroups)
+      log.warn(
+        { user: name, groups: groups.length, kept: maxGroups },
+        `the record keeps ${maxGroups} groups: access tokens of the user have no others`,
+      );
+    if (!accounts.isSynced) return recorded;
     await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
     return (await this.#takenBack(recorded, login, signal)) ?? recorded;
   }
@@ -134,16 +141,17 @@ export class LoginRecorder {
     if (found === 'notInstalled') return { outcome: 'no-records' };
     const time = now();
     if (found !== undefined) {
-      const account = accountOf(found);
+      const user = readUser(found);
+      const account = accountOfRead(found, user);
       const refusal = this.#refusal(account, login, time);
       if (refusal !== undefined) return refusal;
       const { subject } = login;
-      if (subject !== undefined && isLinkedAccount(account, subject)) return this.#writeLinked(found, login, subject, time, signal);
-      return this.#update(found, login, time, signal);
+      const isLinked = subject !== undefined && isLinkedAccount(account, subject);
+      return isLinked ? this.#writeLinked(found, login, subject, time, signal) : this.#update(found, user, { login, time }, signal);
     }
     if (!config.users.autoProvision) return { outcome: 'refused', reason: 'NoRecord' };
     const created = await this.#records.create(newUser(name, login), signal);
-    const written = created && (await this.#writeStatus(created, login, time, signal));
+    const written = created && (await this.#writeStatus(created, {}, { login, time }, signal));
     return written && { ...written, isNew: true };
   }
 
@@ -162,14 +170,13 @@ export class LoginRecorder {
     return undefined;
   }
 
-  async #update(object: KubernetesObject, login: Login, time: Date, signal: AbortSignal): Promise<Recorded | undefined> {
-    const { spec: old = {} } = readUser(object);
-    const changes = specOf(login, old);
+  async #update(object: KubernetesObject, { spec: old = {}, status }: ReadUser, now: LoginNow, signal: AbortSignal) {
+    const changes = specOf(now.login, old);
     const spec = { ...old, ...changes };
     const labels = labelsToChange(object.metadata.labels, spec);
-    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, login, time, signal);
+    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, status, now, signal);
     const updated = await this.#records.patch(object, { spec: changes, ...(labels && { labels }) }, signal);
-    return updated && this.#writeStatus(updated, login, time, signal);
+    return updated && this.#writeStatus(updated, readUser(updated).status, now, signal);
   }
 
   /** Writes a login of a linked account. Its claims are stored with the linked account, because it does not name the user. */
@@ -181,7 +188,7 @@ export class LoginRecorder {
     signal: AbortSignal,
   ): Promise<Recorded | undefined> {
     const { status: old = {} } = readUser(object);
-    const recorded = groups && { groups: recordedGroups(groups) };
+    const recorded = groups && { groups };
     const isIt = (known: Partial<Subject>) => known.issuer === issuer && known.sub === sub;
     const subjects = (old.subjects ?? []).map((known) => (isIt(known) ? { ...known, subjectName, ...recorded } : known));
     const written = await this.#status.patchVersion(object, { subjects, lastLoginTime: timestamp(time) }, signal);
@@ -190,15 +197,14 @@ export class LoginRecorder {
 
   async #writeStatus(
     object: KubernetesObject,
-    { groups, subjectName, subject }: Login,
-    time: Date,
+    old: UserStatus = {},
+    { login: { groups, subjectName, subject }, time }: LoginNow,
     signal: AbortSignal,
   ): Promise<Recording | undefined> {
-    const { status: old = {} } = readUser(object);
     // The first login may have failed between the two writes, so that the record is older than this login.
     const isFirst = old.lastLoginTime === undefined && old.groups === undefined;
     const told = {
-      ...(groups && { groups: recordedGroups(groups) }),
+      ...(groups && { groups }),
       subjectName,
       ...(subject && { subjects: subjectsWith(old.subjects, subject) }),
       lastLoginTime: timestamp(time),
@@ -208,6 +214,13 @@ export class LoginRecorder {
     const isNewSubject = subject !== undefined && told.subjects !== old.subjects;
     return written && { outcome: 'recorded', account: accountOf(written), isNewSubject };
   }
+}
+
+type ReadUser = ReturnType<typeof readUser>;
+
+interface LoginNow {
+  login: Login;
+  time: Date;
 }
 
 /** Adds a subject. The oldest one is dropped beyond the limit. */

@@ -7,7 +7,8 @@ import type { UserSpec } from './schema.ts';
 type SourceIDs = NonNullable<UserSpec['ids']>;
 
 const maxDisplayName = 128;
-const maxGroups = 512;
+/** Groups in one record. */
+export const maxGroups = 512;
 const maxSourceIDs = 16;
 const maxSourceType = 63;
 const maxSourceID = 512;
@@ -24,13 +25,7 @@ export function sourceIDs(ids: SourceIDs = [], { type, id }: { type: string; id:
 /**
  * Returns the groups that a record can have: no group reserved by the cluster, no local group, and none that does not fit into a header.
  */
-const recordableGroups = (groups: readonly string[]): string[] => withoutLocalGroups(grantableGroups([...new Set(groups)]));
+export const recordableGroups = (groups: readonly string[]): string[] => withoutLocalGroups(grantableGroups([...new Set(groups)]));
 
 /** Returns the groups to record, up to the limit. */
 export const recordedGroups = (groups: readonly string[]): string[] => recordableGroups(groups).slice(0, maxGroups);
-
-/** Returns the number of groups and how many of them the record keeps, or undefined if it keeps all of them. */
-export function groupsBeyondRecord(groups: readonly string[]): { groups: number; kept: number } | undefined {
-  const count = recordableGroups(groups).length;
-  return count > maxGroups ? { groups: count, kept: maxGroups } : undefined;
-}
