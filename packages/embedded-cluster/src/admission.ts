@@ -9,6 +9,7 @@ import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
 import { notImplemented, StatusError } from '../../../src/api/status.ts';
 import { Authorizer, policyEnvironment } from './admission-expressions.ts';
 import { celValue } from './cel.ts';
+import { compiledOnce } from './compiled.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';
 import type { Backend, ResourceType } from './resources.ts';
 import type { UserInfo } from './tokens.ts';
@@ -77,15 +78,19 @@ interface Compiled extends Policy {
   checks: { test: Program; message: Program | undefined; definition: Policy['spec']['validations'][number] }[];
 }
 
-/** Cache of compiled policies. Stored objects never change. */
+/** Caches of compiled policies and parsed bindings. Stored objects never change. */
 const compiled = new WeakMap<StoredObject, Compiled>();
+const parsedBindings = new WeakMap<StoredObject, z.infer<typeof bindingSchema>>();
+
+const checkOf = compiledOnce((expression) => policyEnvironment.check(expression));
+const program = compiledOnce((expression): Program => policyEnvironment.parse(expression));
 
 /** @throws StatusError 501 for features that are not enforced here */
 export function validatePolicy(object: KubernetesObject): FieldError[] {
   const parsed = policySchema.safeParse(object);
   if (!parsed.success) throw notImplemented(`a ValidatingAdmissionPolicy with ${pathsOf(parsed.error)}`);
   return expressionsOf(parsed.data).flatMap(({ field, expression }) => {
-    const { valid, error } = policyEnvironment.check(expression);
+    const { valid, error } = checkOf(expression);
     return valid ? [] : [invalidValue(field, expression, error?.summary ?? 'does not compile')];
   });
 }
@@ -114,7 +119,6 @@ function compile(object: StoredObject): Compiled {
   if (known !== undefined) return known;
   const policy = policySchema.parse(object);
   const { matchConditions, variables, validations } = policy.spec;
-  const program = (expression: string): Program => policyEnvironment.parse(expression);
   const made = {
     ...policy,
     conditions: matchConditions.map(({ expression }) => program(expression)),
@@ -129,12 +133,18 @@ function compile(object: StoredObject): Compiled {
   return made;
 }
 
+function parseBinding(object: StoredObject): z.infer<typeof bindingSchema> {
+  const parsed = parsedBindings.get(object) ?? bindingSchema.parse(object);
+  parsedBindings.set(object, parsed);
+  return parsed;
+}
+
 /** @throws StatusError of the API server for a write that a policy refuses */
 export function admitByPolicies(backend: Backend, admission: Admission): void {
   const list = (resource: string) => backend.store.list(`${group}/${resource}`) ?? [];
   if (admission.type.group === group) return;
   for (const binding of list('validatingadmissionpolicybindings')) {
-    const { metadata, spec } = bindingSchema.parse(binding);
+    const { metadata, spec } = parseBinding(binding);
     const object = list('validatingadmissionpolicies').find((policy) => policy.metadata.name === spec.policyName);
     if (object === undefined) continue;
     const policy = compile(object);

@@ -7,6 +7,7 @@
 
 import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
 import { compileRules, runRules } from './cel.ts';
+import { compiledOnce } from './compiled.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import { parseSchema, type Schema } from './schema-definition.ts';
 import { childPath, childSchema, validateValue } from './schema-values.ts';
@@ -27,8 +28,10 @@ const ROOT_FIELDS = ['apiVersion', 'kind', 'metadata'];
 const BLOCKING = ['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid'];
 
 /** @throws StatusError 422 on anything in the definition that cannot be enforced here */
-export function compileSchema(openAPIV3Schema: unknown): CompiledSchema {
-  const schema = parseSchema(openAPIV3Schema);
+export const compileSchema = (openAPIV3Schema: unknown): CompiledSchema => compileText(JSON.stringify(openAPIV3Schema) ?? '');
+
+const compileText = compiledOnce((text): CompiledSchema => {
+  const schema = parseSchema(text === '' ? undefined : JSON.parse(text));
   const rules = compileRules(schema);
   return {
     prune: (object) => pruneObject(schema, object, '', ROOT_FIELDS).sort(),
@@ -39,7 +42,7 @@ export function compileSchema(openAPIV3Schema: unknown): CompiledSchema {
       return [...errors, ...(errors.some(({ reason }) => BLOCKING.includes(reason)) ? [rulesNotRun()] : runRules(rules, object, '', old))];
     },
   };
-}
+});
 
 const rulesNotRun = () =>
   invalidValue(
