@@ -1,6 +1,6 @@
 /**
  * Feeds every parser with every hostile text, and prints a line of JSON for each parser with the slowest text.
- * The program measures the CPU time of its process, which other programs of the machine do not change.
+ * A text that takes longer by the wall clock is measured by the CPU time of the process, which other programs of the machine do not change.
  */
 import { type HostileText, hostileRuns, hostileTexts, hostileValues } from './hostile-texts.ts';
 import type { Parser } from './parser.ts';
@@ -12,20 +12,31 @@ const attempts = 8;
 /** Divisors of the full length. Quadratic cost shows with the shorter text, instead of after hours. */
 const parts = [32, 1];
 
-async function costOf(parse: Parser['parse'], text: string): Promise<number> {
-  const before = process.cpuUsage();
+async function feed(parse: Parser['parse'], text: string): Promise<void> {
   try {
     await parse(text);
   } catch {
     // The parser has refused the text.
   }
+}
+
+async function elapsed(parse: Parser['parse'], text: string): Promise<number> {
+  const before = performance.now();
+  await feed(parse, text);
+  return performance.now() - before;
+}
+
+async function costOf(parse: Parser['parse'], text: string): Promise<number> {
+  const before = process.cpuUsage();
+  await feed(parse, text);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
 
 async function bestOf(parse: Parser['parse'], text: string): Promise<number> {
-  let best = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < attempts && best > limitMs / 2; attempt += 1) {
+  // The event loop is never held for longer than the wall clock shows, and reading the CPU time costs more than most parsers.
+  let best = await elapsed(parse, text);
+  for (let attempt = 0; attempt < attempts && best > limitMs; attempt += 1) {
     best = Math.min(best, await costOf(parse, text));
     // The text is too slow by far.
     if (attempt > 0 && best > 10 * limitMs) break;
@@ -49,7 +60,7 @@ const only = process.argv[2] ?? '';
 for (const parser of parsers.filter(({ name }) => name.includes(only))) {
   let worst = { ms: 0, text: '', length: 0 };
   // The first use may fill caches.
-  for (const frame of parser.frames ?? []) await costOf(parser.parse, frame.join('a'));
+  for (const frame of parser.frames ?? []) await feed(parser.parse, frame.join('a'));
   for (const [before, after] of parser.frames ?? [['', '']]) {
     for (const { name, of } of textsOf(parser)) {
       for (const part of parts) {
