@@ -47,7 +47,10 @@ describe('GET /auth/v1/accessrules', () => {
     );
     await eventually(
       () => rulesOf(server, 'user=jane@example.com'),
-      ({ groups, items }) => groups.includes('dev') && items.some(({ binding }) => binding.name === 'jane-gone'),
+      ({ groups, items }) =>
+        groups.includes('dev') &&
+        items.some(({ binding }) => binding.name === 'jane-gone') &&
+        items.some(({ binding, rule }) => binding.name === 'jane-secret' && rule !== undefined),
     );
   });
 

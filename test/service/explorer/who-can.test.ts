@@ -51,6 +51,10 @@ describe('GET /auth/v1/accesssubjects', () => {
         ),
     );
     await eventually(
+      () => whoCan(server, `${evict}&namespace=shop&name=old`),
+      ({ items }) => items.some(({ binding }) => binding.name === 'one'),
+    );
+    await eventually(
       () => whoCan(server, `${evict}&namespace=vault`),
       ({ items }) => items.some(({ subject }) => subject.name === 'elsewhere@example.com'),
     );
