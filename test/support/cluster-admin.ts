@@ -245,14 +245,19 @@ export function pathOf({ apiVersion, kind, metadata }: Manifest, name?: string):
 }
 
 const patienceMs = 120_000;
+const firstPauseMs = 10;
+const longestPauseMs = 100;
 
-/** Repeats a call until its answer is wanted, for at most two minutes: a bound against hanging, and no expectation. */
+/**
+ * Repeats a call until its answer is wanted, for at most two minutes: a bound against hanging, and no expectation. The pauses grow by a
+ * quarter, because the calls of long waits take the processor time of other tests.
+ */
 export async function eventually<T>(ask: () => Promise<T> | T, isWanted: (answer: T) => boolean, timeoutMs = patienceMs): Promise<T> {
   const deadline = Date.now() + timeoutMs;
-  for (;;) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(1.25 * pauseMs, longestPauseMs)) {
     const answer = await ask();
     if (isWanted(answer)) return answer;
     if (Date.now() > deadline) throw new Error(`not as wanted in time: ${JSON.stringify(answer)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
