@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { type KubectlTarget, kubectl as run } from '../../support/kubectl.ts';
+import { eventually } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
+import { type KubectlTarget, kubectl as run } from '../../../support/kubectl.ts';
 
 const resources = { requests: { cpu: '100m', memory: '64Mi' } };
 const containers = [{ name: 'web', image: 'registry.example.com/storefront:1', resources }];

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parseJson, stringifyJson } from '../../../web/src/api/json.ts';
-import { stringify } from '../../../web/src/editors/yaml.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { casesFile, type YamlCase, yamlCases, yamlObject, yamlTexts } from '../../support/kubectl-yaml.ts';
+import { parseJson, stringifyJson } from '../../../../web/src/api/json.ts';
+import { stringify } from '../../../../web/src/editors/yaml.ts';
+import { forSuite } from '../../../support/for-suite.ts';
+import { casesFile, type YamlCase, yamlCases, yamlObject, yamlTexts } from '../../../support/kubectl-yaml.ts';
 
 interface Thing {
   metadata: { name: string };

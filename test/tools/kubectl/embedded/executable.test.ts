@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { credentialOf, Machine } from '../../service/kubectl-atrium/machine.ts';
-import { TestProvider } from '../../service/login/provider/provider.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import { credentialOf, Machine } from '../../../service/kubectl-atrium/machine.ts';
+import { TestProvider } from '../../../service/login/provider/provider.ts';
+import { forSuite } from '../../../support/for-suite.ts';
 
-const script = fileURLToPath(new URL('../../../scripts/write-executable.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../../../scripts/write-executable.ts', import.meta.url));
 
 describe('kubectl-atrium with its Node.js in one file', () => {
   const output = forSuite(
