@@ -6,15 +6,15 @@
 
 import type { JsonObject, KubernetesObject } from './objects.ts';
 
-export const read = ['get', 'list', 'watch'];
-export const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
+const read = ['get', 'list', 'watch'];
+const write = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 const rbacGroup = 'rbac.authorization.k8s.io';
 
-export const rule = (apiGroups: string[], resources: string[], verbs: string[]) => ({ apiGroups, resources, verbs });
+const rule = (apiGroups: string[], resources: string[], verbs: string[]) => ({ apiGroups, resources, verbs });
 const paths = (...nonResourceURLs: string[]) => ({ nonResourceURLs, verbs: ['get'] });
 const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 
-export const clusterRole = (name: string, rest: JsonObject, aggregateTo?: string): KubernetesObject => ({
+const clusterRole = (name: string, rest: JsonObject, aggregateTo?: string): KubernetesObject => ({
   apiVersion: `${rbacGroup}/v1`,
   kind: 'ClusterRole',
   metadata: {
@@ -113,4 +113,49 @@ export const bootstrapObjects: readonly KubernetesObject[] = [
   clusterRoleBinding('system:discovery', 'system:authenticated'),
   clusterRoleBinding('system:public-info-viewer', 'system:authenticated', 'system:unauthenticated'),
   clusterRoleBinding('system:basic-user', 'system:authenticated'),
+];
+
+const workloads = ['persistentvolumeclaims', 'pods', 'services'];
+const commands = ['pods/attach', 'pods/exec', 'pods/portforward'];
+const scaled = ['deployments', 'replicasets', 'statefulsets'];
+const byGroup: Readonly<Record<string, readonly string[]>> = {
+  apps: ['daemonsets', ...scaled, ...scaled.map((resource) => `${resource}/scale`)],
+  autoscaling: ['horizontalpodautoscalers'],
+  batch: ['cronjobs', 'jobs'],
+  'networking.k8s.io': ['ingresses', 'networkpolicies'],
+  policy: ['poddisruptionbudgets'],
+};
+const inGroups = (verbs: string[]) => Object.entries(byGroup).map(([group, resources]) => rule([group], [...resources], verbs));
+
+/**
+ * Rights to workloads in the roles view, edit and admin, and to metrics as metrics-server grants them.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
+ */
+export const workloadRoles = [
+  clusterRole(
+    'system:workloads:edit',
+    {
+      rules: [
+        rule([''], commands, [...read, ...write]),
+        rule([''], workloads, write),
+        rule([''], ['pods/eviction'], ['create']),
+        ...inGroups(write),
+      ],
+    },
+    'edit',
+  ),
+  clusterRole(
+    'system:workloads:view',
+    {
+      rules: [
+        rule([''], [...workloads, 'endpoints', 'limitranges', 'persistentvolumeclaims/status', 'pods/log', 'resourcequotas'], read),
+        rule(['apps'], ['controllerrevisions'], read),
+        rule(['discovery.k8s.io'], ['endpointslices'], read),
+        ...inGroups(read),
+      ],
+    },
+    'view',
+  ),
+  clusterRole('system:aggregated-metrics-reader', { rules: [rule(['metrics.k8s.io'], ['nodes', 'pods'], read)] }, 'view'),
 ];

@@ -7,7 +7,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { badRequest } from '../../../src/api/status.ts';
 import { findObject, type WriteContext } from './backend.ts';
-import { bootstrapObjects } from './bootstrap.ts';
+import { bootstrapObjects, workloadRoles } from './bootstrap.ts';
 import { builtinTypes } from './builtins.ts';
 import { CertificateSigner } from './certificate-signer.ts';
 import { createServerCertificate } from './certificates.ts';
@@ -88,7 +88,7 @@ export class Cluster {
     const backend = createBackend(store, tokens, now);
     for (const issuer of issuers) backend.authenticator.trust(issuer);
     const room = hasWorkloads ? await import('./workloads/workloads.ts') : undefined;
-    for (const object of [...bootstrapObjects, ...(room?.workloadRoles ?? [])])
+    for (const object of [...bootstrapObjects, ...(hasWorkloads ? workloadRoles : [])])
       applyObject(backend, object, { user: administrator, replaces: false });
     const workloads = room?.Workloads.start(backend, log);
     const lifecycle = new Lifecycle(backend);

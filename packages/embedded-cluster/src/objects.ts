@@ -68,10 +68,24 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return current;
 }
 
+/** Returns the value at a dotted path. */
+export const at = (value: unknown, path: string): unknown => valueAt(value, path.split('.'));
+
+/** Returns the objects of a list at a dotted path, none without a list. */
+export function objectsAt(value: unknown, path: string): JsonObject[] {
+  const list = at(value, path);
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
 /** `namespace/name`, or the name alone at the cluster scope. Sorted as text this is the order of lists. */
 export const objectKey = (namespace: string | undefined, name: string) => (namespace ? `${namespace}/${name}` : name);
 
 export const keyOf = (object: StoredObject) => objectKey(object.metadata.namespace, object.metadata.name);
+
+/** Returns the init containers and the containers of the spec of a pod. */
+export const containersIn = (spec: unknown) => [...objectsAt(spec, 'initContainers'), ...objectsAt(spec, 'containers')];
+
+export const controllerOf = ({ metadata }: KubernetesObject) => metadata.ownerReferences?.find(({ controller }) => controller === true);
 
 /** Kubernetes keeps times in whole seconds. */
 export const timestamp = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;

@@ -5,8 +5,8 @@
  */
 
 import { quantityOf } from '../../../../src/api/printed-value.ts';
+import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import type { Component } from './component.ts';
 import { amountOf, measure } from './metrics.ts';
 import {
   type Collection,

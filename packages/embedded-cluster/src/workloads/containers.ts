@@ -1,8 +1,8 @@
 /** The containers of a pod on their node: images are pulled, and containers run, end and start again. */
 
 import { hash } from 'node:crypto';
+import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import type { Component } from './component.ts';
 import { pullMs, type Run, runOf } from './images.ts';
 import type { ContainerSpec, ContainerStatus, Pod } from './shapes.ts';
 

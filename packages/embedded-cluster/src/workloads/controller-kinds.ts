@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
+import { scale } from '../scale.ts';
 import { any, containerErrors, fill, fillPodSpec, listIn, objectIn, selectorErrors, specOf, stored } from './kind-rules.ts';
-import { scale } from './scale.ts';
 
 const controller = { hasGeneration: true, categories: ['all'] } as const;
 

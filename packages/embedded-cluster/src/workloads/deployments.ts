@@ -6,8 +6,8 @@
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { type Component, ownerReference } from '../component.ts';
 import { objectKey, timestamp } from '../objects.ts';
-import { type Component, ownerReference } from './component.ts';
 import { type Condition, collections, conditionOf, type Deployment, type PodTemplate, type ReplicaSet } from './shapes.ts';
 
 const hashLabel = 'pod-template-hash';

@@ -7,12 +7,12 @@
 import { parseLabelSelector } from '../../../../src/api/selectors.ts';
 import { StatusError } from '../../../../src/api/status.ts';
 import { getObject } from '../backend.ts';
+import type { Component } from '../component.ts';
 import { deleteObject, deleteOptions } from '../delete.ts';
 import { requiredObject, sendJson } from '../exchange.ts';
 import { type StoredObject, timestamp, valueAt } from '../objects.ts';
 import type { Backend, Exchange, Target } from '../resources.ts';
 import { selectorText } from './cells.ts';
-import type { Component } from './component.ts';
 import { collections, isActive, isReady, type Pod } from './shapes.ts';
 
 const covers = ({ spec }: StoredObject, { metadata }: StoredObject): boolean => {

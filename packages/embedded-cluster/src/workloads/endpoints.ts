@@ -1,8 +1,8 @@
 /** The controller of EndpointSlices: one slice for each Service with a selector, with the pods that it finds. */
 
 import { isDeepStrictEqual } from 'node:util';
+import { type Component, ownerReference } from '../component.ts';
 import type { StoredObject } from '../objects.ts';
-import { type Component, ownerReference } from './component.ts';
 import { collections, isReady, type Pod, type Service } from './shapes.ts';
 
 const serviceLabel = 'kubernetes.io/service-name';

@@ -1,7 +1,7 @@
 /** The controllers of Jobs and CronJobs. */
 
+import { type Component, ownerReference } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import { type Component, ownerReference } from './component.ts';
 import { nextMinute, runsAt } from './cron.ts';
 import { activePods, createPod, removePod, roomFor } from './owned-pods.ts';
 import { type Condition, type CronJob, collections, conditionOf, isReady, type Job, type Pod } from './shapes.ts';

@@ -5,13 +5,13 @@ import { type FieldError, invalidValue, required } from '../../../../src/api/fie
 import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
+import { scale } from '../scale.ts';
 import { controllerTypes } from './controller-kinds.ts';
 import { infrastructureTypes } from './infrastructure-kinds.ts';
 import { fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
 import { metricsTypes } from './metrics.ts';
 import { preparePod, validatePod } from './pod-kind.ts';
 import { podSubresources } from './pod-subresources.ts';
-import { scale } from './scale.ts';
 
 const controller = { hasGeneration: true, categories: ['all'], validate: validateWorkload } as const;
 

@@ -1,8 +1,8 @@
 /** Pods of a controller: made from its template, bounded, and known by the hash of the template. */
 
 import { StatusError } from '../../../../src/api/status.ts';
+import { type Component, ownerReference } from '../component.ts';
 import { type JsonObject, type StoredObject, valueAt } from '../objects.ts';
-import { type Component, ownerReference } from './component.ts';
 import { collections, isActive, type Pod, type PodTemplate } from './shapes.ts';
 
 /** Most pods of the cluster. A demo holds no more, whatever number of replicas is asked for. */

@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { badRequest, notImplemented } from '../../../../src/api/status.ts';
 import { findObject, getObject } from '../backend.ts';
+import { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
 import { isTrue } from '../request-info.ts';
 import type { Backend, Exchange, SubresourceAnswer, Target, Upgrade } from '../resources.ts';
-import { Component } from './component.ts';
 import { evict } from './disruption.ts';
 import { execute } from './exec.ts';
 import { ContainerLog, type LogOptions, lifeOf } from './log.ts';

@@ -1,8 +1,8 @@
 /** The kubelets: the containers of a pod start in their order, and their states make the phase and the conditions of the pod. */
 
 import { hash } from 'node:crypto';
+import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import type { Component } from './component.ts';
 import { type Step, step, waitingStatus } from './containers.ts';
 import { pullMs } from './images.ts';
 import { schedule } from './scheduling.ts';

@@ -6,10 +6,10 @@
 
 import { quantityOf } from '../../../../src/api/printed-value.ts';
 import { StatusError } from '../../../../src/api/status.ts';
+import type { Component } from '../component.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
 import type { Backend } from '../resources.ts';
 import { collectionOf, type ResourceType } from '../resources.ts';
-import type { Component } from './component.ts';
 import { containersIn, fill, listIn, objectIn, specOf } from './kind-rules.ts';
 import { collections } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 /** The controller of ReplicaSets: makes and removes pods until as many are there as wanted. */
 
-import type { Component } from './component.ts';
+import type { Component } from '../component.ts';
 import { activePods, createPod, removePod, roomFor } from './owned-pods.ts';
 import { collections, isReady, type Pod, type ReplicaSet } from './shapes.ts';
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Component, ownerReference } from './component.ts';
+import { type Component, ownerReference } from '../component.ts';
 import { type ControllerRevision, collections, type DaemonSet, type Pod, type StatefulSet } from './shapes.ts';
 
 const hashLabel = 'controller-revision-hash';

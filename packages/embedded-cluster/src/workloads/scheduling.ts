@@ -1,7 +1,7 @@
 /** The scheduler: gives a pod a node, or says why none fits. */
 
+import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import type { Component } from './component.ts';
 import { pinnedNode } from './owned-pods.ts';
 import { type Condition, collections, conditionOf, type Node, type Pod } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 /** The controllers of StatefulSets, whose pods have numbers, and of DaemonSets, which have a pod on each node. */
 
-import type { Component } from './component.ts';
+import type { Component } from '../component.ts';
 import { activePods, createPod, pinnedNode, removePod, roomFor } from './owned-pods.ts';
 import { currentRevision, isOfRevision, labelOf } from './revisions.ts';
 import { collections, type DaemonSet, isActive, isReady, type Node, type Pod, type StatefulSet } from './shapes.ts';

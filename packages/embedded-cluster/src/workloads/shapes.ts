@@ -1,6 +1,6 @@
 /** The parts of workload objects that the controllers read and write. Kubernetes API: core/v1, apps/v1, batch/v1. */
 
-import type { KubernetesObject, ObjectMeta, StoredObject } from '../objects.ts';
+import type { ObjectMeta, StoredObject } from '../objects.ts';
 
 export interface ContainerSpec {
   name: string;
@@ -210,4 +210,4 @@ export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditio
 export const isActive = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined && status.phase !== 'Succeeded' && status.phase !== 'Failed';
 
-export const controllerOf = ({ metadata }: KubernetesObject) => metadata.ownerReferences?.find(({ controller }) => controller === true);
+export { controllerOf } from '../objects.ts';

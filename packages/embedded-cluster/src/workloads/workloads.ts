@@ -1,10 +1,10 @@
 /** The controllers of workloads, each with a work queue that changes of the store fill. */
 
+import { Component } from '../component.ts';
 import { keyOf, objectKey, type StoredObject } from '../objects.ts';
 import type { Backend } from '../resources.ts';
 import type { Change } from '../store.ts';
 import { reconcileScaler } from './autoscaling.ts';
-import { Component } from './component.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { reconcileBudget } from './disruption.ts';
 import { reconcileEndpoints } from './endpoints.ts';
@@ -16,8 +16,6 @@ import { reconcileReplicaSet } from './replica-sets.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
-
-export { workloadRoles } from './roles.ts';
 
 /** Collections by the kind that a controller reference names. */
 const collectionByKind: Readonly<Record<string, Collection>> = {

@@ -1,13 +1,13 @@
 /** The subresource `scale`. Kubernetes API: autoscaling/v1 Scale. */
 
-import { badRequest } from '../../../../src/api/status.ts';
-import { getObject } from '../backend.ts';
-import { bodyBytes, requiredObject, sendJson } from '../exchange.ts';
-import { isJsonObject, type JsonObject, type StoredObject, valueAt } from '../objects.ts';
-import { patchedObject } from '../patch.ts';
-import { writeContext } from '../resource-verbs.ts';
-import type { SubresourceAnswer } from '../resources.ts';
-import { updateObject } from '../write.ts';
+import { badRequest } from '../../../src/api/status.ts';
+import { getObject } from './backend.ts';
+import { bodyBytes, requiredObject, sendJson } from './exchange.ts';
+import { isJsonObject, type JsonObject, type StoredObject, valueAt } from './objects.ts';
+import { patchedObject } from './patch.ts';
+import { writeContext } from './resource-verbs.ts';
+import type { SubresourceAnswer } from './resources.ts';
+import { updateObject } from './write.ts';
 
 const scaleOf = ({ metadata, spec, status }: StoredObject) => {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;

@@ -1,65 +1,64 @@
 /** Reads and writes of a component of the control plane, such as the deployment controller or a kubelet. */
 
-import type { WriteContext } from '../backend.ts';
-import { findObject } from '../backend.ts';
-import { deleteObject } from '../delete.ts';
-import { type JsonObject, objectKey, type StoredObject, timestamp } from '../objects.ts';
-import type { Backend, Target } from '../resources.ts';
-import { createObject, updateObject } from '../write.ts';
-import { type Collection, controllerOf } from './shapes.ts';
+import type { WriteContext } from './backend.ts';
+import { findObject } from './backend.ts';
+import { deleteObject } from './delete.ts';
+import { controllerOf, type JsonObject, objectKey, type StoredObject, timestamp } from './objects.ts';
+import type { Backend, Target } from './resources.ts';
+import { createObject, updateObject } from './write.ts';
 
 const maxMessage = 1024;
 
 export class Component {
-  readonly #backend: Backend;
+  readonly backend: Backend;
   readonly #name: string;
   readonly #context: WriteContext;
 
   constructor(backend: Backend, name: string) {
-    this.#backend = backend;
+    this.backend = backend;
     this.#name = name;
     const user = { username: `system:${name}`, uid: '', groups: ['system:masters', 'system:authenticated'] };
     this.#context = { backend, user, isDryRun: false, fieldValidation: 'Ignore', warn: () => {} };
   }
 
   now(): Date {
-    return this.#backend.now();
+    return this.backend.now();
   }
 
-  get<T extends StoredObject>(collection: Collection, key: string): T | undefined {
-    return this.#backend.store.get(collection, key) as T | undefined;
+  get<T extends StoredObject>(collection: string, key: string): T | undefined {
+    return this.backend.store.get(collection, key) as T | undefined;
   }
 
-  list<T extends StoredObject>(collection: Collection, namespace?: string): T[] {
-    return (this.#backend.store.list(collection, { namespace }) ?? []) as T[];
+  list<T extends StoredObject>(collection: string, namespace?: string): T[] {
+    return (this.backend.store.list(collection, { namespace }) ?? []) as T[];
   }
 
   /** Returns the objects of a namespace that a controller owns. */
-  owned<T extends StoredObject>(collection: Collection, owner: StoredObject): T[] {
+  owned<T extends StoredObject>(collection: string, owner: StoredObject): T[] {
     return this.list<T>(collection, owner.metadata.namespace).filter((object) => controllerOf(object)?.uid === owner.metadata.uid);
   }
 
-  create<T extends StoredObject>(collection: Collection, body: JsonObject, namespace?: string): T {
+  create<T extends StoredObject>(collection: string, body: JsonObject, namespace?: string): T {
     return createObject(this.#context, { type: this.#typeOf(collection), namespace }, body) as T;
   }
 
-  update<T extends StoredObject>(collection: Collection, object: T): T {
+  update<T extends StoredObject>(collection: string, object: T): T {
     return updateObject(this.#context, this.#target(collection, object), structuredClone(object)).object as T;
   }
 
   /** Gives a pod its node. A binding is no new generation. */
-  bind<T extends StoredObject>(collection: Collection, pod: T, nodeName: string): T {
-    return this.#backend.store.put(collection, structuredClone({ ...pod, spec: { ...(pod.spec as object), nodeName } })) as T;
+  bind<T extends StoredObject>(collection: string, pod: T, nodeName: string): T {
+    return this.backend.store.put(collection, structuredClone({ ...pod, spec: { ...(pod.spec as object), nodeName } })) as T;
   }
 
-  setStatus(collection: Collection, object: StoredObject, status: object): void {
+  setStatus(collection: string, object: StoredObject, status: object): void {
     updateObject(this.#context, this.#target(collection, object), structuredClone({ ...object, status }), { subresource: 'status' });
   }
 
-  remove(collection: Collection, object: StoredObject, options: { graceSeconds?: number } = {}): void {
+  remove(collection: string, object: StoredObject, options: { graceSeconds?: number } = {}): void {
     const target = this.#target(collection, object);
-    if (findObject(this.#backend, target)?.metadata.uid !== object.metadata.uid) return;
-    deleteObject(this.#backend, target, { policy: 'Background', isDryRun: false, ...options });
+    if (findObject(this.backend, target)?.metadata.uid !== object.metadata.uid) return;
+    deleteObject(this.backend, target, { policy: 'Background', isDryRun: false, ...options });
   }
 
   /** Writes an Event, or counts the one that is there. */
@@ -67,30 +66,29 @@ export class Component {
     const { apiVersion, kind, metadata } = object;
     const namespace = metadata.namespace ?? 'default';
     const name = `${metadata.name}.${reason.toLowerCase()}.${metadata.uid.slice(0, 8)}`;
-    const old = this.#backend.store.get('/events', objectKey(namespace, name));
+    const old = this.backend.store.get('/events', objectKey(namespace, name));
     const now = timestamp(this.now());
     const target = { type: this.#typeOf('/events'), namespace, name };
+    const text = { message: message.slice(0, maxMessage), lastTimestamp: now };
     if (old !== undefined) {
-      const count = Number(old.count ?? 1) + 1;
-      updateObject(this.#context, target, structuredClone({ ...old, message: message.slice(0, maxMessage), count, lastTimestamp: now }));
+      updateObject(this.#context, target, structuredClone({ ...old, ...text, count: Number(old.count ?? 1) + 1 }));
       return;
     }
     createObject(this.#context, target, {
-      ...{ metadata: { name, namespace }, type, reason, message: message.slice(0, maxMessage), count: 1 },
+      ...{ ...text, metadata: { name, namespace }, type, reason, count: 1, firstTimestamp: now },
       involvedObject: { apiVersion, kind, name: metadata.name, uid: metadata.uid, ...(metadata.namespace && { namespace }) },
-      ...{ source: { component: this.#name }, firstTimestamp: now, lastTimestamp: now },
-      ...{ reportingComponent: this.#name, reportingInstance: '' },
+      ...{ source: { component: this.#name }, reportingComponent: this.#name, reportingInstance: '' },
     });
   }
 
   #typeOf(collection: string) {
     const [group = '', resource = ''] = collection.split('/');
-    const type = this.#backend.registry.get({ group, resource });
+    const type = this.backend.registry.get({ group, resource });
     if (type === undefined) throw new Error(`the cluster serves no ${collection}`);
     return type;
   }
 
-  #target(collection: Collection, { metadata }: StoredObject): Target {
+  #target(collection: string, { metadata }: StoredObject): Target {
     return { type: this.#typeOf(collection), namespace: metadata.namespace, name: metadata.name };
   }
 }
