@@ -36,7 +36,7 @@ export function builtin(path: string, kind: string, openAPISchema: JsonObject, g
     ...{ namespaced: true, isCustom: false, hasStatus: false, subresources: [], hasGeneration: false },
     ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [] },
     schema: compileSchema(openAPISchema),
-    columns: columnsOf(resource),
+    columns: given.columns ?? columnsOf(kind),
     verbs: storedVerbs,
     nameProblems: subdomainProblems,
     ...given,

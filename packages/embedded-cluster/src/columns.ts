@@ -1,9 +1,13 @@
 /** Columns of `kubectl get`: those of the built-in kinds, and those that a definition names by JSONPath. */
 
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { z } from 'zod';
 import { type JSONPath, parseJSONPath } from '../../../src/api/json-path.ts';
+import { type labelSelector, selectorText } from '../../../src/api/label-selector.ts';
 import { printedValue } from '../../../src/api/printed-value.ts';
 import { certificateRequestState } from './certificate-requests.ts';
-import { isJsonObject, valueAt } from './objects.ts';
+import { isJsonObject, type KubernetesObject } from './objects.ts';
 import type { Column } from './resources.ts';
 
 /** Formats an age like kubectl: `45s`, `5m`, `2d3h`. */
@@ -44,36 +48,58 @@ export const column = (name: string, cell: Column['cell'], rest: Partial<Column>
 export const nameColumn = column('Name', ({ metadata }) => metadata.name, { format: 'name', description: 'Name of the object.' });
 export const ageColumn = column('Age', ({ metadata }, now) => since(metadata.creationTimestamp, now));
 
+export const orNone = (value: unknown): string => (value === undefined || value === null || value === '' ? '<none>' : String(value));
+
 const size = (value: unknown) => (isJsonObject(value) ? Object.keys(value).length : Array.isArray(value) ? value.length : 0);
+const sorted = (labels: unknown) => Object.entries(isJsonObject(labels) ? labels : {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** Parses columns such as `Reason=.reason Data#=.data`: names with the path of a text or, marked by `#`, of something that is counted. */
-const columns = (text: string): Column[] =>
-  text.split(' ').map((part) => {
-    const [name = '', path = ''] = part.split('=.');
-    const shown = (object: unknown) => valueAt(object, path.split('.'));
-    return name.endsWith('#') ? column(name.slice(0, -1), (object) => size(shown(object))) : column(name, (object) => shown(object) ?? '');
-  });
+/** Formats a selector as kubectl does: labels first, sorted, then expressions. */
+function printedSelector(selector: unknown): string {
+  const { matchLabels, matchExpressions = [] } = (selector ?? {}) as z.output<typeof labelSelector>;
+  const labels = Object.fromEntries(sorted(matchLabels)) as Record<string, string>;
+  const expressions = matchExpressions.map((one) => ({ ...one, values: one.values?.toSorted() }));
+  return orNone(selectorText({ matchLabels: labels, matchExpressions: expressions }));
+}
 
-const bindingColumns = columns('Role=.roleRef.name');
+/** Formats the values of the path of a column. */
+type Format = (values: readonly unknown[], object: KubernetesObject, now: Date) => unknown;
+export type Formats = Readonly<Record<string, Format>>;
 
-/** Columns between the name and the age: those that users of `kubectl get` look for, not all that an API server shows. */
-const builtinColumns: Readonly<Record<string, readonly Column[]>> = {
-  namespaces: columns('Status=.status.phase'),
-  configmaps: columns('Data#=.data'),
-  secrets: columns('Type=.type Data#=.data'),
-  events: columns('Type=.type Reason=.reason Kind=.involvedObject.kind Object=.involvedObject.name Message=.message'),
-  leases: columns('Holder=.spec.holderIdentity'),
-  rolebindings: bindingColumns,
-  clusterrolebindings: bindingColumns,
-  certificatesigningrequests: [
-    ...columns('SignerName=.spec.signerName Requestor=.spec.username'),
-    column('Condition', certificateRequestState),
-  ],
-  validatingadmissionpolicies: columns('Validations#=.spec.validations'),
-  validatingadmissionpolicybindings: columns('PolicyName=.spec.policyName'),
+const commonFormats: Formats = {
+  text: ([value = '']) => value,
+  none: ([value]) => orNone(value),
+  unset: ([value = '<unset>']) => String(value),
+  count: ([value = 0]) => value,
+  true: ([value]) => value === true,
+  size: ([value]) => size(value),
+  join: (values) => values.join(','),
+  since: ([value], _, now) => (value === undefined ? '<none>' : since(value, now)),
+  labels: ([value]) =>
+    orNone(
+      sorted(value)
+        .map((entry) => entry.join('='))
+        .join(','),
+    ),
+  selector: ([value]) => printedSelector(value),
+  requestState: (_, object) => certificateRequestState(object),
 };
 
-export const columnsOf = (resource: string) => [nameColumn, ...(builtinColumns[resource] ?? []), ageColumn];
+const texts = parse(readFileSync(new URL('../data/columns.yaml', import.meta.url), 'utf8')) as Readonly<Record<string, string>>;
+export const kindsWithColumns = Object.keys(texts);
+
+/** @param own formats beside those that kinds share */
+export const columnsOf = (kind: string, own: Formats = {}): Column[] =>
+  (texts[kind] ?? 'Name, Age').split(', ').map((text) => parseColumn(text, { ...commonFormats, ...own }));
+
+function parseColumn(text: string, formats: Formats): Column {
+  if (text === 'Name') return nameColumn;
+  if (text === 'Age') return ageColumn;
+  const [, name = '', wide, type = 'string', word = '', path = ''] = /^([^=*:]+)(\*?)(?::(\w+))?=(\w*) ?(.*)$/.exec(text) ?? [];
+  const [format, parsed] = [formats[word || 'text'], path === '' ? undefined : parseJSONPath(path)];
+  if (format === undefined || (path !== '' && parsed === undefined)) throw new Error(`the column ${text} is not known`);
+  const cell: Column['cell'] = (object, now) => format(parsed?.values(object) ?? [], object, now);
+  return column(name, cell, { ...(name === 'Name' && nameColumn), type, priority: wide ? 1 : 0, cell });
+}
 
 /** Entry of `additionalPrinterColumns`. */
 export interface PrinterColumn {

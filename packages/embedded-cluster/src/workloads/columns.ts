@@ -1,111 +1,144 @@
-/** The columns of `kubectl get` for workloads, in the words and the order of kube-apiserver. */
+/** Formats of the columns of `kubectl get` for workloads. Source: kubernetes/pkg/printers/internalversion. */
 
 import { podState } from '../../../../src/api/pod-state.ts';
-import { ageColumn, column, nameColumn, since } from '../columns.ts';
-import type { KubernetesObject } from '../objects.ts';
+import { columnsOf, type Formats, kindsWithColumns, orNone, since } from '../columns.ts';
+import { at, controllerOf, type JsonObject, type KubernetesObject, objectsAt } from '../objects.ts';
 import type { Column } from '../resources.ts';
-import { at, count, labelText, orNone, templateColumns, textsAt, wide } from './cells.ts';
-import { controllerColumns } from './controller-columns.ts';
-import { balancerAddresses, infrastructureColumns } from './infrastructure-columns.ts';
+
+/** Joins the first members of a list, and counts the rest. */
+function joined(texts: readonly unknown[], none = '<none>', most = 3, separator = ','): string {
+  const more = texts.length > most ? ` + ${texts.length - most} more...` : '';
+  return texts.length === 0 ? none : `${texts.slice(0, most).join(separator)}${more}`;
+}
 
 function restarts(object: KubernetesObject, now: Date): string {
   const { restarts: times, lastRestartAt } = podState(object);
   return times === 0 || lastRestartAt === undefined ? String(times) : `${times} (${since(lastRestartAt, now)} ago)`;
 }
 
-const podColumns = [
-  nameColumn,
-  column('Ready', (object) => `${podState(object).ready}/${podState(object).total}`),
-  column('Status', (object) => podState(object).word),
-  column('Restarts', restarts),
-  ageColumn,
-  column('IP', (object) => orNone(at(object, 'status.podIP')), wide),
-  column('Node', (object) => orNone(at(object, 'spec.nodeName')), wide),
-  column('Nominated Node', (object) => orNone(at(object, 'status.nominatedNodeName')), wide),
-  column('Readiness Gates', () => '<none>', wide),
-];
-
-const deploymentColumns = [
-  nameColumn,
-  column('Ready', (object) => `${at(object, 'status.readyReplicas') ?? 0}/${at(object, 'spec.replicas') ?? 0}`),
-  count('Up-to-date', 'status.updatedReplicas', 'string'),
-  count('Available', 'status.availableReplicas', 'string'),
-  ageColumn,
-  ...templateColumns,
-];
-
-const replicaSetColumns = [
-  nameColumn,
-  count('Desired', 'spec.replicas'),
-  count('Current', 'status.replicas'),
-  count('Ready', 'status.readyReplicas'),
-  ageColumn,
-  ...templateColumns,
-];
-
-function nodeState(object: KubernetesObject): string {
-  const conditions = (at(object, 'status.conditions') ?? []) as { type: string; status: string }[];
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  const state = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
-  return at(object, 'spec.unschedulable') === true ? `${state},SchedulingDisabled` : state;
+function nodeState(ready: unknown, node: KubernetesObject): string {
+  const state = ready === undefined ? 'Unknown' : ready === 'True' ? 'Ready' : 'NotReady';
+  return at(node, 'spec.unschedulable') === true ? `${state},SchedulingDisabled` : state;
 }
 
 const rolePrefix = 'node-role.kubernetes.io/';
-const roles = (object: KubernetesObject) =>
-  orNone(
-    Object.keys(object.metadata.labels ?? {})
-      .filter((label) => label.startsWith(rolePrefix))
-      .map((label) => label.slice(rolePrefix.length))
-      .sort()
-      .join(','),
-  );
-const address = (type: string) => (object: KubernetesObject) => {
-  const addresses = (at(object, 'status.addresses') ?? []) as { type: string; address: string }[];
-  return orNone(addresses.find((one) => one.type === type)?.address);
-};
+const nodeRoles = (labels: unknown) =>
+  Object.keys(labels ?? {}).flatMap((label) => (label.startsWith(rolePrefix) ? [label.slice(rolePrefix.length)] : []));
 
-const nodeColumns = [
-  nameColumn,
-  column('Status', nodeState),
-  column('Roles', roles),
-  ageColumn,
-  column('Version', (object) => at(object, 'status.nodeInfo.kubeletVersion') ?? ''),
-  column('Internal-IP', address('InternalIP'), wide),
-  column('External-IP', address('ExternalIP'), wide),
-  ...Object.entries({ 'OS-Image': 'osImage', 'Kernel-Version': 'kernelVersion', 'Container-Runtime': 'containerRuntimeVersion' }).map(
-    ([name, member]) => column(name, (object) => at(object, `status.nodeInfo.${member}`) ?? '<unknown>', wide),
-  ),
-];
+const servicePort = ({ port, nodePort, protocol }: JsonObject) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`;
 
-function ports(object: KubernetesObject): string {
-  const list = (at(object, 'spec.ports') ?? []) as { port: number; nodePort?: number; protocol: string }[];
-  return orNone(list.map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`).join(','));
-}
+const balancerAddresses = (ingress: readonly JsonObject[]) => ingress.map(({ ip, hostname }) => String(ip || hostname)).join(',');
 
 /** A load balancer without an address waits for one. */
-function externalIP(object: KubernetesObject): string {
-  const type = at(object, 'spec.type');
+function serviceIP(type: unknown, object: KubernetesObject): string {
   if (type === 'ExternalName') return String(at(object, 'spec.externalName') ?? '');
-  const addresses = [...(type === 'LoadBalancer' ? balancerAddresses(object) : []), ...textsAt(object, 'spec.externalIPs')];
-  return addresses.join(',') || (type === 'LoadBalancer' ? '<pending>' : '<none>');
+  const balancer = type === 'LoadBalancer' ? balancerAddresses(objectsAt(object, 'status.loadBalancer.ingress')) : '';
+  const external = (at(object, 'spec.externalIPs') ?? []) as string[];
+  return [balancer, ...external].filter(Boolean).join(',') || (type === 'LoadBalancer' ? '<pending>' : '<none>');
 }
 
-const serviceColumns = [
-  nameColumn,
-  column('Type', (object) => at(object, 'spec.type')),
-  column('Cluster-IP', (object) => orNone(at(object, 'spec.clusterIP'))),
-  column('External-IP', externalIP),
-  column('Port(s)', ports),
-  ageColumn,
-  column('Selector', (object) => labelText(at(object, 'spec.selector')), wide),
-];
+function controllerName(object: KubernetesObject): string {
+  const { apiVersion, kind, name } = controllerOf(object) ?? {};
+  if (apiVersion === undefined || kind === undefined) return '<none>';
+  const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [''];
+  return `${kind.toLowerCase()}${group ? `.${group}` : ''}/${name}`;
+}
 
-export const columnsByKind: Readonly<Record<string, readonly Column[]>> = {
-  Pod: podColumns,
-  Node: nodeColumns,
-  Service: serviceColumns,
-  Deployment: deploymentColumns,
-  ReplicaSet: replicaSetColumns,
-  ...controllerColumns,
-  ...infrastructureColumns,
+/** Conditions that decide the state of a Job, in their order; `Terminating` stands for the deletion. */
+const jobConditions = ['Complete', 'Failed', 'Terminating', 'Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
+
+function jobState(held: readonly unknown[], { metadata }: KubernetesObject): string {
+  const isHeld = (type: string) => held.includes(type) || (type === 'Terminating' && metadata.deletionTimestamp !== undefined);
+  return jobConditions.find(isHeld) ?? 'Running';
+}
+
+function completions(done: unknown, job: KubernetesObject): string {
+  const [wanted, parallelism] = [at(job, 'spec.completions'), at(job, 'spec.parallelism')];
+  if (typeof wanted === 'number') return `${done ?? 0}/${wanted}`;
+  return `${done ?? 0}/1${Number(parallelism) > 1 ? ` of ${parallelism}` : ''}`;
+}
+
+function duration(start: unknown, job: KubernetesObject, now: Date): string {
+  const end = at(job, 'status.completionTime');
+  return start === undefined ? '' : since(start, typeof end === 'string' ? new Date(end) : now);
+}
+
+const accessModes = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' };
+
+function classParameters(reference: unknown): string {
+  const { apiGroup, kind, name } = (reference ?? {}) as JsonObject;
+  return reference === undefined ? '<none>' : `${kind}${apiGroup ? `.${apiGroup}` : ''}/${name}`;
+}
+
+function subsetAddresses(subset: JsonObject): string[] {
+  const [ports, ips] = [objectsAt(subset, 'ports'), objectsAt(subset, 'addresses').map(({ ip }) => String(ip))];
+  return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => `${ip}:${port}`));
+}
+
+/** Returns the current and the wanted figure of a metric of a HorizontalPodAutoscaler. */
+function metricText(metric: JsonObject, current: JsonObject | undefined): string {
+  const member = Object.keys(metric).find((key) => key !== 'type') ?? '';
+  const name = at(metric, `${member}.name`) ?? at(metric, `${member}.metric.name`);
+  const wanted = at(metric, `${member}.target.averageUtilization`);
+  const [figure, unit] = wanted === undefined ? ['averageValue', ''] : ['averageUtilization', '%'];
+  const now = at(current, `${member}.current.${figure}`);
+  const target = wanted ?? at(metric, `${member}.target.averageValue`) ?? at(metric, `${member}.target.value`);
+  const label = member === 'resource' ? `${name}: ` : '';
+  return `${label}${now === undefined ? '<unknown>' : `${now}${unit}`}/${target}${unit}`;
+}
+
+function scalerTargets(metrics: readonly JsonObject[], scaler: KubernetesObject): string {
+  const current = objectsAt(scaler, 'status.currentMetrics');
+  const texts = metrics.map((metric, index) => metricText(metric, current[index]));
+  return joined(texts, '<none>', 2, ', ');
+}
+
+function quotaAmounts(status: unknown, isLimit: boolean): string {
+  const { hard = {}, used = {} } = (status ?? {}) as Record<string, Record<string, string>>;
+  const names = Object.keys(hard).filter((name) => name.startsWith('limits.') === isLimit);
+  const texts = names.sort().map((name) => `${name}: ${used[name] ?? 0}/${hard[name]}`);
+  return texts.join(', ');
+}
+
+function className({ metadata: { name, annotations } }: KubernetesObject): string {
+  return `${name}${annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true' ? ' (default)' : ''}`;
+}
+
+const formats: Formats = {
+  amount: ([value]) => String(value ?? 'N/A'),
+  unknown: ([value]) => value ?? '<unknown>',
+  True: ([value]) => (value === true ? 'True' : 'False'),
+  slash: (values) => values.join('/'),
+  someUnset: (values) => joined(values, '<unset>'),
+  phase: ([phase = ''], { metadata }) => (metadata.deletionTimestamp === undefined ? phase : 'Terminating'),
+  ready: ([ready = 0], object) => `${ready}/${at(object, 'spec.replicas') ?? 0}`,
+  podReady: (_, pod) => `${podState(pod).ready}/${podState(pod).total}`,
+  podWord: (_, pod) => podState(pod).word,
+  restarts: (_, pod, now) => restarts(pod, now),
+  nodeState: ([ready], node) => nodeState(ready, node),
+  roles: ([labels]) => orNone(nodeRoles(labels).sort().join(',')),
+  servicePorts: (ports) => orNone((ports as JsonObject[]).map(servicePort).join(',')),
+  serviceIP: ([type], service) => serviceIP(type, service),
+  controller: (_, revision) => controllerName(revision),
+  jobState,
+  completions: ([done], job) => completions(done, job),
+  duration: ([start], job, now) => duration(start, job, now),
+  modes: (given) =>
+    Object.entries(accessModes)
+      .flatMap(([mode, short]) => (given.includes(mode) ? [short] : []))
+      .join(','),
+  bound: ([value = ''], claim) => (at(claim, 'spec.volumeName') ? value : ''),
+  className: (_, storageClass) => className(storageClass),
+  hosts: (hosts) => joined(hosts.filter(Boolean), '*'),
+  balancer: (ingress) => balancerAddresses(ingress as JsonObject[]),
+  ingressPorts: ([tls]) => (tls === undefined ? '80' : '80, 443'),
+  parameters: ([reference]) => classParameters(reference),
+  subsets: (subsets) => joined((subsets as JsonObject[]).flatMap(subsetAddresses)),
+  targets: (metrics, scaler) => scalerTargets(metrics as JsonObject[], scaler),
+  requests: ([status]) => quotaAmounts(status, false),
+  limits: ([status]) => quotaAmounts(status, true),
 };
+
+export const columnsByKind: Readonly<Record<string, readonly Column[]>> = Object.fromEntries(
+  kindsWithColumns.map((kind) => [kind, columnsOf(kind, formats)]),
+);

@@ -8,9 +8,8 @@
 import { hash } from 'node:crypto';
 import { quantityOf } from '../../../../src/api/printed-value.ts';
 import { column, nameColumn } from '../columns.ts';
-import { type KubernetesObject, type StoredObject, timestamp, valueAt } from '../objects.ts';
+import { type KubernetesObject, objectsAt as listAt, type StoredObject, timestamp, valueAt } from '../objects.ts';
 import type { Backend, ResourceType } from '../resources.ts';
-import { listAt } from './cells.ts';
 import { runOf } from './images.ts';
 import { any, stored } from './kind-rules.ts';
 import { allContainers, type ContainerSpec, collections, controllerOf, type Node, type Pod, statusesOf } from './shapes.ts';
