@@ -115,3 +115,10 @@ export const admissionPolicySchema = kindSchema('Refuses writes that an expressi
 });
 
 export const admissionPolicyBindingSchema = kindSchema('Puts a ValidatingAdmissionPolicy to work.', { spec: open });
+
+/** Returns the schema of a kind whose members are stored as they are sent. */
+export const openSchema = (members: readonly string[], description = ''): JsonObject =>
+  kindSchema(description, {
+    ...each(members.join(' '), { 'x-kubernetes-preserve-unknown-fields': true }),
+    ...Object.fromEntries(members.filter((name) => name === 'spec' || name === 'status').map((name) => [name, open])),
+  });
