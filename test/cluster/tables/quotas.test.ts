@@ -8,8 +8,8 @@ const pod = (name: string, resources: object) => ({
   metadata: { name },
   spec: { serviceAccountName: 'web', containers: [{ name: 'main', image: 'registry.example.com/web:1', resources }] },
 });
-const hard = { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi', services: '1' };
-const used = { pods: '0', 'requests.cpu': '0', 'limits.memory': '0', services: '0' };
+const hard = { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi', services: '1', secrets: '1' };
+const used = { pods: '0', 'requests.cpu': '0', 'limits.memory': '0', services: '0', secrets: '0' };
 const fitting = { requests: { cpu: '250m' }, limits: { memory: '512Mi' } };
 
 /** Objects in order. An accepted object counts in the quota for the next ones. */
@@ -23,6 +23,8 @@ const attempts: readonly [path: string, body: object][] = [
   ['pods', pod('third', fitting)],
   ['services', { metadata: { name: 'one' }, spec: { ports: [{ port: 80 }] } }],
   ['services', { metadata: { name: 'two' }, spec: { ports: [{ port: 80 }] } }],
+  ['secrets', { metadata: { name: 'one' } }],
+  ['secrets', { metadata: { name: 'two' } }],
   ['configmaps', { metadata: { name: 'free' } }],
 ];
 

@@ -2,10 +2,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
+import { fill, objectIn } from '../defaults.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
 import { scale } from '../scale.ts';
-import { any, containerErrors, fill, fillPodSpec, listIn, objectIn, selectorErrors, specOf, stored } from './kind-rules.ts';
+import { any, containerErrors, fillPodSpec, selectorErrors, specOf, stored } from './kind-rules.ts';
 
 const controller = { hasGeneration: true, categories: ['all'] } as const;
 
@@ -49,7 +50,7 @@ function prepareStatefulSet(object: KubernetesObject, old: StoredObject | undefi
   const strategy = objectIn(spec, 'updateStrategy');
   fill(strategy, { type: 'RollingUpdate' });
   if (strategy.type === 'RollingUpdate') fill(objectIn(strategy, 'rollingUpdate'), { partition: 0 });
-  for (const claim of listIn(spec, 'volumeClaimTemplates')) {
+  for (const claim of objectsAt(spec, 'volumeClaimTemplates')) {
     fill(claim, { kind: 'PersistentVolumeClaim', apiVersion: 'v1', status: { phase: 'Pending' } });
     fill(objectIn(claim, 'spec'), { volumeMode: 'Filesystem' });
   }

@@ -1,9 +1,10 @@
 /** Storage, networking, autoscaling and limits. */
 
 import { type FieldError, invalidValue, required } from '../../../../src/api/field-error.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, timestamp, valueAt } from '../objects.ts';
+import { fill, objectIn } from '../defaults.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, timestamp, valueAt } from '../objects.ts';
 import type { ResourceType, WriteRequest } from '../resources.ts';
-import { any, fill, listIn, objectIn, specOf, stored } from './kind-rules.ts';
+import { any, specOf, stored } from './kind-rules.ts';
 
 const clusterWide = { namespaced: false } as const;
 const plain = { hasStatus: false } as const;
@@ -105,7 +106,7 @@ function prepareVolume(object: KubernetesObject, old: StoredObject | undefined, 
 }
 
 function prepareEndpoints(object: KubernetesObject): void {
-  for (const port of listIn(object, 'subsets').flatMap((subset) => listIn(subset, 'ports'))) fill(port, { protocol: 'TCP' });
+  for (const port of objectsAt(object, 'subsets').flatMap((subset) => objectsAt(subset, 'ports'))) fill(port, { protocol: 'TCP' });
 }
 
 const utilizationOfCpu = {
@@ -115,16 +116,16 @@ const utilizationOfCpu = {
 
 function prepareNetworkPolicy(object: KubernetesObject): void {
   const spec = specOf(object);
-  const isOutgoing = listIn(spec, 'egress').length > 0;
+  const isOutgoing = objectsAt(spec, 'egress').length > 0;
   fill(spec, { podSelector: {}, policyTypes: ['Ingress', ...(isOutgoing ? ['Egress'] : [])] });
-  const rules = [...listIn(spec, 'ingress'), ...listIn(spec, 'egress')];
-  for (const port of rules.flatMap((rule) => listIn(rule, 'ports'))) fill(port, { protocol: 'TCP' });
+  const rules = [...objectsAt(spec, 'ingress'), ...objectsAt(spec, 'egress')];
+  for (const port of rules.flatMap((rule) => objectsAt(rule, 'ports'))) fill(port, { protocol: 'TCP' });
 }
 
 function prepareSlice(object: KubernetesObject): void {
   fill(object, { endpoints: null, ports: null });
-  for (const port of listIn(object, 'ports')) fill(port, { name: '', protocol: 'TCP' });
-  for (const endpoint of listIn(object, 'endpoints')) fill(endpoint, { conditions: {} });
+  for (const port of objectsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' });
+  for (const endpoint of objectsAt(object, 'endpoints')) fill(endpoint, { conditions: {} });
 }
 
 const preparePriority = (object: KubernetesObject) => {
@@ -132,7 +133,7 @@ const preparePriority = (object: KubernetesObject) => {
 };
 
 function prepareLimits(object: KubernetesObject): void {
-  for (const limit of listIn(specOf(object), 'limits')) {
+  for (const limit of objectsAt(specOf(object), 'limits')) {
     if (limit.type !== 'Container') continue;
     fill(objectIn(limit, 'default'), objectIn(limit, 'max'));
     fill(objectIn(limit, 'defaultRequest'), { ...objectIn(limit, 'min'), ...objectIn(limit, 'default') });
@@ -147,7 +148,7 @@ function validateClaim({ spec }: KubernetesObject): FieldError[] {
 }
 
 function validateIngress({ spec }: KubernetesObject): FieldError[] {
-  const rules = isJsonObject(spec) ? listIn(spec, 'rules') : [];
+  const rules = isJsonObject(spec) ? objectsAt(spec, 'rules') : [];
   if (rules.length > 0 || valueAt(spec, ['defaultBackend']) !== undefined) return [];
   return [invalidValue('spec', spec, 'either `defaultBackend` or `rules` must be specified')];
 }

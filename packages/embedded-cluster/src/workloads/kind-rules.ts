@@ -3,7 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { builtin } from '../builtins.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
+import { fill, objectIn } from '../defaults.ts';
+import { containersIn, isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
 import { columnsByKind } from './columns.ts';
 
@@ -32,26 +33,13 @@ export const stored = (
   ]
 ): ResourceType => builtin(path, kind, kindSchema(description, members), { hasStatus: true, columns: columnsByKind[kind] ?? [], ...given });
 
-/** Fills in members that are missing. */
-export function fill(target: JsonObject, defaults: JsonObject): void {
-  for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
-}
-
-/** Returns the object that a member holds, made if it is missing. */
-export function objectIn(parent: JsonObject, key: string): JsonObject {
-  const value = parent[key];
-  if (isJsonObject(value)) return value;
-  const made: JsonObject = {};
-  parent[key] = made;
-  return made;
-}
 export const specOf = (object: KubernetesObject): JsonObject => objectIn(object, 'spec');
 
 export function fillPodSpec(spec: JsonObject): void {
   fill(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler' });
   fill(spec, { securityContext: {} });
-  for (const container of [...containersIn(spec), ...listIn(spec, 'ephemeralContainers')]) fillContainer(container);
-  for (const volume of listIn(spec, 'volumes')) fillVolume(volume);
+  for (const container of [...containersIn(spec), ...objectsAt(spec, 'ephemeralContainers')]) fillContainer(container);
+  for (const volume of objectsAt(spec, 'volumes')) fillVolume(volume);
 }
 
 function fillContainer(container: JsonObject): void {
@@ -59,8 +47,8 @@ function fillContainer(container: JsonObject): void {
   const [, tag = 'latest'] = image.slice(image.lastIndexOf('/')).split(/[:@]/);
   fill(container, { resources: {}, imagePullPolicy: tag === 'latest' ? 'Always' : 'IfNotPresent' });
   fill(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
-  for (const port of listIn(container, 'ports')) fill(port, { protocol: 'TCP' });
-  for (const { valueFrom } of listIn(container, 'env'))
+  for (const port of objectsAt(container, 'ports')) fill(port, { protocol: 'TCP' });
+  for (const { valueFrom } of objectsAt(container, 'env'))
     if (isJsonObject(valueFrom) && isJsonObject(valueFrom.fieldRef)) fill(valueFrom.fieldRef, { apiVersion: 'v1' });
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe'].map((name) => container[name]).filter(isJsonObject)) {
     fill(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
@@ -74,14 +62,8 @@ function fillVolume(volume: JsonObject): void {
   if (isJsonObject(volume.hostPath)) fill(volume.hostPath, { type: '' });
 }
 
-export const listIn = (parent: JsonObject, key: string): JsonObject[] => {
-  const list = parent[key];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
-};
-export const containersIn = (spec: JsonObject) => [...listIn(spec, 'initContainers'), ...listIn(spec, 'containers')];
-
 export function containerErrors(spec: unknown, path: string): FieldError[] {
-  const containers = isJsonObject(spec) ? listIn(spec, 'containers') : [];
+  const containers = isJsonObject(spec) ? objectsAt(spec, 'containers') : [];
   if (containers.length === 0) return [required(`${path}.containers`)];
   return containers.flatMap((container, index) =>
     ['name', 'image'].filter((key) => !container[key]).map((key) => required(`${path}.containers[${index}].${key}`)),

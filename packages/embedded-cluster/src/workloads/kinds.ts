@@ -3,12 +3,13 @@
 import { randomInt } from 'node:crypto';
 import { type FieldError, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
+import { fill } from '../defaults.ts';
+import { isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
 import { scale } from '../scale.ts';
 import { controllerTypes } from './controller-kinds.ts';
 import { infrastructureTypes } from './infrastructure-kinds.ts';
-import { fill, fillPodSpec, listIn, selectorErrors, specOf, stored } from './kind-rules.ts';
+import { fillPodSpec, selectorErrors, specOf, stored } from './kind-rules.ts';
 import { metricsTypes } from './metrics.ts';
 import { preparePod, validatePod } from './pod-kind.ts';
 import { podSubresources } from './pod-subresources.ts';
@@ -87,7 +88,7 @@ function prepareService(object: KubernetesObject, old: StoredObject | undefined)
   const spec = specOf(object);
   fill(spec, { type: 'ClusterIP', sessionAffinity: 'None' });
   if (spec.type !== 'ExternalName') fillAddresses(spec, old);
-  for (const port of listIn(spec, 'ports')) fill(port, { protocol: 'TCP', targetPort: port.port });
+  for (const port of objectsAt(spec, 'ports')) fill(port, { protocol: 'TCP', targetPort: port.port });
   if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') fillNodePorts(spec);
   if (old === undefined) object.status = { loadBalancer: {} };
 }
@@ -101,13 +102,13 @@ function fillAddresses(spec: JsonObject, old: StoredObject | undefined): void {
 
 function fillNodePorts(spec: JsonObject): void {
   fill(spec, { externalTrafficPolicy: 'Cluster', ...(spec.type === 'LoadBalancer' && { allocateLoadBalancerNodePorts: true }) });
-  for (const port of listIn(spec, 'ports')) fill(port, { nodePort: randomInt(30_000, 32_768) });
+  for (const port of objectsAt(spec, 'ports')) fill(port, { nodePort: randomInt(30_000, 32_768) });
 }
 
 function validateService({ spec }: KubernetesObject): FieldError[] {
   const [type, address] = [valueAt(spec, ['type']), valueAt(spec, ['clusterIP'])];
   if (type === 'ExternalName') return valueAt(spec, ['externalName']) ? [] : [required('spec.externalName')];
-  return address !== 'None' && isJsonObject(spec) && listIn(spec, 'ports').length === 0 ? [required('spec.ports')] : [];
+  return address !== 'None' && isJsonObject(spec) && objectsAt(spec, 'ports').length === 0 ? [required('spec.ports')] : [];
 }
 
 function validateWorkload(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {

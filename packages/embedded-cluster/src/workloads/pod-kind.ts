@@ -2,9 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { duplicate, type FieldError, forbidden, notFoundValue, required } from '../../../../src/api/field-error.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, valueAt } from '../objects.ts';
+import { fill, objectIn } from '../defaults.ts';
+import { containersIn, isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
 import type { WriteRequest } from '../resources.ts';
-import { containerErrors, containersIn, fill, fillPodSpec, listIn, objectIn, specOf } from './kind-rules.ts';
+import { containerErrors, fillPodSpec, specOf } from './kind-rules.ts';
 
 export function preparePod(object: KubernetesObject, old: StoredObject | undefined): void {
   const spec = specOf(object);
@@ -43,7 +44,7 @@ const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePer
 export function validatePod(object: KubernetesObject, old: StoredObject | undefined, { subresource }: WriteRequest): FieldError[] {
   if (old !== undefined && subresource === 'ephemeralcontainers') return [...ephemeralErrors(object), ...keptErrors(object, old)];
   const errors = containerErrors(object.spec, 'spec');
-  if (old === undefined && listIn(specOf(object), ephemeral).length > 0)
+  if (old === undefined && objectsAt(specOf(object), ephemeral).length > 0)
     errors.push(forbidden(`spec.${ephemeral}`, 'cannot be set on create'));
   if (old === undefined || errors.length > 0 || isDeepStrictEqual(fixedPart(object), fixedPart(old))) return errors;
   const may =
@@ -68,7 +69,7 @@ function ephemeralErrors(object: KubernetesObject): FieldError[] {
   const spec = specOf(object);
   const others = new Set(containersIn(spec).map(({ name }) => name));
   const names = new Set(others);
-  return listIn(spec, ephemeral).flatMap((container, index) => {
+  return objectsAt(spec, ephemeral).flatMap((container, index) => {
     const path = `spec.${ephemeral}[${index}]`;
     const { name, targetContainerName } = container;
     const errors = ['name', 'image'].filter((key) => !container[key]).map((key) => required(`${path}.${key}`));
@@ -83,8 +84,8 @@ function ephemeralErrors(object: KubernetesObject): FieldError[] {
 
 /** Ephemeral containers stay as they were begun. */
 function keptErrors(object: KubernetesObject, old: StoredObject): FieldError[] {
-  const added = listIn(specOf(object), ephemeral);
-  return listIn(specOf(structuredClone(old)), ephemeral).flatMap((before) => {
+  const added = objectsAt(specOf(object), ephemeral);
+  return objectsAt(specOf(structuredClone(old)), ephemeral).flatMap((before) => {
     const now = added.find(({ name }) => name === before.name);
     if (now === undefined) return [forbidden(`spec.${ephemeral}`, `existing ephemeral containers "${before.name}" may not be removed\n`)];
     return isDeepStrictEqual(now, before)

@@ -2,6 +2,7 @@
 
 import { Component } from '../component.ts';
 import { keyOf, objectKey, type StoredObject } from '../objects.ts';
+import { limited, reconcileQuota } from '../quotas.ts';
 import type { Backend } from '../resources.ts';
 import type { Change } from '../store.ts';
 import { reconcileScaler } from './autoscaling.ts';
@@ -11,7 +12,6 @@ import { reconcileEndpoints } from './endpoints.ts';
 import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
-import { limited, reconcileQuota } from './quotas.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
 import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
@@ -22,6 +22,11 @@ const collectionByKind: Readonly<Record<string, Collection>> = {
   ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
   ...{ DaemonSet: collections.daemonSets, Job: collections.jobs, CronJob: collections.cronJobs },
 };
+
+function withObject(backend: Backend, collection: string, key: string, reconcile: (object: StoredObject) => undefined): undefined {
+  const object = backend.store.get(collection, key);
+  if (object !== undefined && object.metadata.deletionTimestamp === undefined) reconcile(object);
+}
 
 export class Workloads {
   readonly #queues: ReadonlyMap<string, WorkQueue>;
@@ -54,7 +59,10 @@ export class Workloads {
       [collections.jobs, queue('job', (key) => reconcileJob(manager, key))],
       [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
       [collections.services, queue('endpoints', (key) => reconcileEndpoints(manager, key))],
-      [collections.quotas, queue('quota', (key) => reconcileQuota(manager, backend, key))],
+      [
+        collections.quotas,
+        queue('quota', (key) => withObject(backend, collections.quotas, key, (quota) => reconcileQuota(manager, quota))),
+      ],
       [collections.scalers, queue('autoscaler', (key) => reconcileScaler(manager, key))],
       [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
@@ -63,9 +71,9 @@ export class Workloads {
     this.#resume();
   }
 
-  /** Adds the kinds to the cluster, and runs their controllers until the stop. */
+  /** Adds the kinds to the cluster, limits all kinds by quotas, and runs their controllers until the stop. */
   static start(backend: Backend, log: (message: string) => void): Workloads {
-    for (const type of workloadTypes()) backend.registry.set(limited(backend, type));
+    for (const type of [...backend.registry.all(), ...workloadTypes()]) backend.registry.set(limited(backend, type));
     return new Workloads(backend, log);
   }
 
