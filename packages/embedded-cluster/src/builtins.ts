@@ -21,25 +21,39 @@ import {
 import { certificateRequestRules } from './certificate-requests.ts';
 import { columnsOf } from './columns.ts';
 import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
+import { type Defaults, fill } from './defaults.ts';
 import { type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
 import { prepareBinding, validateBinding } from './rbac-kinds.ts';
 import { pathSegmentProblems } from './request-info.ts';
-import { type ResourceType, storedVerbs } from './resources.ts';
+import { type ResourceType, storedVerbs, type WriteRequest } from './resources.ts';
 import { compileSchema } from './schema.ts';
 import { serviceAccountToken } from './virtual-resources.ts';
 
+export interface KindRules extends Partial<ResourceType> {
+  /** Filled in before `prepare`. */
+  defaults?: Defaults;
+  /** Returns the status of a new object, after `prepare`. */
+  firstStatus?(object: KubernetesObject, request: WriteRequest): JsonObject;
+}
+
 /** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
-export function builtin(path: string, kind: string, openAPISchema: JsonObject, given: Partial<ResourceType> = {}): ResourceType {
+export function builtin(path: string, kind: string, openAPISchema: JsonObject, rules: KindRules = {}): ResourceType {
   const [group = '', resource = ''] = path.split('/');
+  const { defaults = {}, firstStatus, prepare, ...given } = rules;
   return {
     ...{ group, resource, kind, openAPISchema, version: 'v1', singular: kind.toLowerCase(), shortNames: [], categories: [] },
     ...{ namespaced: true, isCustom: false, hasStatus: false, subresources: [], hasGeneration: false },
     ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [] },
     schema: compileSchema(openAPISchema),
-    columns: given.columns ?? columnsOf(kind),
+    columns: rules.columns ?? columnsOf(kind),
     verbs: storedVerbs,
     nameProblems: subdomainProblems,
     ...given,
+    prepare(object, old, request) {
+      fill(object, defaults);
+      prepare?.(object, old, request);
+      if (firstStatus && old === undefined) object.status = firstStatus(object, request);
+    },
   };
 }
 
@@ -67,9 +81,15 @@ const coreTypes = [
     nameProblems: dnsLabelProblems,
     verbs: storedVerbs.filter((verb) => verb !== 'deletecollection'),
     prepare: prepareNamespace,
+    firstStatus: () => ({ phase: 'Active' }),
   }),
   builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
-  builtin('/secrets', 'Secret', secretSchema, { selectableFields: ['type'], prepare: prepareSecret, validate: validateSecret }),
+  builtin('/secrets', 'Secret', secretSchema, {
+    selectableFields: ['type'],
+    defaults: { type: 'Opaque' },
+    prepare: prepareSecret,
+    validate: validateSecret,
+  }),
   builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, { shortNames: ['sa'], answers: { token: serviceAccountToken } }),
   builtin('/events', 'Event', eventSchema, {
     shortNames: ['ev'],
@@ -113,9 +133,7 @@ export const builtinTypes = (definition: Pick<ResourceType, 'prepare' | 'validat
 function prepareNamespace(object: KubernetesObject, old?: StoredObject): void {
   const { name } = object.metadata;
   if (name) object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': name };
-  if (old) return;
-  object.spec = { finalizers: ['kubernetes'] };
-  object.status = { phase: 'Active' };
+  if (!old) object.spec = { finalizers: ['kubernetes'] };
 }
 
 function validateEvent(object: KubernetesObject): FieldError[] {

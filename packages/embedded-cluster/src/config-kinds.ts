@@ -12,7 +12,6 @@ export function prepareConfigMap(object: KubernetesObject): void {
 }
 
 export function prepareSecret(object: KubernetesObject): void {
-  object.type ??= 'Opaque';
   if (isJsonObject(object.stringData)) {
     const encoded = Object.entries(object.stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')]);
     object.data = { ...(isJsonObject(object.data) && object.data), ...Object.fromEntries(encoded) };
