@@ -1,119 +1,122 @@
-/** The kinds of workloads: their defaults, the checks that clients notice, their Tables and subresources. Loaded by the demo alone. */
+/** The kinds of workloads: what data/kinds.yaml names, with the rules that need code. Loaded by the demo alone. */
 
 import { randomInt } from 'node:crypto';
-import { type FieldError, invalidValue, required } from '../../../../src/api/field-error.ts';
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
 import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
-import { fill } from '../defaults.ts';
-import { isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
+import { openSchema } from '../builtin-schemas.ts';
+import { builtin, type KindRules } from '../builtins.ts';
+import { type Defaults, fill, objectIn } from '../defaults.ts';
+import { at, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, timestamp } from '../objects.ts';
 import type { ResourceType } from '../resources.ts';
 import { scale } from '../scale.ts';
-import { controllerTypes } from './controller-kinds.ts';
-import { infrastructureTypes } from './infrastructure-kinds.ts';
-import { fillPodSpec, selectorErrors, specOf, stored } from './kind-rules.ts';
+import { columnsByKind } from './columns.ts';
 import { metricsTypes } from './metrics.ts';
-import { preparePod, validatePod } from './pod-kind.ts';
+import { podDefaults, podStatus, preparePod, validatePod } from './pod-kind.ts';
 import { podSubresources } from './pod-subresources.ts';
+import * as validate from './validation.ts';
 
-const controller = { hasGeneration: true, categories: ['all'], validate: validateWorkload } as const;
+interface Kind extends Partial<ResourceType> {
+  path: string;
+  members?: string[];
+  defaults?: Defaults;
+  status?: JsonObject;
+}
+
+const kinds = parse(readFileSync(new URL('../../data/kinds.yaml', import.meta.url), 'utf8')) as Readonly<Record<string, Kind>>;
+
+const template = { template: { spec: podDefaults } };
+
+const rolling = (defaults: Defaults) => ({
+  type: 'RollingUpdate',
+  rollingUpdate: ({ type }: JsonObject) => (type === 'RollingUpdate' ? defaults : undefined),
+});
+
+/** Returns the `prepare` that fills in defaults of the spec that depend on others. */
+const filling = (spec: Defaults) => ({ prepare: (object: KubernetesObject) => fill(object, { spec }) });
+
+const rules: Readonly<Record<string, KindRules>> = {
+  Pod: {
+    ...{ prepare: preparePod, firstStatus: podStatus, validate: validatePod },
+    ...{ specParts: { ephemeralcontainers: 'ephemeralContainers' }, answers: podSubresources },
+  },
+  Service: { nameProblems: dnsLabelProblems, prepare: prepareService, validate: validate.service },
+  Deployment: {
+    ...filling({ ...template, strategy: rolling({ maxSurge: '25%', maxUnavailable: '25%' }) }),
+    ...{ validate: validate.replicated, answers: { scale } },
+  },
+  ReplicaSet: { ...filling(template), validate: validate.replicated, answers: { scale } },
+  StatefulSet: {
+    ...filling({ ...template, updateStrategy: rolling({ partition: 0 }) }),
+    ...{ validate: validate.statefulSet, answers: { scale } },
+  },
+  DaemonSet: { prepare: prepareDaemonSet, validate: validate.podTemplate },
+  Job: { prepare: prepareJob, validate: validate.job },
+  CronJob: { ...filling({ jobTemplate: { spec: template } }), validate: validate.cronJob },
+  PersistentVolumeClaim: { validate: validate.claim },
+  PersistentVolume: { firstStatus: (_, { now }) => ({ phase: 'Pending', lastPhaseTransitionTime: timestamp(now) }) },
+  StorageClass: { validate: validate.members('provisioner') },
+  Ingress: { validate: validate.ingress },
+  IngressClass: { validate: validate.members('spec.controller') },
+  NetworkPolicy: filling({ policyTypes: (spec: JsonObject) => ['Ingress', ...(objectsAt(spec, 'egress').length > 0 ? ['Egress'] : [])] }),
+  HorizontalPodAutoscaler: { validate: validate.scaler },
+  PodDisruptionBudget: { validate: validate.budget },
+  LimitRange: { prepare: prepareLimits },
+};
+
+function typeOf(kind: string, { path, members = ['spec', 'status'], status, ...data }: Kind): ResourceType {
+  const firstStatus = status === undefined ? {} : { firstStatus: () => structuredClone(status) };
+  const own = { hasStatus: members.includes('status'), columns: columnsByKind[kind] ?? [], ...firstStatus };
+  return builtin(path, kind, openSchema(members), { ...own, ...data, ...rules[kind] });
+}
 
 /** The types that a cluster with workloads serves beside the others. */
-export const workloadTypes = (): ResourceType[] => [
-  stored('/pods', 'Pod', 'Containers that run together on one node.', {
-    shortNames: ['po'],
-    categories: ['all'],
-    selectableFields: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
-    isGraceful: true,
-    hasGeneration: true,
-    prepare: preparePod,
-    validate: validatePod,
-    specParts: { ephemeralcontainers: 'ephemeralContainers' },
-    answers: podSubresources,
-  }),
-  stored('/nodes', 'Node', 'A machine that runs pods.', {
-    namespaced: false,
-    shortNames: ['no'],
-    selectableFields: ['spec.unschedulable'],
-    prepare: (object) => void specOf(object),
-  }),
-  stored('/services', 'Service', 'An address for the pods that a selector finds.', {
-    shortNames: ['svc'],
-    categories: ['all'],
-    nameProblems: dnsLabelProblems,
-    prepare: prepareService,
-    validate: validateService,
-  }),
-  stored('apps/deployments', 'Deployment', 'Pods that are replaced a few at a time.', {
-    ...controller,
-    shortNames: ['deploy'],
-    prepare: prepareDeployment,
-    answers: { scale },
-  }),
-  stored('apps/replicasets', 'ReplicaSet', 'A number of pods of one template.', {
-    ...controller,
-    shortNames: ['rs'],
-    prepare: prepareReplicaSet,
-    answers: { scale },
-  }),
-  ...controllerTypes(),
-  ...infrastructureTypes(),
-  ...metricsTypes(),
-];
-
-function prepareTemplate(object: KubernetesObject): JsonObject {
-  const spec = specOf(object);
-  fill(spec, { replicas: 1 });
-  const template = valueAt(spec, ['template', 'spec']);
-  if (isJsonObject(template)) fillPodSpec(template);
-  return spec;
-}
-
-function prepareReplicaSet(object: KubernetesObject, old: StoredObject | undefined): void {
-  prepareTemplate(object);
-  if (old === undefined) object.status = { replicas: 0 };
-}
-
-function prepareDeployment(object: KubernetesObject, old: StoredObject | undefined): void {
-  const spec = prepareTemplate(object);
-  fill(spec, { revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} });
-  const strategy = spec.strategy as JsonObject;
-  fill(strategy, { type: 'RollingUpdate' });
-  if (strategy.type === 'RollingUpdate') {
-    fill(strategy, { rollingUpdate: {} });
-    fill(strategy.rollingUpdate as JsonObject, { maxSurge: '25%', maxUnavailable: '25%' });
-  }
-  if (old === undefined) object.status = {};
-}
+export const workloadTypes = (): ResourceType[] => [...Object.entries(kinds).map(([kind, data]) => typeOf(kind, data)), ...metricsTypes()];
 
 function prepareService(object: KubernetesObject, old: StoredObject | undefined): void {
-  const spec = specOf(object);
-  fill(spec, { type: 'ClusterIP', sessionAffinity: 'None' });
-  if (spec.type !== 'ExternalName') fillAddresses(spec, old);
-  for (const port of objectsAt(spec, 'ports')) fill(port, { protocol: 'TCP', targetPort: port.port });
-  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') fillNodePorts(spec);
-  if (old === undefined) object.status = { loadBalancer: {} };
+  const spec = objectIn(object, 'spec');
+  const isReachedByNodes = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+  if (spec.type !== 'ExternalName') {
+    const clusterIP = at(old, 'spec.clusterIP') ?? `10.96.${randomInt(1, 250)}.${randomInt(2, 250)}`;
+    fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster', clusterIP });
+    fill(spec, { clusterIPs: [spec.clusterIP] });
+  }
+  if (isReachedByNodes || (Array.isArray(spec.externalIPs) && spec.type !== 'ExternalName'))
+    fill(spec, { externalTrafficPolicy: 'Cluster' });
+  if (spec.type === 'LoadBalancer') fill(spec, { allocateLoadBalancerNodePorts: true });
+  if (isReachedByNodes) fill(spec, { 'ports[]': { nodePort: () => randomInt(30_000, 32_768) } });
 }
 
-function fillAddresses(spec: JsonObject, old: StoredObject | undefined): void {
-  fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' });
-  fill(spec, { clusterIP: valueAt(old, ['spec', 'clusterIP']) ?? `10.96.${randomInt(1, 250)}.${randomInt(2, 250)}` });
-  fill(spec, { clusterIPs: [spec.clusterIP] });
-  if (Array.isArray(spec.externalIPs)) fill(spec, { externalTrafficPolicy: 'Cluster' });
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+function prepareDaemonSet(object: KubernetesObject, old: StoredObject | undefined): void {
+  fill(object, { spec: { ...template, updateStrategy: rolling({ maxSurge: 0, maxUnavailable: 1 }) } });
+  const number = Number(old?.metadata.annotations?.[templateGeneration] ?? 0);
+  const isNew = !isDeepStrictEqual(at(old, 'spec.template'), at(object, 'spec.template'));
+  object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(isNew ? number + 1 : number) };
 }
 
-function fillNodePorts(spec: JsonObject): void {
-  fill(spec, { externalTrafficPolicy: 'Cluster', ...(spec.type === 'LoadBalancer' && { allocateLoadBalancerNodePorts: true }) });
-  for (const port of objectsAt(spec, 'ports')) fill(port, { nodePort: randomInt(30_000, 32_768) });
+/** Labels the pods of a new Job by its uid, and selects them. */
+function prepareJob(object: KubernetesObject, old: StoredObject | undefined): void {
+  const spec = objectIn(object, 'spec');
+  if (spec.parallelism === undefined) fill(spec, { completions: 1, parallelism: 1 });
+  fill(spec, template);
+  if (old !== undefined) return;
+  const { name, uid } = object.metadata;
+  fill(spec, { manualSelector: false });
+  if (spec.manualSelector === true || uid === undefined) return;
+  const metadata = objectIn(objectIn(spec, 'template'), 'metadata');
+  const own = { 'controller-uid': uid, 'job-name': name };
+  const prefixed = Object.fromEntries(Object.entries(own).map(([key, value]) => [`batch.kubernetes.io/${key}`, value]));
+  metadata.labels = { ...objectIn(metadata, 'labels'), ...prefixed, ...own };
+  object.metadata.labels ??= { ...(metadata.labels as Record<string, string>) };
+  spec.selector ??= { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
 }
 
-function validateService({ spec }: KubernetesObject): FieldError[] {
-  const [type, address] = [valueAt(spec, ['type']), valueAt(spec, ['clusterIP'])];
-  if (type === 'ExternalName') return valueAt(spec, ['externalName']) ? [] : [required('spec.externalName')];
-  return address !== 'None' && isJsonObject(spec) && objectsAt(spec, 'ports').length === 0 ? [required('spec.ports')] : [];
-}
-
-function validateWorkload(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {
-  const replicas = valueAt(object, ['spec', 'replicas']);
-  const errors = selectorErrors(object, old);
-  if (typeof replicas !== 'number' || replicas >= 0) return errors;
-  return [...errors, invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0')];
+function prepareLimits(object: KubernetesObject): void {
+  for (const limit of objectsAt(object, 'spec.limits').filter(({ type }) => type === 'Container')) {
+    fill(limit, { default: limit.max ?? {} });
+    fill(limit, { defaultRequest: { ...(limit.min as JsonObject | undefined), ...objectIn(limit, 'default') } });
+  }
 }

@@ -3,38 +3,51 @@
 import { isDeepStrictEqual } from 'node:util';
 import { duplicate, type FieldError, forbidden, notFoundValue, required } from '../../../../src/api/field-error.ts';
 import { fill, objectIn } from '../defaults.ts';
-import { containersIn, isJsonObject, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, valueAt } from '../objects.ts';
+import { at, containersIn, type JsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
 import type { WriteRequest } from '../resources.ts';
-import { containerErrors, fillPodSpec, specOf } from './kind-rules.ts';
+import { containerErrors } from './validation.ts';
 
-export function preparePod(object: KubernetesObject, old: StoredObject | undefined): void {
-  const spec = specOf(object);
-  fillPodSpec(spec);
-  fill(spec, { serviceAccountName: 'default', enableServiceLinks: true, priority: 0, preemptionPolicy: 'PreemptLowerPriority' });
-  fill(spec, { serviceAccount: spec.serviceAccountName, tolerations: [] });
-  const tolerations = spec.tolerations as JsonObject[];
+const probe = {
+  ...{ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
+  'httpGet?': { path: '/', scheme: 'HTTP' },
+};
+const containerDefaults = {
+  resources: {},
+  imagePullPolicy({ image }: JsonObject) {
+    const [, tag = 'latest'] = /[^/]*$/.exec(String(image ?? ''))?.[0].split(/[:@]/) ?? [];
+    return tag === 'latest' ? 'Always' : 'IfNotPresent';
+  },
+  ...{ terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' },
+  ...{ 'ports[]': { protocol: 'TCP' }, 'env[]': { 'valueFrom?': { 'fieldRef?': { apiVersion: 'v1' } } } },
+  ...{ 'livenessProbe?': probe, 'readinessProbe?': probe, 'startupProbe?': probe },
+};
+const source = { defaultMode: 0o644 };
+
+/** Defaults of pods, and of the pods in a template. */
+export const podDefaults = {
+  ...{ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler' },
+  securityContext: {},
+  ...{ 'initContainers[]': containerDefaults, 'containers[]': containerDefaults, 'ephemeralContainers[]': containerDefaults },
+  'volumes[]': { 'configMap?': source, 'secret?': source, 'downwardAPI?': source, 'projected?': source, 'hostPath?': { type: '' } },
+};
+
+export function preparePod(object: KubernetesObject): void {
+  fill(object, { spec: podDefaults });
+  const { tolerations } = object.spec as { tolerations: JsonObject[] };
   for (const key of ['not-ready', 'unreachable'].map((name) => `node.kubernetes.io/${name}`))
     if (!tolerations.some((one) => one.key === key || one.key === undefined))
       tolerations.push({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 });
-  for (const container of containersIn(spec)) {
-    const { limits } = objectIn(container, 'resources');
-    if (isJsonObject(limits)) fill(objectIn(objectIn(container, 'resources'), 'requests'), limits);
-  }
-  if (old === undefined) object.status = { phase: 'Pending', qosClass: qosClassOf(spec) };
 }
 
+export const podStatus = ({ spec }: KubernetesObject) => ({ phase: 'Pending', qosClass: qosClassOf(spec) });
+
 /** Kubernetes documentation, "Pod Quality of Service Classes". */
-function qosClassOf(spec: JsonObject): string {
-  const resources = containersIn(spec).map((container) => (isJsonObject(container.resources) ? container.resources : {}));
-  const amounts = (of: JsonObject, member: string) => {
-    const { cpu, memory } = isJsonObject(of[member]) ? of[member] : ({} as JsonObject);
-    return { cpu, memory };
-  };
-  if (resources.every((one) => valueAt(one, ['limits']) === undefined && valueAt(one, ['requests']) === undefined)) return 'BestEffort';
-  const isGuaranteed = resources.every((one) => {
-    const [limits, requests] = [amounts(one, 'limits'), amounts(one, 'requests')];
-    return limits.cpu !== undefined && limits.memory !== undefined && isDeepStrictEqual(limits, { ...limits, ...requests });
-  });
+function qosClassOf(spec: unknown): string {
+  const resources = containersIn(spec).map((container) => container.resources);
+  if (resources.every((one) => at(one, 'limits') === undefined && at(one, 'requests') === undefined)) return 'BestEffort';
+  const isGuaranteed = resources.every((one) =>
+    ['cpu', 'memory'].every((unit) => at(one, `limits.${unit}`) !== undefined && at(one, `limits.${unit}`) === at(one, `requests.${unit}`)),
+  );
   return isGuaranteed ? 'Guaranteed' : 'Burstable';
 }
 
@@ -44,7 +57,7 @@ const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePer
 export function validatePod(object: KubernetesObject, old: StoredObject | undefined, { subresource }: WriteRequest): FieldError[] {
   if (old !== undefined && subresource === 'ephemeralcontainers') return [...ephemeralErrors(object), ...keptErrors(object, old)];
   const errors = containerErrors(object.spec, 'spec');
-  if (old === undefined && objectsAt(specOf(object), ephemeral).length > 0)
+  if (old === undefined && objectsAt(object.spec, ephemeral).length > 0)
     errors.push(forbidden(`spec.${ephemeral}`, 'cannot be set on create'));
   if (old === undefined || errors.length > 0 || isDeepStrictEqual(fixedPart(object), fixedPart(old))) return errors;
   const may =
@@ -53,7 +66,7 @@ export function validatePod(object: KubernetesObject, old: StoredObject | undefi
 }
 
 function fixedPart(object: KubernetesObject): JsonObject {
-  const spec: JsonObject = structuredClone(specOf(structuredClone(object)));
+  const spec: JsonObject = structuredClone(objectIn(structuredClone(object), 'spec'));
   for (const container of containersIn(spec)) delete container.image;
   for (const field of changeable) delete spec[field];
   return spec;
@@ -66,10 +79,9 @@ const refusal = 'cannot be set for an Ephemeral Container';
 
 /** Source: validateEphemeralContainers in kubernetes/pkg/apis/core/validation. */
 function ephemeralErrors(object: KubernetesObject): FieldError[] {
-  const spec = specOf(object);
-  const others = new Set(containersIn(spec).map(({ name }) => name));
+  const others = new Set(containersIn(object.spec).map(({ name }) => name));
   const names = new Set(others);
-  return objectsAt(spec, ephemeral).flatMap((container, index) => {
+  return objectsAt(object.spec, ephemeral).flatMap((container, index) => {
     const path = `spec.${ephemeral}[${index}]`;
     const { name, targetContainerName } = container;
     const errors = ['name', 'image'].filter((key) => !container[key]).map((key) => required(`${path}.${key}`));
@@ -84,12 +96,11 @@ function ephemeralErrors(object: KubernetesObject): FieldError[] {
 
 /** Ephemeral containers stay as they were begun. */
 function keptErrors(object: KubernetesObject, old: StoredObject): FieldError[] {
-  const added = objectsAt(specOf(object), ephemeral);
-  return objectsAt(specOf(structuredClone(old)), ephemeral).flatMap((before) => {
+  const added = objectsAt(object.spec, ephemeral);
+  return objectsAt(old.spec, ephemeral).flatMap((before) => {
     const now = added.find(({ name }) => name === before.name);
-    if (now === undefined) return [forbidden(`spec.${ephemeral}`, `existing ephemeral containers "${before.name}" may not be removed\n`)];
-    return isDeepStrictEqual(now, before)
-      ? []
-      : [forbidden(`spec.${ephemeral}`, `existing ephemeral containers "${before.name}" may not be changed\n`)];
+    if (isDeepStrictEqual(now, before)) return [];
+    const done = now === undefined ? 'removed' : 'changed';
+    return [forbidden(`spec.${ephemeral}`, `existing ephemeral containers "${before.name}" may not be ${done}\n`)];
   });
 }
