@@ -8,16 +8,7 @@ import { quantityOf } from '../../../../src/api/printed-value.ts';
 import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
 import { amountOf, measure } from './metrics.ts';
-import {
-  type Collection,
-  type Condition,
-  collections,
-  conditionOf,
-  type Pod,
-  type ReplicaSet,
-  type Scaler,
-  type ScalerMetric,
-} from './shapes.ts';
+import { type Condition, collections, conditionOf, type Pod, type ReplicaSet, type Scaler, type ScalerMetric } from './shapes.ts';
 
 /** The period of kube-controller-manager. */
 const periodMs = 15_000;
@@ -25,7 +16,7 @@ const periodMs = 15_000;
 const scaleDownMs = 60_000;
 const tolerance = 0.1;
 
-const targets: Readonly<Record<string, Collection>> = {
+const targets: Readonly<Record<string, string>> = {
   ...{ Deployment: collections.deployments, StatefulSet: collections.statefulSets, ReplicaSet: collections.replicaSets },
 };
 
@@ -34,7 +25,7 @@ export function reconcileScaler(component: Component, key: string): number | und
   if (scaler === undefined || scaler.metadata.deletionTimestamp !== undefined) return undefined;
   const { kind, name } = scaler.spec.scaleTargetRef;
   const collection = targets[kind];
-  const target = collection && component.get<ReplicaSet>(collection, `${scaler.metadata.namespace}/${name}`);
+  const target = collection === undefined ? undefined : component.get<ReplicaSet>(collection, `${scaler.metadata.namespace}/${name}`);
   if (collection === undefined || target === undefined) {
     const message = `the HPA controller was unable to get the target's current scale: ${kind} "${name}" not found`;
     writeStatus(component, scaler, { conditions: [['AbleToScale', false, 'FailedGetScale', message]] });
@@ -153,7 +144,7 @@ function isTooSoon(component: Component, { metadata, status }: Scaler, isFewer: 
 function rescale(
   component: Component,
   scaler: Scaler,
-  { collection, target, desired, title }: { collection: Collection; target: ReplicaSet; desired: number; title: string },
+  { collection, target, desired, title }: { collection: string; target: ReplicaSet; desired: number; title: string },
 ) {
   component.update(collection, { ...target, spec: { ...target.spec, replicas: desired } });
   const reason = desired > target.spec.replicas ? `${title} above target` : 'All metrics below target';

@@ -20,7 +20,7 @@ interface Counts {
 }
 
 const countsOf = ({ status }: ReplicaSet): Counts => {
-  const { replicas = 0, readyReplicas = 0 } = (status ?? {}) as { replicas?: number; readyReplicas?: number };
+  const { replicas = 0, readyReplicas = 0 } = status ?? {};
   return { replicas, ready: readyReplicas };
 };
 const revisionOf = ({ metadata }: ReplicaSet) => Number(metadata.annotations?.[revisionKey] ?? 0);

@@ -4,52 +4,44 @@
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
 
+import { selectorText } from '../../../../src/api/label-selector.ts';
 import { parseLabelSelector } from '../../../../src/api/selectors.ts';
 import { StatusError } from '../../../../src/api/status.ts';
 import { getObject } from '../backend.ts';
 import type { Component } from '../component.ts';
 import { deleteObject, deleteOptions } from '../delete.ts';
 import { requiredObject, sendJson } from '../exchange.ts';
-import { type StoredObject, timestamp, valueAt } from '../objects.ts';
+import { at, objectsAt, type StoredObject } from '../objects.ts';
 import type { Backend, Exchange, Target } from '../resources.ts';
-import { selectorText } from './cells.ts';
-import { collections, isActive, isReady, type Pod } from './shapes.ts';
+import { type Condition, collections, conditionSince, isActive, isReady, type Pod } from './shapes.ts';
 
-const covers = ({ spec }: StoredObject, { metadata }: StoredObject): boolean => {
-  const selector = valueAt(spec, ['selector']);
-  const text = selectorText(selector);
-  return selector !== undefined && parseLabelSelector(text === '<none>' ? '' : text)(metadata.labels ?? {});
-};
-
-function amountOf(value: unknown, expected: number): number {
-  return typeof value === 'string' ? Math.ceil((Number.parseInt(value, 10) / 100) * expected) : Number(value ?? 0);
+function covers(budget: StoredObject, { metadata }: StoredObject): boolean {
+  const selector = at(budget, 'spec.selector') as Parameters<typeof selectorText>[0] | undefined;
+  return selector !== undefined && parseLabelSelector(selectorText(selector))(metadata.labels ?? {});
 }
+
+const amountOf = (value: unknown, expected: number): number =>
+  typeof value === 'string' ? Math.ceil((Number.parseInt(value, 10) / 100) * expected) : Number(value ?? 0);
 
 /** Counts the pods of a budget, in the members of its status. */
 function countsOf(budget: StoredObject, pods: readonly Pod[]) {
   const covered = pods.filter((pod) => isActive(pod) && covers(budget, pod));
   const expectedPods = covered.length;
   const currentHealthy = covered.filter(isReady).length;
-  const [least, most] = ['minAvailable', 'maxUnavailable'].map((member) => valueAt(budget.spec, [member]));
+  const [least, most] = [at(budget, 'spec.minAvailable'), at(budget, 'spec.maxUnavailable')];
   const desiredHealthy = most === undefined ? amountOf(least, expectedPods) : Math.max(0, expectedPods - amountOf(most, expectedPods));
   return { currentHealthy, desiredHealthy, disruptionsAllowed: Math.max(0, currentHealthy - desiredHealthy), expectedPods };
 }
 
 /** The disruption controller: keeps the counts of a budget. */
-export function reconcileBudget(component: Component, key: string): undefined {
-  const budget = component.get(collections.budgets, key);
-  if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return undefined;
+export function reconcileBudget(component: Component, budget: StoredObject): undefined {
   const counts = countsOf(budget, component.list<Pod>(collections.pods, budget.metadata.namespace));
-  const isAllowed = counts.disruptionsAllowed > 0;
-  const condition = {
-    ...{ type: 'DisruptionAllowed', status: isAllowed ? 'True' : 'False', reason: isAllowed ? 'SufficientPods' : 'InsufficientPods' },
-    ...{ message: '', observedGeneration: budget.metadata.generation },
-  };
-  const old = valueAt(budget, ['status', 'conditions', '0']) as typeof condition & { lastTransitionTime: string };
-  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : timestamp(component.now());
-  const conditions = [{ ...condition, lastTransitionTime }];
-  component.setStatus(collections.budgets, budget, { ...counts, conditions, observedGeneration: budget.metadata.generation });
-  return undefined;
+  const observedGeneration = budget.metadata.generation;
+  const old = objectsAt(budget, 'status.conditions') as unknown as Condition[];
+  const [status, reason] = counts.disruptionsAllowed > 0 ? (['True', 'SufficientPods'] as const) : (['False', 'InsufficientPods'] as const);
+  const condition = conditionSince(old, { type: 'DisruptionAllowed', status, reason, message: '' }, component.now());
+  const conditions = [{ ...condition, observedGeneration }];
+  component.setStatus(collections.budgets, budget, { ...counts, conditions, observedGeneration });
 }
 
 /** @throws StatusError 429 in the words of kube-apiserver, 500 for a pod of several budgets */
@@ -60,10 +52,8 @@ function checkBudget({ store }: Backend, pod: Pod): void {
   if (budget === undefined) return;
   const several = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
   if (others.length > 0) throw new StatusError(500, 'InternalError', several);
-  const { desiredHealthy, currentHealthy, disruptionsAllowed } = countsOf(
-    budget,
-    (store.list(collections.pods, { namespace }) ?? []) as Pod[],
-  );
+  const pods = (store.list(collections.pods, { namespace }) ?? []) as Pod[];
+  const { desiredHealthy, currentHealthy, disruptionsAllowed } = countsOf(budget, pods);
   const isSpare = !isReady(pod) && desiredHealthy > 0 && currentHealthy >= desiredHealthy;
   if (disruptionsAllowed > 0 || isSpare) return;
   const message = `The disruption budget ${budget.metadata.name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;

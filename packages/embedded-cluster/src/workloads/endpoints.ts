@@ -1,36 +1,28 @@
 /** The controller of EndpointSlices: one slice for each Service with a selector, with the pods that it finds. */
 
-import { isDeepStrictEqual } from 'node:util';
 import { type Component, ownerReference } from '../component.ts';
 import type { StoredObject } from '../objects.ts';
-import { collections, isReady, type Pod, type Service } from './shapes.ts';
+import { collections, hasLabels, isReady, type Pod, type Service } from './shapes.ts';
 
-const serviceLabel = 'kubernetes.io/service-name';
-
-export function reconcileEndpoints(component: Component, key: string): undefined {
-  const service = component.get<Service>(collections.services, key);
-  if (service === undefined || service.metadata.deletionTimestamp !== undefined || service.spec.selector === undefined) return undefined;
-  const { name, namespace } = service.metadata;
-  const pods = component.list<Pod>(collections.pods, namespace).filter((pod) => isSelected(service, pod));
+export function reconcileEndpoints(component: Component, service: Service): undefined {
+  const { metadata, spec } = service;
+  if (spec.selector === undefined) return;
+  const pods = component.list<Pod>(collections.pods, metadata.namespace).filter((pod) => isServing(pod) && hasLabels(pod, spec.selector));
   const [old] = component.owned<StoredObject>(collections.endpointSlices, service);
-  const wanted = { endpoints: pods.map(endpointOf), ports: portsOf(service, pods[0]) };
-  if (old !== undefined) {
-    const next = { ...old, ...wanted };
-    if (!isDeepStrictEqual(next, old)) component.update(collections.endpointSlices, next);
-    return undefined;
-  }
-  const labels = { [serviceLabel]: name, 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
-  const metadata = { generateName: `${name}-`, labels, ownerReferences: [ownerReference(service)] };
-  component.create(collections.endpointSlices, { metadata, addressType: 'IPv4', ...wanted }, namespace);
-  return undefined;
+  const slice = { endpoints: pods.map(endpointOf), ports: portsOf(service, pods[0]) };
+  if (old !== undefined) component.update(collections.endpointSlices, { ...old, ...slice });
+  else createSlice(component, service, slice);
+}
+
+function createSlice(component: Component, service: Service, slice: object): void {
+  const { name, namespace } = service.metadata;
+  const labels = { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
+  const own = { generateName: `${name}-`, labels, ownerReferences: [ownerReference(service)] };
+  component.create(collections.endpointSlices, { metadata: own, addressType: 'IPv4', ...slice }, namespace);
 }
 
 /** A pod without an address, or at its end, serves nobody. */
-const isSelected = ({ spec }: Service, { metadata, status }: Pod): boolean =>
-  status.podIP !== undefined &&
-  status.phase !== 'Succeeded' &&
-  status.phase !== 'Failed' &&
-  Object.entries(spec.selector ?? {}).every(([key, value]) => metadata.labels?.[key] === value);
+const isServing = ({ status }: Pod) => status.podIP !== undefined && status.phase !== 'Succeeded' && status.phase !== 'Failed';
 
 function endpointOf(pod: Pod) {
   const { name, namespace, uid, deletionTimestamp } = pod.metadata;

@@ -1,6 +1,6 @@
 /** The history of StatefulSets and DaemonSets: a ControllerRevision for each template, as kube-controller-manager makes them. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Component, ownerReference } from '../component.ts';
 import { type ControllerRevision, collections, type DaemonSet, type Pod, type StatefulSet } from './shapes.ts';
@@ -22,37 +22,18 @@ export function currentRevision(component: Component, set: StatefulSet | DaemonS
   const newest = history.at(-1)?.revision ?? 0;
   const current = found ?? create(component, set, data, newest + 1);
   if (found !== undefined && found.revision < newest) component.update(collections.revisions, { ...found, revision: newest + 1 });
-  dropHistory(
-    component,
-    set,
-    history.filter(({ metadata }) => metadata.uid !== current.metadata.uid),
-  );
+  const old = history.filter(({ metadata }) => metadata.uid !== current.metadata.uid);
+  dropHistory(component, set, old);
   return current.metadata.name;
 }
 
-function create(
-  component: Component,
-  set: StatefulSet | DaemonSet,
-  data: ControllerRevision['data'],
-  revision: number,
-): ControllerRevision {
+function create(component: Component, set: StatefulSet | DaemonSet, data: ControllerRevision['data'], revision: number) {
   const { name, namespace, annotations } = set.metadata;
-  const hash = createHash('sha256')
-    .update(JSON.stringify([set.kind, data]))
-    .digest('hex')
-    .slice(0, 10);
+  const id = hash('sha256', JSON.stringify([set.kind, data])).slice(0, 10);
   const label = set.kind === 'StatefulSet' ? 'controller.kubernetes.io/hash' : hashLabel;
-  return component.create<ControllerRevision>(
-    collections.revisions,
-    {
-      metadata: {
-        ...{ name: `${name}-${hash}`, labels: { ...set.spec.template.metadata?.labels, [label]: hash } },
-        ...{ ownerReferences: [ownerReference(set)], ...(annotations && { annotations }) },
-      },
-      ...{ data: structuredClone(data), revision },
-    },
-    namespace,
-  );
+  const labels = { ...set.spec.template.metadata?.labels, [label]: id };
+  const metadata = { name: `${name}-${id}`, labels, ownerReferences: [ownerReference(set)], ...(annotations && { annotations }) };
+  return component.create<ControllerRevision>(collections.revisions, { metadata, data: structuredClone(data), revision }, namespace);
 }
 
 /** A revision that has pods stays. */

@@ -1,6 +1,9 @@
 /** The parts of workload objects that the controllers read and write. Kubernetes API: core/v1, apps/v1, batch/v1. */
 
-import type { ObjectMeta, StoredObject } from '../objects.ts';
+import { badRequest } from '../../../../src/api/status.ts';
+import { type KubernetesObject, type ObjectMeta, type StoredObject, timestamp } from '../objects.ts';
+
+type Labels = Readonly<Record<string, string>>;
 
 export interface ContainerSpec {
   name: string;
@@ -12,22 +15,13 @@ export interface ContainerSpec {
   [field: string]: unknown;
 }
 
-interface Ended {
-  exitCode: number;
-  reason: string;
-  startedAt: string;
-  finishedAt: string;
-}
-
 interface ContainerState {
   waiting?: { reason: string; message?: string };
   running?: { startedAt: string };
-  terminated?: Ended;
+  terminated?: { exitCode: number; reason: string; startedAt: string; finishedAt: string };
 }
 
-export interface ContainerStatus {
-  name: string;
-  image: string;
+export interface ContainerStatus extends Pick<ContainerSpec, 'name' | 'image'> {
   imageID: string;
   ready: boolean;
   started: boolean;
@@ -50,19 +44,15 @@ interface PodSpec {
   initContainers?: ContainerSpec[];
   ephemeralContainers?: ContainerSpec[];
   nodeName?: string;
-  nodeSelector?: Record<string, string>;
+  nodeSelector?: Labels;
   restartPolicy?: 'Always' | 'OnFailure' | 'Never';
   [field: string]: unknown;
 }
 
 export interface PodStatus {
   phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
-  reason?: string;
-  message?: string;
   startTime?: string;
   podIP?: string;
-  hostIP?: string;
-  qosClass?: string;
   conditions?: Condition[];
   initContainerStatuses?: ContainerStatus[];
   containerStatuses?: ContainerStatus[];
@@ -74,42 +64,36 @@ export interface Pod extends StoredObject {
   status: PodStatus;
 }
 
-export interface PodTemplate {
+interface Template<Spec> {
   metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>;
-  spec: PodSpec;
+  spec: Spec;
 }
+export type PodTemplate = Template<PodSpec>;
 
-interface Selector {
-  matchLabels?: Record<string, string>;
+/** An object of a controller. */
+interface Controlled<Spec, Status = unknown> extends StoredObject {
+  spec: Spec;
+  status?: Status;
 }
 
 interface WorkloadSpec {
   replicas: number;
-  selector: Selector;
+  selector: { matchLabels?: Labels };
   template: PodTemplate;
+  revisionHistoryLimit: number;
 }
 
-export interface ReplicaSet extends StoredObject {
-  spec: WorkloadSpec;
-}
-
-export interface Deployment extends StoredObject {
-  spec: WorkloadSpec & {
+export type ReplicaSet = Controlled<WorkloadSpec, { replicas?: number; readyReplicas?: number }>;
+export type StatefulSet = Controlled<WorkloadSpec, { currentRevision?: string }>;
+export type DaemonSet = Controlled<Omit<WorkloadSpec, 'replicas'>>;
+export type Deployment = Controlled<
+  WorkloadSpec & {
     paused?: boolean;
-    revisionHistoryLimit: number;
     progressDeadlineSeconds: number;
     strategy: { type: 'RollingUpdate' | 'Recreate'; rollingUpdate?: { maxSurge: number | string; maxUnavailable: number | string } };
-  };
-}
-
-export interface StatefulSet extends StoredObject {
-  spec: WorkloadSpec & { revisionHistoryLimit: number };
-  status?: { currentRevision?: string };
-}
-
-export interface DaemonSet extends StoredObject {
-  spec: Omit<WorkloadSpec, 'replicas'> & { revisionHistoryLimit: number };
-}
+  },
+  { observedGeneration?: number; updatedReplicas?: number; readyReplicas?: number; conditions?: Condition[] }
+>;
 
 export interface ControllerRevision extends StoredObject {
   data: { spec: { template: PodTemplate & { $patch: string } } };
@@ -124,44 +108,34 @@ interface JobSpec {
   template: PodTemplate;
 }
 
-export interface Job extends StoredObject {
-  spec: JobSpec;
-  status?: { startTime?: string; active?: number; conditions?: Condition[] };
-}
-
-export interface CronJob extends StoredObject {
-  spec: {
+export type Job = Controlled<JobSpec, { startTime?: string; active?: number; conditions?: Condition[] }>;
+export type CronJob = Controlled<
+  {
     schedule: string;
     timeZone?: string;
     suspend?: boolean;
     concurrencyPolicy: 'Allow' | 'Forbid' | 'Replace';
     successfulJobsHistoryLimit: number;
     failedJobsHistoryLimit: number;
-    jobTemplate: { metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>; spec: JobSpec };
-  };
-  status?: { lastScheduleTime?: string };
-}
+    jobTemplate: Template<JobSpec>;
+  },
+  { lastScheduleTime?: string }
+>;
 
-export interface Node extends StoredObject {
-  spec: { unschedulable?: boolean };
-}
+export type Node = Controlled<{ unschedulable?: boolean }>;
 
 export interface ScalerMetric {
-  type: string;
   resource?: { name: string; target: { averageUtilization?: number; averageValue?: string } };
 }
+export type Scaler = Controlled<
+  { scaleTargetRef: { kind: string; name: string }; minReplicas?: number; maxReplicas: number; metrics?: ScalerMetric[] },
+  { conditions?: Condition[]; lastScaleTime?: string }
+>;
 
-export interface Scaler extends StoredObject {
-  spec: { scaleTargetRef: { kind: string; name: string }; minReplicas?: number; maxReplicas: number; metrics?: ScalerMetric[] };
-  status?: { conditions?: Condition[]; lastScaleTime?: string };
-}
-
-export interface Service extends StoredObject {
-  spec: {
-    selector?: Record<string, string>;
-    ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[];
-  };
-}
+export type Service = Controlled<{
+  selector?: Labels;
+  ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[];
+}>;
 
 export const collections = {
   pods: '/pods',
@@ -178,36 +152,49 @@ export const collections = {
   endpointSlices: 'discovery.k8s.io/endpointslices',
   quotas: '/resourcequotas',
   scalers: 'autoscaling/horizontalpodautoscalers',
-  limitRanges: '/limitranges',
 } as const;
-export type Collection = (typeof collections)[keyof typeof collections];
 
-/** Returns the status of the condition of that type, `undefined` without one. */
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
+/** Adds the time of a condition, which stays until its status changes. */
+export function conditionSince(old: readonly Condition[] | undefined, next: Condition, now: Date): Condition {
+  const before = conditionOf(old, next.type);
+  const since = before?.status === next.status ? before.lastTransitionTime : undefined;
+  return { ...next, lastTransitionTime: since ?? timestamp(now) };
+}
+
+export const hasLabels = ({ metadata }: KubernetesObject, wanted: Labels = {}): boolean =>
+  Object.entries(wanted).every(([key, value]) => metadata.labels?.[key] === value);
+
 /** Returns the containers of a pod of all sorts. */
-export const allContainers = ({ spec }: Pod): ContainerSpec[] => [
-  ...(spec.initContainers ?? []),
-  ...spec.containers,
-  ...(spec.ephemeralContainers ?? []),
-];
+export const allContainers = ({ spec: { initContainers = [], containers, ephemeralContainers = [] } }: Pod): ContainerSpec[] =>
+  [initContainers, containers, ephemeralContainers].flat();
 
 /** Returns the statuses of the containers of a pod of all sorts. */
-export const statusesOf = ({ status }: Pod): ContainerStatus[] => [
-  ...(status.initContainerStatuses ?? []),
-  ...(status.containerStatuses ?? []),
-  ...(status.ephemeralContainerStatuses ?? []),
-];
+export const statusesOf = ({ status }: Pod): ContainerStatus[] =>
+  [status.initContainerStatuses ?? [], status.containerStatuses ?? [], status.ephemeralContainerStatuses ?? []].flat();
 
 /** Returns whether an init container runs on beside the containers of the pod. */
 export const isSidecar = ({ restartPolicy }: ContainerSpec): boolean => restartPolicy === 'Always';
 
-/** Returns whether a pod counts as ready. */
 export const isReady = ({ status }: Pod): boolean => conditionOf(status.conditions, 'Ready')?.status === 'True';
 
 /** Returns whether a pod still counts for its controller. */
 export const isActive = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined && status.phase !== 'Succeeded' && status.phase !== 'Failed';
 
-export { controllerOf } from '../objects.ts';
+/** @throws StatusError 400 in the words of kube-apiserver and the kubelet */
+export function containerOf(pod: Pod, name: string): ContainerStatus {
+  const { metadata, spec } = pod;
+  const names = allContainers(pod).map((container) => container.name);
+  if (name === '' && spec.containers.length > 1)
+    throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${names.join(' ')}]`);
+  const wanted = name || spec.containers[0]?.name;
+  if (wanted === undefined || !names.includes(wanted)) throw badRequest(`container ${name} is not valid for pod ${metadata.name}`);
+  const found = statusesOf(pod).find((one) => one.name === wanted);
+  if (found !== undefined) return found;
+  const isPlaced = spec.nodeName !== undefined;
+  const waiting = `container "${wanted}" in pod "${metadata.name}" is waiting to start: ContainerCreating`;
+  throw badRequest(isPlaced ? waiting : `pod ${metadata.name} does not have a host assigned`);
+}

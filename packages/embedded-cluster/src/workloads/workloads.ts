@@ -1,7 +1,7 @@
 /** The controllers of workloads, each with a work queue that changes of the store fill. */
 
 import { Component } from '../component.ts';
-import { keyOf, objectKey, type StoredObject } from '../objects.ts';
+import { controllerOf, keyOf, objectKey, type StoredObject } from '../objects.ts';
 import { limited, reconcileQuota } from '../quotas.ts';
 import type { Backend } from '../resources.ts';
 import type { Change } from '../store.ts';
@@ -14,11 +14,11 @@ import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
-import { type Collection, collections, controllerOf, type Pod } from './shapes.ts';
+import { collections, type Pod, type Service } from './shapes.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** Collections by the kind that a controller reference names. */
-const collectionByKind: Readonly<Record<string, Collection>> = {
+const collectionByKind: Readonly<Record<string, string>> = {
   ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
   ...{ DaemonSet: collections.daemonSets, Job: collections.jobs, CronJob: collections.cronJobs },
 };
@@ -58,13 +58,21 @@ export class Workloads {
       [collections.daemonSets, queue('daemon set', (key) => reconcileDaemonSet(manager, key))],
       [collections.jobs, queue('job', (key) => reconcileJob(manager, key))],
       [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
-      [collections.services, queue('endpoints', (key) => reconcileEndpoints(manager, key))],
+      [
+        collections.services,
+        queue('endpoints', (key) =>
+          withObject(backend, collections.services, key, (service) => reconcileEndpoints(manager, service as Service)),
+        ),
+      ],
       [
         collections.quotas,
         queue('quota', (key) => withObject(backend, collections.quotas, key, (quota) => reconcileQuota(manager, quota))),
       ],
       [collections.scalers, queue('autoscaler', (key) => reconcileScaler(manager, key))],
-      [collections.budgets, queue('disruption budget', (key) => reconcileBudget(manager, key))],
+      [
+        collections.budgets,
+        queue('disruption budget', (key) => withObject(backend, collections.budgets, key, (budget) => reconcileBudget(manager, budget))),
+      ],
       [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
     ]);
     this.#unsubscribe = backend.store.subscribe((change) => this.#observe(change));
@@ -103,7 +111,7 @@ export class Workloads {
   }
 
   /** Adds the objects of a namespace that count others in it. */
-  #addAll({ metadata: { namespace } }: StoredObject, ...collectionsOf: readonly Collection[]): void {
+  #addAll({ metadata: { namespace } }: StoredObject, ...collectionsOf: readonly string[]): void {
     if (namespace === undefined) return;
     for (const collection of collectionsOf)
       for (const object of this.#backend.store.list(collection, { namespace }) ?? []) this.#queues.get(collection)?.add(keyOf(object));
