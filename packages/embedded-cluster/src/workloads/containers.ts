@@ -12,16 +12,17 @@ const maxBackOffMs = 300_000;
 /** Run time of an init container whose image would run until it is stopped. */
 const initMs = 2_000;
 
-/** A container at a moment. */
+/** A container of a pod, with its rules. */
 export interface At {
   kubelet: Component;
   pod: Pod;
   container: ContainerSpec;
-  now: number;
   restarts: 'Always' | 'OnFailure' | 'Never';
   /** An init container that must end before the next one starts. */
   mustEnd?: boolean;
 }
+
+const now = ({ kubelet }: At): number => kubelet.now().getTime();
 
 export interface Step {
   status: ContainerStatus;
@@ -48,8 +49,8 @@ export function step(at: At, status: ContainerStatus): Step {
 }
 
 function pull(at: At, status: ContainerStatus): Step {
-  const { kubelet, pod, container, now } = at;
-  const leftMs = Date.parse(pod.status.startTime ?? '') + pullMs - now;
+  const { kubelet, pod, container } = at;
+  const leftMs = Date.parse(pod.status.startTime ?? '') + pullMs - now(at);
   if (leftMs > 0) return { status, waitMs: leftMs };
   if (runOf(container.image) !== undefined) return start(at, status);
   const wasRefused = status.state.waiting?.reason === 'ErrImagePull' || status.state.waiting?.reason === 'ImagePullBackOff';
@@ -64,26 +65,26 @@ function pull(at: At, status: ContainerStatus): Step {
 }
 
 function start(at: At, status: ContainerStatus): Step {
-  const { kubelet, pod, container, now, mustEnd = false } = at;
-  const startedAt = timestamp(new Date(now));
+  const { kubelet, pod, container, mustEnd = false } = at;
+  const startedAt = timestamp(kubelet.now());
   kubelet.event(pod, 'Normal', 'Pulled', `Container image "${container.image}" already present on machine`);
   kubelet.event(pod, 'Normal', 'Started', `Started container ${container.name}`);
   const imageID = `${container.image.split(':')[0]}@sha256:${hash('sha256', container.image)}`;
   const running = { ...status, imageID, ready: !mustEnd, started: true, state: { running: { startedAt } } };
-  return whileRunning(at, running, now);
+  return whileRunning(at, running, now(at));
 }
 
 function whileRunning(at: At, status: ContainerStatus, startedMs: number): Step {
   const { endsAfterMs = at.mustEnd ? initMs : undefined } = runOf(status.image) ?? {};
   if (endsAfterMs === undefined) return { status };
-  const leftMs = startedMs + endsAfterMs - at.now;
+  const leftMs = startedMs + endsAfterMs - now(at);
   return leftMs > 0 ? { status, waitMs: leftMs } : end(at, status, startedMs);
 }
 
 function end(at: At, status: ContainerStatus, startedMs: number): Step {
-  const { kubelet, pod, container, now } = at;
+  const { kubelet, pod, container } = at;
   const { exitCode = 0, reason = exitCode === 0 ? 'Completed' : 'Error' } = runOf(status.image) as Run;
-  const terminated = { exitCode, reason, startedAt: timestamp(new Date(startedMs)), finishedAt: timestamp(new Date(now)) };
+  const terminated = { exitCode, reason, startedAt: timestamp(new Date(startedMs)), finishedAt: timestamp(kubelet.now()) };
   const ended = { ...status, ready: at.mustEnd === true && exitCode === 0, started: false, state: { terminated } };
   if (!mayRestart(at, exitCode)) return { status: ended };
   const waitMs = backOffMs(status.restartCount);
@@ -97,7 +98,7 @@ const backOffMs = (restarts: number) => Math.min(firstBackOffMs * 2 ** restarts,
 
 function afterBackOff(at: At, status: ContainerStatus): Step {
   const endedMs = Date.parse(status.lastState.terminated?.finishedAt ?? '');
-  const leftMs = endedMs + backOffMs(status.restartCount) - at.now;
+  const leftMs = endedMs + backOffMs(status.restartCount) - now(at);
   return leftMs > 0 ? { status, waitMs: leftMs } : start(at, { ...status, restartCount: status.restartCount + 1 });
 }
 

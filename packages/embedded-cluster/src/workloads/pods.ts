@@ -5,14 +5,13 @@ import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
 import { type Step, step, waitingStatus } from './containers.ts';
 import { pullMs } from './images.ts';
-import { schedule } from './scheduling.ts';
 import {
   allContainers,
   type Condition,
   type ContainerSpec,
   type ContainerStatus,
   collections,
-  conditionOf,
+  conditionSince,
   isSidecar,
   type Pod,
   type PodStatus,
@@ -22,15 +21,8 @@ import {
 /** A toy container ends sooner than its grace period. */
 const stopMs = 1_000;
 
-/** Brings a pod one step further. @returns when to look again, in milliseconds */
-export function reconcilePod(scheduler: Component, kubelet: Component, key: string): number | undefined {
-  const pod = kubelet.get<Pod>(collections.pods, key);
-  if (pod === undefined) return undefined;
-  if (pod.metadata.deletionTimestamp !== undefined) return stop(kubelet, pod);
-  if (pod.spec.nodeName !== undefined) return run(kubelet, pod);
-  schedule(scheduler, pod);
-  return undefined;
-}
+export const reconcilePod = (kubelet: Component, pod: Pod): number | undefined =>
+  pod.metadata.deletionTimestamp === undefined ? run(kubelet, pod) : stop(kubelet, pod);
 
 function stop(kubelet: Component, pod: Pod): number | undefined {
   const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = pod.metadata;
@@ -53,28 +45,27 @@ function addressesOf({ metadata, spec }: Pod) {
 
 function run(kubelet: Component, pod: Pod): number | undefined {
   const now = kubelet.now();
-  const containers = new PodContainers(kubelet, pod);
-  const [init, isInitialized] = containers.init();
-  const main = containers.main(isInitialized);
-  const ephemeral = containers.ephemeral();
+  const [init, isInitialized] = initSteps(kubelet, pod);
+  const main = mainSteps(kubelet, pod, isInitialized);
+  const ephemeral = ephemeralSteps(kubelet, pod);
   const isOver = main.every(({ status, waitMs }) => status.state.terminated !== undefined && waitMs === undefined);
   const statuses: Statuses = {
     init: init.map(({ status }) => (isOver ? ended(status, timestamp(now)) : status)),
     main: main.map(({ status }) => status),
     isInitialized,
+    isSandboxed: now.getTime() >= sandboxMs(pod),
   };
-  const isSandboxed = now.getTime() >= sandboxMs(pod);
   kubelet.setStatus(collections.pods, pod, {
     ...pod.status,
     observedGeneration: pod.metadata.generation,
-    ...(isSandboxed && addressesOf(pod)),
+    ...(statuses.isSandboxed && addressesOf(pod)),
     phase: phaseOf(pod, statuses),
     ...(init.length > 0 && { initContainerStatuses: statuses.init }),
     containerStatuses: statuses.main,
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral.map(({ status }) => status) }),
-    conditions: conditionsOf(pod, { ...statuses, isSandboxed, time: timestamp(now) }),
+    conditions: conditionsOf(pod, statuses, now),
   });
-  const waits = [...init, ...main, ...ephemeral].map(({ waitMs }) => waitMs).filter((ms) => ms !== undefined);
+  const waits = [...init, ...main, ...ephemeral].flatMap(({ waitMs }) => waitMs ?? []);
   return waits.length > 0 ? Math.max(50, Math.min(...waits)) : undefined;
 }
 
@@ -89,64 +80,50 @@ const ended = (status: ContainerStatus, finishedAt: string): ContainerStatus => 
   return { ...status, ready: false, started: false, state: { terminated } };
 };
 
-/** Steps through the containers of a pod. */
-class PodContainers {
-  readonly #kubelet: Component;
-  readonly #pod: Pod;
-  readonly #now: number;
+/** Init containers run one after the other; the next one waits for the end of a container, or the start of a sidecar. */
+function initSteps(kubelet: Component, pod: Pod): [steps: Step[], isInitialized: boolean] {
+  const { restartPolicy, initContainers = [] } = pod.spec;
+  let isInitialized = true;
+  const steps = initContainers.map((container): Step => {
+    if (!isInitialized) return { status: statusOf(pod, container) };
+    const rules = isSidecar(container)
+      ? ({ restarts: 'Always' } as const)
+      : ({ restarts: restartPolicy === 'Never' ? 'Never' : 'OnFailure', mustEnd: true } as const);
+    const next = step({ kubelet, pod, container, ...rules }, statusOf(pod, container));
+    isInitialized = isSidecar(container) ? next.status.started : next.status.state.terminated?.exitCode === 0;
+    return next;
+  });
+  return [steps, isInitialized];
+}
 
-  constructor(kubelet: Component, pod: Pod) {
-    this.#kubelet = kubelet;
-    this.#pod = pod;
-    this.#now = kubelet.now().getTime();
-  }
+function mainSteps(kubelet: Component, pod: Pod, isInitialized: boolean): Step[] {
+  const { restartPolicy: restarts = 'Always', containers } = pod.spec;
+  return containers.map((container) => {
+    const status = statusOf(pod, container);
+    return isInitialized ? step({ kubelet, pod, container, restarts }, status) : { status };
+  });
+}
 
-  /** Init containers run one after the other; the next one waits for the end of a container, or the start of a sidecar. */
-  init(): [steps: Step[], isInitialized: boolean] {
-    const { restartPolicy = 'Always', initContainers = [] } = this.#pod.spec;
-    let isInitialized = true;
-    const steps = initContainers.map((container): Step => {
-      if (!isInitialized) return { status: this.#statusOf(container) };
-      const restarts = restartPolicy === 'Never' ? 'Never' : 'OnFailure';
-      const next = isSidecar(container) ? this.#step(container, 'Always') : this.#step(container, restarts, true);
-      const { started, state } = next.status;
-      isInitialized = isSidecar(container) ? started : state.terminated?.exitCode === 0;
-      return next;
-    });
-    return [steps, isInitialized];
-  }
+/** Ephemeral containers are never ready, and never restarted. */
+const ephemeralSteps = (kubelet: Component, pod: Pod): Step[] =>
+  (pod.spec.ephemeralContainers ?? []).map((container) => {
+    const { status, waitMs } = step({ kubelet, pod, container, restarts: 'Never' }, statusOf(pod, container));
+    const { started: _started, ...rest } = { ...status, ready: false };
+    return { status: rest as ContainerStatus, waitMs };
+  });
 
-  main(isInitialized: boolean): Step[] {
-    const { restartPolicy = 'Always', containers } = this.#pod.spec;
-    return containers.map((container) => (isInitialized ? this.#step(container, restartPolicy) : { status: this.#statusOf(container) }));
-  }
-
-  /** Ephemeral containers are never ready, and never restarted. */
-  ephemeral(): Step[] {
-    return (this.#pod.spec.ephemeralContainers ?? []).map((container) => {
-      const { status, waitMs } = this.#step(container, 'Never');
-      const { started: _started, ...rest } = { ...status, ready: false };
-      return { status: rest as ContainerStatus, waitMs };
-    });
-  }
-
-  #step(container: ContainerSpec, restarts: 'Always' | 'OnFailure' | 'Never', mustEnd = false): Step {
-    const at = { kubelet: this.#kubelet, pod: this.#pod, now: this.#now };
-    return step({ ...at, container, restarts, mustEnd }, this.#statusOf(container));
-  }
-
-  #statusOf(container: ContainerSpec): ContainerStatus {
-    const { initContainers = [], ephemeralContainers = [] } = this.#pod.spec;
-    const isWaiting = initContainers.length > 0 && !ephemeralContainers.includes(container);
-    const old = statusesOf(this.#pod).find(({ name }) => name === container.name);
-    return old ?? waitingStatus(container, isWaiting ? 'PodInitializing' : 'ContainerCreating');
-  }
+function statusOf(pod: Pod, container: ContainerSpec): ContainerStatus {
+  const { initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const isWaiting = initContainers.length > 0 && !ephemeralContainers.includes(container);
+  const old = statusesOf(pod).find(({ name }) => name === container.name);
+  return old ?? waitingStatus(container, isWaiting ? 'PodInitializing' : 'ContainerCreating');
 }
 
 interface Statuses {
   init: readonly ContainerStatus[];
   main: readonly ContainerStatus[];
   isInitialized: boolean;
+  isSandboxed: boolean;
 }
 
 function phaseOf({ spec, status }: Pod, { init, main, isInitialized }: Statuses): PodStatus['phase'] {
@@ -158,36 +135,20 @@ function phaseOf({ spec, status }: Pod, { init, main, isInitialized }: Statuses)
   return hasRun && !isCreating ? 'Running' : status.phase;
 }
 
-interface Progress extends Statuses {
-  isSandboxed: boolean;
-  time: string;
-}
-
-function conditionsOf({ spec, status }: Pod, { init, main, isInitialized, isSandboxed, time }: Progress): Condition[] {
-  const old = status.conditions ?? [];
+function conditionsOf({ spec, status }: Pod, { init, main, isInitialized, isSandboxed }: Statuses, now: Date): Condition[] {
   const sidecars = init.filter(({ name }) => spec.initContainers?.some((one) => one.name === name && isSidecar(one)));
   const notReady = [...sidecars, ...main].filter(({ ready }) => !ready);
   const incomplete = init.filter((one) => !one.ready && !(sidecars.includes(one) && one.started));
   const why = (reason: string, word: string, names: readonly ContainerStatus[]) =>
     names.length > 0 ? { reason, message: `containers with ${word} status: [${names.map(({ name }) => name).join(' ')}]` } : {};
   const unready = why('ContainersNotReady', 'unready', notReady);
+  const condition = (type: string, isTrue: boolean, reason: Pick<Condition, 'reason' | 'message'> = {}) =>
+    conditionSince(status.conditions, { type, status: isTrue ? 'True' : 'False', ...reason }, now);
   return [
-    condition(old, 'PodReadyToStartContainers', isSandboxed, time),
-    condition(old, 'Initialized', isInitialized, time, isInitialized ? {} : why('ContainersNotInitialized', 'incomplete', incomplete)),
-    condition(old, 'Ready', notReady.length === 0, time, unready),
-    condition(old, 'ContainersReady', notReady.length === 0, time, unready),
-    condition(old, 'PodScheduled', spec.nodeName !== undefined, time),
+    condition('PodReadyToStartContainers', isSandboxed),
+    condition('Initialized', isInitialized, isInitialized ? {} : why('ContainersNotInitialized', 'incomplete', incomplete)),
+    condition('Ready', notReady.length === 0, unready),
+    condition('ContainersReady', notReady.length === 0, unready),
+    condition('PodScheduled', spec.nodeName !== undefined),
   ];
-}
-
-function condition(
-  old: readonly Condition[],
-  type: string,
-  isTrue: boolean,
-  time: string,
-  why: Pick<Condition, 'reason' | 'message'> = {},
-): Condition {
-  const status = isTrue ? 'True' : 'False';
-  const before = conditionOf(old, type);
-  return { type, status, ...why, lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? time) : time };
 }

@@ -1,9 +1,9 @@
-/** The controllers of workloads, each with a work queue that changes of the store fill. */
+/** The controllers of workloads: one loop, whose queue of keys is filled by changes of the store. */
 
 import { Component } from '../component.ts';
-import { controllerOf, keyOf, objectKey, type StoredObject } from '../objects.ts';
+import { controllerOf, keyOf, objectKey } from '../objects.ts';
 import { limited, reconcileQuota } from '../quotas.ts';
-import type { Backend } from '../resources.ts';
+import { type Backend, collectionOf } from '../resources.ts';
 import type { Change } from '../store.ts';
 import { reconcileScaler } from './autoscaling.ts';
 import { reconcileDeployment } from './deployments.ts';
@@ -13,70 +13,50 @@ import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
 import { reconcileReplicaSet } from './replica-sets.ts';
+import { schedule } from './scheduling.ts';
 import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
-import { collections, type Pod, type Service } from './shapes.ts';
-import { WorkQueue } from './work-queue.ts';
+import { collections, type Pod } from './shapes.ts';
 
-/** Collections by the kind that a controller reference names. */
-const collectionByKind: Readonly<Record<string, string>> = {
-  ...{ Deployment: collections.deployments, ReplicaSet: collections.replicaSets, StatefulSet: collections.statefulSets },
-  ...{ DaemonSet: collections.daemonSets, Job: collections.jobs, CronJob: collections.cronJobs },
+/** Brings an object one step further. @returns when to look again, in milliseconds */
+type Reconcile = (component: Component, object: never) => number | undefined;
+
+const byKey =
+  (reconcile: (component: Component, key: string) => number | undefined): Reconcile =>
+  (component, object) =>
+    reconcile(component, keyOf(object));
+
+/** Controllers by the collection of their objects. */
+const controllers: Readonly<Record<string, Reconcile>> = {
+  [collections.deployments]: byKey(reconcileDeployment),
+  [collections.replicaSets]: byKey(reconcileReplicaSet),
+  [collections.statefulSets]: byKey(reconcileStatefulSet),
+  [collections.daemonSets]: byKey(reconcileDaemonSet),
+  [collections.jobs]: byKey(reconcileJob),
+  [collections.cronJobs]: byKey(reconcileCronJob),
+  [collections.services]: reconcileEndpoints,
+  [collections.quotas]: reconcileQuota,
+  [collections.scalers]: byKey(reconcileScaler),
+  [collections.budgets]: reconcileBudget,
 };
 
-function withObject(backend: Backend, collection: string, key: string, reconcile: (object: StoredObject) => undefined): undefined {
-  const object = backend.store.get(collection, key);
-  if (object !== undefined && object.metadata.deletionTimestamp === undefined) reconcile(object);
-}
-
 export class Workloads {
-  readonly #queues: ReadonlyMap<string, WorkQueue>;
   readonly #backend: Backend;
+  readonly #log: (message: string) => void;
+  readonly #manager: Component;
+  readonly #scheduler: Component;
+  readonly #kubelet: Component;
+  /** Keys that wait, each once and until the earliest time that was asked for. */
+  readonly #queue = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   readonly #unsubscribe: () => void;
 
   private constructor(backend: Backend, log: (message: string) => void) {
     this.#backend = backend;
-    const queue = (name: string, reconcile: (key: string) => number | undefined) => {
-      const own: WorkQueue = new WorkQueue((key) => {
-        try {
-          const waitMs = reconcile(key);
-          if (waitMs !== undefined) own.add(key, waitMs);
-        } catch (error) {
-          log(`${name} of ${key} failed: ${error instanceof Error ? error.stack : String(error)}`);
-        }
-      });
-      return own;
-    };
-    const [manager, scheduler, kubelet] = [
-      new Component(backend, 'kube-controller-manager'),
-      new Component(backend, 'kube-scheduler'),
-      new Component(backend, 'kubelet'),
-    ];
-    this.#queues = new Map<string, WorkQueue>([
-      [collections.deployments, queue('deployment', (key) => reconcileDeployment(manager, key))],
-      [collections.replicaSets, queue('replica set', (key) => reconcileReplicaSet(manager, key))],
-      [collections.statefulSets, queue('stateful set', (key) => reconcileStatefulSet(manager, key))],
-      [collections.daemonSets, queue('daemon set', (key) => reconcileDaemonSet(manager, key))],
-      [collections.jobs, queue('job', (key) => reconcileJob(manager, key))],
-      [collections.cronJobs, queue('cron job', (key) => reconcileCronJob(manager, key))],
-      [
-        collections.services,
-        queue('endpoints', (key) =>
-          withObject(backend, collections.services, key, (service) => reconcileEndpoints(manager, service as Service)),
-        ),
-      ],
-      [
-        collections.quotas,
-        queue('quota', (key) => withObject(backend, collections.quotas, key, (quota) => reconcileQuota(manager, quota))),
-      ],
-      [collections.scalers, queue('autoscaler', (key) => reconcileScaler(manager, key))],
-      [
-        collections.budgets,
-        queue('disruption budget', (key) => withObject(backend, collections.budgets, key, (budget) => reconcileBudget(manager, budget))),
-      ],
-      [collections.pods, queue('pod', (key) => reconcilePod(scheduler, kubelet, key))],
-    ]);
+    this.#log = log;
+    this.#manager = new Component(backend, 'kube-controller-manager');
+    this.#scheduler = new Component(backend, 'kube-scheduler');
+    this.#kubelet = new Component(backend, 'kubelet');
     this.#unsubscribe = backend.store.subscribe((change) => this.#observe(change));
-    this.#resume();
+    this.#addAll([...Object.keys(controllers), collections.pods]);
   }
 
   /** Adds the kinds to the cluster, limits all kinds by quotas, and runs their controllers until the stop. */
@@ -87,39 +67,50 @@ export class Workloads {
 
   stop(): void {
     this.#unsubscribe();
-    for (const queue of this.#queues.values()) queue.stop();
-  }
-
-  #resume(): void {
-    for (const [collection, queue] of this.#queues) {
-      for (const object of this.#backend.store.list(collection) ?? []) queue.add(keyOf(object));
-    }
+    for (const { timer } of this.#queue.values()) clearTimeout(timer);
   }
 
   #observe({ collection, key, object, type }: Change): void {
-    if (type !== 'DELETED') this.#queues.get(collection)?.add(key);
-    this.#addOwner(object);
-    if (collection === collections.nodes) this.#onNode();
-    if (collection === collections.pods) this.#addAll(object, collections.budgets, collections.services);
-    if (type !== 'MODIFIED' || collection === collections.pods) this.#addAll(object, collections.quotas);
-  }
-
-  #addOwner(object: StoredObject): void {
+    const { namespace } = object.metadata;
+    if (type !== 'DELETED') this.#add(collection, key);
     const owner = controllerOf(object);
-    const collection = owner && collectionByKind[owner.kind];
-    if (collection) this.#queues.get(collection)?.add(objectKey(object.metadata.namespace, owner.name));
-  }
-
-  /** Adds the objects of a namespace that count others in it. */
-  #addAll({ metadata: { namespace } }: StoredObject, ...collectionsOf: readonly string[]): void {
+    const ownerType = owner && this.#backend.registry.find(owner.apiVersion, owner.kind);
+    if (ownerType) this.#add(collectionOf(ownerType), objectKey(namespace, owner.name));
+    if (collection === collections.nodes) this.#addAll([collections.daemonSets, collections.pods]);
     if (namespace === undefined) return;
-    for (const collection of collectionsOf)
-      for (const object of this.#backend.store.list(collection, { namespace }) ?? []) this.#queues.get(collection)?.add(keyOf(object));
+    if (collection === collections.pods) this.#addAll([collections.budgets, collections.services], namespace);
+    if (type !== 'MODIFIED' || collection === collections.pods) this.#addAll([collections.quotas], namespace);
   }
 
-  #onNode(): void {
-    for (const set of this.#backend.store.list(collections.daemonSets) ?? []) this.#queues.get(collections.daemonSets)?.add(keyOf(set));
-    for (const pod of (this.#backend.store.list(collections.pods) ?? []) as Pod[])
-      if (pod.spec.nodeName === undefined) this.#queues.get(collections.pods)?.add(keyOf(pod));
+  #addAll(names: readonly string[], namespace?: string): void {
+    for (const name of names) for (const object of this.#backend.store.list(name, { namespace }) ?? []) this.#add(name, keyOf(object));
+  }
+
+  #add(collection: string, key: string, afterMs = 0): void {
+    if (!(collection in controllers) && collection !== collections.pods) return;
+    const [place, at] = [`${collection} ${key}`, Date.now() + afterMs];
+    const queued = this.#queue.get(place);
+    if (queued && queued.at <= at) return;
+    clearTimeout(queued?.timer);
+    this.#queue.set(place, { at, timer: setTimeout(() => this.#work(collection, key), afterMs) });
+  }
+
+  #work(collection: string, key: string): void {
+    this.#queue.delete(`${collection} ${key}`);
+    try {
+      const waitMs = this.#reconcile(collection, key);
+      if (waitMs !== undefined) this.#add(collection, key, waitMs);
+    } catch (error) {
+      this.#log(`the controller of ${collection} failed for ${key}: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  }
+
+  #reconcile(collection: string, key: string): number | undefined {
+    const object = this.#backend.store.get(collection, key);
+    const isDeleted = object?.metadata.deletionTimestamp !== undefined;
+    if (object === undefined) return undefined;
+    if (collection !== collections.pods) return isDeleted ? undefined : controllers[collection]?.(this.#manager, object as never);
+    const isPlaced = (object as Pod).spec.nodeName !== undefined;
+    return isPlaced || isDeleted ? reconcilePod(this.#kubelet, object as Pod) : schedule(this.#scheduler, object as Pod);
   }
 }
