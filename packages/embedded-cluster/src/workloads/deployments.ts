@@ -4,39 +4,29 @@
  * @see https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Component, ownerReference } from '../component.ts';
-import { objectKey, timestamp } from '../objects.ts';
-import { type Condition, collections, conditionOf, type Deployment, type PodTemplate, type ReplicaSet } from './shapes.ts';
+import { keyOf, timestamp } from '../objects.ts';
+import { type Condition, collections, conditionOf, conditionSince, type Deployment, type PodTemplate, type ReplicaSet } from './shapes.ts';
 
 const hashLabel = 'pod-template-hash';
 const revisionKey = 'deployment.kubernetes.io/revision';
 const causeKey = 'kubernetes.io/change-cause';
 
-interface Counts {
-  replicas: number;
-  ready: number;
-}
-
-const countsOf = ({ status }: ReplicaSet): Counts => {
-  const { replicas = 0, readyReplicas = 0 } = status ?? {};
-  return { replicas, ready: readyReplicas };
-};
+const replicasOf = ({ status }: ReplicaSet) => status?.replicas ?? 0;
+const readyOf = ({ status }: ReplicaSet) => status?.readyReplicas ?? 0;
 const revisionOf = ({ metadata }: ReplicaSet) => Number(metadata.annotations?.[revisionKey] ?? 0);
-const wantedOf = ({ spec }: ReplicaSet) => spec.replicas;
+const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number) => sets.reduce((total, set) => total + of(set), 0);
 
-/** Returns when to look again, in milliseconds. */
-export function reconcileDeployment(component: Component, key: string): number | undefined {
-  const deployment = component.get<Deployment>(collections.deployments, key);
-  if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return undefined;
+export function reconcileDeployment(component: Component, deployment: Deployment): number | undefined {
   const sets = component.owned<ReplicaSet>(collections.replicaSets, deployment);
   const current = currentSet(component, deployment, sets);
   const old = sets.filter(({ metadata }) => metadata.uid !== current?.metadata.uid);
   if (current !== undefined && deployment.spec.paused !== true) roll(component, deployment, current, old);
-  else scaleInPlace(component, deployment, current ?? old.at(-1));
+  else resize(component, deployment, current ?? old.at(-1), deployment.spec.replicas);
   dropHistory(component, deployment, old);
-  return writeStatus(component, key, current);
+  return writeStatus(component, deployment, current);
 }
 
 const templateWithoutHash = ({ metadata, spec }: PodTemplate): PodTemplate => {
@@ -46,61 +36,47 @@ const templateWithoutHash = ({ metadata, spec }: PodTemplate): PodTemplate => {
 
 /** Returns the ReplicaSet of the template of the Deployment, made if it is missing and the Deployment is not paused. */
 function currentSet(component: Component, deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
-  const { template, paused } = deployment.spec;
-  const wanted = templateWithoutHash(template);
+  const wanted = templateWithoutHash(deployment.spec.template);
   const found = sets.find(({ spec }) => isDeepStrictEqual(templateWithoutHash(spec.template), wanted));
-  if (paused === true && found === undefined) return undefined;
+  if (deployment.spec.paused === true && found === undefined) return undefined;
   const newest = Math.max(0, ...sets.map(revisionOf));
-  if (found === undefined) return record(component, deployment, makeSet(component, deployment, newest + 1));
-  if (revisionOf(found) === newest) return record(component, deployment, found);
-  return record(component, deployment, component.update(collections.replicaSets, withRevision(deployment, found, newest + 1)));
+  const current = found && revisionOf(found) === newest ? found : withRevision(component, deployment, found, newest + 1);
+  recordRevision(component, deployment, String(revisionOf(current)));
+  return current;
 }
 
 /** Copies the revision to the Deployment. */
-function record(component: Component, deployment: Deployment, set: ReplicaSet): ReplicaSet {
-  const revision = String(revisionOf(set));
-  if (deployment.metadata.annotations?.[revisionKey] === revision) return set;
-  const annotations = { ...deployment.metadata.annotations, [revisionKey]: revision };
-  component.update(collections.deployments, { ...deployment, metadata: { ...deployment.metadata, annotations } });
-  return set;
+function recordRevision(component: Component, deployment: Deployment, revision: string): void {
+  const { annotations } = deployment.metadata;
+  if (annotations?.[revisionKey] === revision) return;
+  const metadata = { ...deployment.metadata, annotations: { ...annotations, [revisionKey]: revision } };
+  component.update(collections.deployments, { ...deployment, metadata });
 }
 
-function withRevision(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
-  const { [causeKey]: cause } = deployment.metadata.annotations ?? {};
-  const annotations = { ...set.metadata.annotations, [revisionKey]: String(revision), ...(cause && { [causeKey]: cause }) };
-  return { ...set, metadata: { ...set.metadata, annotations } };
-}
-
-function makeSet(component: Component, deployment: Deployment, revision: number): ReplicaSet {
+/** Makes the ReplicaSet of a revision, or the one of an older revision the newest. */
+function withRevision(component: Component, deployment: Deployment, old: ReplicaSet | undefined, revision: number): ReplicaSet {
   const { template, selector } = deployment.spec;
-  const { name, namespace, annotations } = deployment.metadata;
-  const hash = createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10);
-  const labels = { ...template.metadata?.labels, [hashLabel]: hash };
-  const cause = annotations?.[causeKey];
-  const set = component.create<ReplicaSet>(
-    collections.replicaSets,
-    {
-      metadata: {
-        ...{ name: `${name}-${hash}`, labels, ownerReferences: [ownerReference(deployment)] },
-        annotations: { [revisionKey]: String(revision), ...(cause && { [causeKey]: cause }) },
-      },
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: { ...selector.matchLabels, [hashLabel]: hash } },
-        template: structuredClone({ ...template, metadata: { ...template.metadata, labels } }),
-      },
+  const { name, namespace, annotations: { [causeKey]: cause } = {} } = deployment.metadata;
+  const annotations = { ...old?.metadata.annotations, [revisionKey]: String(revision), ...(cause && { [causeKey]: cause }) };
+  if (old !== undefined) return component.update(collections.replicaSets, { ...old, metadata: { ...old.metadata, annotations } });
+  const id = hash('sha256', JSON.stringify(template)).slice(0, 10);
+  const labels = { ...template.metadata?.labels, [hashLabel]: id };
+  const set = {
+    metadata: { name: `${name}-${id}`, labels, annotations, ownerReferences: [ownerReference(deployment)] },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { ...selector.matchLabels, [hashLabel]: id } },
+      template: structuredClone({ ...template, metadata: { ...template.metadata, labels } }),
     },
-    namespace,
-  );
-  return set;
+  };
+  return component.create<ReplicaSet>(collections.replicaSets, set, namespace);
 }
 
 /** Resolves a number or a percentage of the replicas. */
 const amount = (value: number | string, replicas: number, round: (value: number) => number) =>
   typeof value === 'number' ? value : round((Number.parseFloat(value) / 100) * replicas);
 
-function limits({ spec }: Deployment): { most: number; least: number } {
-  const { replicas, strategy } = spec;
+function limits({ spec: { replicas, strategy } }: Deployment): { most: number; least: number } {
   if (strategy.type === 'Recreate') return { most: replicas, least: 0 };
   const { maxSurge = '25%', maxUnavailable = '25%' } = strategy.rollingUpdate ?? {};
   const surge = amount(maxSurge, replicas, Math.ceil);
@@ -108,131 +84,90 @@ function limits({ spec }: Deployment): { most: number; least: number } {
   return { most: replicas + surge, least: replicas - (surge === 0 && unavailable === 0 ? 1 : unavailable) };
 }
 
-const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number) => sets.reduce((total, set) => total + of(set), 0);
-
 function roll(component: Component, deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): void {
   const { most, least } = limits(deployment);
   const { replicas, strategy } = deployment.spec;
-  const oldWanted = sum(old, wantedOf);
-  const mayHave = strategy.type === 'Recreate' && sum(old, (set) => countsOf(set).replicas) > 0 ? 0 : most - oldWanted;
-  resize(
-    component,
-    deployment,
-    current,
-    current.spec.replicas > replicas ? replicas : Math.min(replicas, Math.max(mayHave, current.spec.replicas)),
-  );
+  const mayHave = strategy.type === 'Recreate' && sum(old, replicasOf) > 0 ? 0 : most - sum(old, ({ spec }) => spec.replicas);
+  resize(component, deployment, current, Math.min(replicas, Math.max(mayHave, current.spec.replicas)));
   // Pods that are not ready go first, since they serve nobody.
-  let ready = sum([current, ...old], (set) => countsOf(set).ready);
+  let ready = sum([current, ...old], readyOf);
   for (const set of old) {
-    const unready = Math.max(0, set.spec.replicas - countsOf(set).ready);
-    const spare = Math.max(0, ready - least);
-    const removed = Math.min(set.spec.replicas, unready + spare);
+    const unready = Math.max(0, set.spec.replicas - readyOf(set));
+    const removed = Math.min(set.spec.replicas, unready + Math.max(0, ready - least));
     ready -= Math.max(0, removed - unready);
     if (removed > 0) resize(component, deployment, set, set.spec.replicas - removed);
   }
 }
 
-/** A paused Deployment is still scaled. */
-function scaleInPlace(component: Component, deployment: Deployment, set: ReplicaSet | undefined): void {
-  if (set !== undefined) resize(component, deployment, set, deployment.spec.replicas);
-}
-
-function resize(component: Component, deployment: Deployment, set: ReplicaSet, replicas: number): void {
-  const { namespace, name } = set.metadata;
-  const stored = component.get<ReplicaSet>(collections.replicaSets, objectKey(namespace, name));
+function resize(component: Component, deployment: Deployment, set: ReplicaSet | undefined, replicas: number): void {
+  const stored = set && component.get<ReplicaSet>(collections.replicaSets, keyOf(set));
   if (stored === undefined || stored.spec.replicas === replicas) return;
-  const direction = replicas > stored.spec.replicas ? 'up' : 'down';
   component.update(collections.replicaSets, { ...stored, spec: { ...stored.spec, replicas } });
-  const message = `Scaled ${direction} replica set ${name} from ${stored.spec.replicas} to ${replicas}`;
+  const direction = replicas > stored.spec.replicas ? 'up' : 'down';
+  const message = `Scaled ${direction} replica set ${stored.metadata.name} from ${stored.spec.replicas} to ${replicas}`;
   component.event(deployment, 'Normal', 'ScalingReplicaSet', message);
 }
 
 function dropHistory(component: Component, { spec }: Deployment, old: readonly ReplicaSet[]): void {
-  const empty = old.filter((set) => set.spec.replicas === 0 && countsOf(set).replicas === 0).sort((a, b) => revisionOf(a) - revisionOf(b));
+  const empty = old.filter((set) => set.spec.replicas === 0 && replicasOf(set) === 0).sort((a, b) => revisionOf(a) - revisionOf(b));
   for (const set of empty.slice(0, Math.max(0, empty.length - spec.revisionHistoryLimit))) component.remove(collections.replicaSets, set);
 }
 
-function writeStatus(component: Component, key: string, current: ReplicaSet | undefined): number | undefined {
-  const deployment = component.get<Deployment>(collections.deployments, key);
+function writeStatus(component: Component, reconciled: Deployment, current: ReplicaSet | undefined): number | undefined {
+  const deployment = component.get<Deployment>(collections.deployments, keyOf(reconciled));
   if (deployment === undefined) return undefined;
   const sets = component.owned<ReplicaSet>(collections.replicaSets, deployment);
-  const updated = sets.find(({ metadata }) => metadata.uid === current?.metadata.uid);
-  const [replicas, ready] = [sum(sets, (set) => countsOf(set).replicas), sum(sets, (set) => countsOf(set).ready)];
-  const counts = {
-    replicas,
-    ready,
-    updated: updated ? countsOf(updated).replicas : 0,
-    updatedReady: updated ? countsOf(updated).ready : 0,
-  };
-  const { conditions, lookAgainMs } = conditionsOf(deployment, counts, { setName: current?.metadata.name ?? '', now: component.now() });
+  const newest = sets.filter(({ metadata }) => metadata.uid === current?.metadata.uid);
+  const [replicas, readyReplicas, updatedReplicas] = [sum(sets, replicasOf), sum(sets, readyOf), sum(newest, replicasOf)];
+  const unavailableReplicas = deployment.spec.replicas - readyReplicas;
+  const isComplete = sum(newest, readyOf) >= deployment.spec.replicas && replicas === deployment.spec.replicas;
+  const counts = { updatedReplicas, readyReplicas, isComplete };
+  const { progressing, lookAgainMs } = progress(component, deployment, current?.metadata.name ?? '', counts);
   component.setStatus(collections.deployments, deployment, {
     observedGeneration: deployment.metadata.generation,
     ...(replicas > 0 && { replicas }),
-    ...(counts.updated > 0 && { updatedReplicas: counts.updated }),
-    ...(ready > 0 && { readyReplicas: ready, availableReplicas: ready }),
-    ...(ready < deployment.spec.replicas && { unavailableReplicas: deployment.spec.replicas - ready }),
-    conditions,
+    ...(updatedReplicas > 0 && { updatedReplicas }),
+    ...(readyReplicas > 0 && { readyReplicas, availableReplicas: readyReplicas }),
+    ...(unavailableReplicas > 0 && { unavailableReplicas }),
+    conditions: [condition(component, deployment, availability(readyReplicas >= limits(deployment).least)), progressing],
   });
   return lookAgainMs;
 }
 
-interface Progress extends Counts {
-  updated: number;
-  updatedReady: number;
-}
+const availability = (isAvailable: boolean): Condition => ({
+  type: 'Available',
+  status: isAvailable ? 'True' : 'False',
+  reason: isAvailable ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
+  message: `Deployment ${isAvailable ? 'has' : 'does not have'} minimum availability.`,
+});
 
-function conditionsOf(deployment: Deployment, counts: Progress, { setName, now }: { setName: string; now: Date }) {
-  const { least } = limits(deployment);
-  const { replicas } = deployment.spec;
-  const old = (deployment.status as { conditions?: Condition[] } | undefined)?.conditions;
-  const isAvailable = counts.ready >= least;
-  const available = isAvailable
-    ? condition(
-        old,
-        { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', message: 'Deployment has minimum availability.' },
-        now,
-      )
-    : condition(
-        old,
-        {
-          type: 'Available',
-          status: 'False',
-          reason: 'MinimumReplicasUnavailable',
-          message: 'Deployment does not have minimum availability.',
-        },
-        now,
-      );
-  const isComplete = counts.updatedReady >= replicas && counts.replicas === replicas;
-  const before = conditionOf(old, 'Progressing');
-  const subject = `ReplicaSet "${setName}"`;
-  if (isComplete) {
-    const done = {
-      type: 'Progressing',
-      status: 'True',
-      reason: 'NewReplicaSetAvailable',
-      message: `${subject} has successfully progressed.`,
-    } as const;
-    return { conditions: [available, condition(old, done, now)], lookAgainMs: undefined };
+type Counts = Record<'updatedReplicas' | 'readyReplicas', number>;
+
+function progress(component: Component, deployment: Deployment, setName: string, counts: Counts & { isComplete: boolean }) {
+  const [subject, type] = [`ReplicaSet "${setName}"`, 'Progressing'];
+  const { status = {}, metadata, spec } = deployment;
+  if (counts.isComplete) {
+    const message = `${subject} has successfully progressed.`;
+    const done: Condition = { type, status: 'True', reason: 'NewReplicaSetAvailable', message };
+    return { progressing: condition(component, deployment, done), lookAgainMs: undefined };
   }
-  const seen = (deployment.status ?? {}) as { updatedReplicas?: number; readyReplicas?: number; observedGeneration?: number };
   const hasMoved =
-    seen.observedGeneration !== deployment.metadata.generation ||
-    (seen.updatedReplicas ?? 0) !== counts.updated ||
-    (seen.readyReplicas ?? 0) !== counts.ready;
-  const sinceMs = now.getTime() - Date.parse(before?.lastUpdateTime ?? timestamp(now));
-  const deadlineMs = deployment.spec.progressDeadlineSeconds * 1000;
-  const isStuck = !hasMoved && (before?.reason === 'ProgressDeadlineExceeded' || sinceMs >= deadlineMs);
+    status.observedGeneration !== metadata.generation ||
+    (['updatedReplicas', 'readyReplicas'] as const).some((name) => (status[name] ?? 0) !== counts[name]);
+  const now = component.now();
+  const before = conditionOf(status.conditions, type);
+  const leftMs = spec.progressDeadlineSeconds * 1000 - (now.getTime() - Date.parse(before?.lastUpdateTime ?? timestamp(now)));
+  const isStuck = !hasMoved && (before?.reason === 'ProgressDeadlineExceeded' || leftMs <= 0);
   const next: Condition = isStuck
-    ? { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: `${subject} has timed out progressing.` }
-    : { type: 'Progressing', status: 'True', reason: 'ReplicaSetUpdated', message: `${subject} is progressing.` };
-  const progressing = hasMoved ? { ...condition(old, next, now), lastUpdateTime: timestamp(now) } : condition(old, next, now);
-  return { conditions: [available, progressing], lookAgainMs: isStuck ? undefined : Math.max(1_000, deadlineMs - sinceMs) };
+    ? { type, status: 'False', reason: 'ProgressDeadlineExceeded', message: `${subject} has timed out progressing.` }
+    : { type, status: 'True', reason: 'ReplicaSetUpdated', message: `${subject} is progressing.` };
+  const progressing = { ...condition(component, deployment, next), ...(hasMoved && { lastUpdateTime: timestamp(now) }) };
+  return { progressing, lookAgainMs: isStuck ? undefined : Math.max(1_000, leftMs) };
 }
 
-/** Keeps the times of a condition that says the same as before. */
-function condition(old: readonly Condition[] | undefined, next: Condition, now: Date): Condition {
-  const before = conditionOf(old, next.type);
-  if (before?.status === next.status && before.reason === next.reason && before.message === next.message) return before;
-  const time = timestamp(now);
-  return { ...next, lastUpdateTime: time, lastTransitionTime: before?.status === next.status ? (before.lastTransitionTime ?? time) : time };
+/** Adds the times of a condition, which stay while it says the same. */
+function condition(component: Component, { status }: Deployment, next: Condition): Condition {
+  const before = conditionOf(status?.conditions, next.type);
+  const isSame = before?.status === next.status && before.reason === next.reason && before.message === next.message;
+  return isSame ? before : { ...conditionSince(status?.conditions, next, component.now()), lastUpdateTime: timestamp(component.now()) };
 }

@@ -27,7 +27,7 @@ const byKey =
 
 /** Controllers by the collection of their objects. */
 const controllers: Readonly<Record<string, Reconcile>> = {
-  [collections.deployments]: byKey(reconcileDeployment),
+  [collections.deployments]: reconcileDeployment,
   [collections.replicaSets]: byKey(reconcileReplicaSet),
   [collections.statefulSets]: byKey(reconcileStatefulSet),
   [collections.daemonSets]: byKey(reconcileDaemonSet),
@@ -35,7 +35,7 @@ const controllers: Readonly<Record<string, Reconcile>> = {
   [collections.cronJobs]: byKey(reconcileCronJob),
   [collections.services]: reconcileEndpoints,
   [collections.quotas]: reconcileQuota,
-  [collections.scalers]: byKey(reconcileScaler),
+  [collections.scalers]: reconcileScaler,
   [collections.budgets]: reconcileBudget,
 };
 
