@@ -3,47 +3,37 @@
 import { type Component, ownerReference } from '../component.ts';
 import { timestamp } from '../objects.ts';
 import { nextMinute, runsAt } from './cron.ts';
-import { activePods, createPod, removePod, roomFor } from './owned-pods.ts';
-import { type Condition, type CronJob, collections, conditionOf, isReady, type Job, type Pod } from './shapes.ts';
+import { activePods, adjustPods } from './owned-pods.ts';
+import { type Condition, type CronJob, collections, conditionOf, conditionSince, isReady, type Job, type Pod } from './shapes.ts';
 
-export function reconcileJob(component: Component, key: string): undefined {
-  const job = component.get<Job>(collections.jobs, key);
-  if (job === undefined || job.metadata.deletionTimestamp !== undefined || hasEnded(job)) return undefined;
+export function reconcileJob(component: Component, job: Job): undefined {
+  if (endings.some((type) => isTrue(job, type))) return;
   const pods = component.owned<Pod>(collections.pods, job);
   const count = (phase: string) => pods.filter((pod) => pod.status.phase === phase).length;
-  const counts = { succeeded: count('Succeeded'), failed: count('Failed') };
-  const end = endOf(job, counts);
-  adjustPods(component, job, end === undefined ? counts.succeeded : undefined);
-  writeJobStatus(component, job, { ...counts, end });
+  const [succeeded, failed] = [count('Succeeded'), count('Failed')];
+  const { completions = 1, parallelism, backoffLimit, suspend, template } = job.spec;
+  const end = succeeded >= completions ? 'Complete' : failed > backoffLimit ? 'Failed' : undefined;
+  adjustPods(component, job, end || suspend ? 0 : Math.min(parallelism, completions - succeeded), template);
+  writeJobStatus(component, job, { succeeded, failed, end });
   if (end === 'Failed') component.event(job, 'Warning', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit');
   if (end === 'Complete') component.event(job, 'Normal', 'Completed', 'Job completed');
-  return undefined;
 }
 
-type End = 'Complete' | 'Failed' | undefined;
+const endings = ['Complete', 'Failed'] as const;
+const isTrue = ({ status }: Job, type: string) => conditionOf(status?.conditions, type)?.status === 'True';
 
-const hasEnded = ({ status }: Job) =>
-  status?.conditions?.some(({ type, status: is }) => is === 'True' && (type === 'Complete' || type === 'Failed')) === true;
-
-function endOf({ spec }: Job, { succeeded, failed }: { succeeded: number; failed: number }): End {
-  if (succeeded >= (spec.completions ?? 1)) return 'Complete';
-  return failed > spec.backoffLimit ? 'Failed' : undefined;
+interface Outcome {
+  succeeded: number;
+  failed: number;
+  end: (typeof endings)[number] | undefined;
 }
 
-/** @param succeeded pods; unset: the Job is over, and none may run */
-function adjustPods(component: Component, job: Job, succeeded: number | undefined): void {
-  const { completions = 1, parallelism, suspend, template } = job.spec;
-  const wanted = succeeded === undefined || suspend ? 0 : Math.min(parallelism, completions - succeeded);
-  const active = activePods(component, job);
-  for (let made = roomFor(component, job, wanted - active.length); made > 0; made -= 1) createPod(component, job, template);
-  for (const pod of active.slice(wanted)) removePod(component, job, pod);
-}
-
-function writeJobStatus(component: Component, job: Job, { succeeded, failed, end }: { succeeded: number; failed: number; end: End }): void {
+function writeJobStatus(component: Component, job: Job, { succeeded, failed, end }: Outcome): void {
   const { status = {}, spec } = job;
   const now = timestamp(component.now());
   const active = activePods(component, job);
-  const conditions = end ? ends(end, now) : spec.suspend ? [suspended(status.conditions, now)] : [];
+  const suspension: Condition = { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' };
+  const conditions = end ? ends(end, now) : spec.suspend ? [conditionSince(status.conditions, suspension, component.now())] : [];
   component.setStatus(collections.jobs, job, {
     ...(!spec.suspend && { startTime: status.startTime ?? now }),
     ...(active.length > 0 && { active: active.length }),
@@ -65,40 +55,19 @@ function ends(type: 'Complete' | 'Failed', now: string): Condition[] {
   return [first, type].map((one) => ({ type: one, status: 'True', ...why, lastTransitionTime: now }));
 }
 
-const suspended = (old: readonly Condition[] | undefined, now: string): Condition =>
-  conditionOf(old, 'Suspended') ?? {
-    type: 'Suspended',
-    status: 'True',
-    reason: 'JobSuspended',
-    message: 'Job suspended',
-    lastTransitionTime: now,
-  };
-
-/** Returns when to look again, in milliseconds. */
-export function reconcileCronJob(component: Component, key: string): number | undefined {
-  const cron = component.get<CronJob>(collections.cronJobs, key);
-  if (cron === undefined || cron.metadata.deletionTimestamp !== undefined) return undefined;
+export function reconcileCronJob(component: Component, cron: CronJob): number {
+  const { schedule, timeZone, suspend, concurrencyPolicy } = cron.spec;
   const jobs = component.owned<Job>(collections.jobs, cron);
+  const running = () => component.owned<Job>(collections.jobs, cron).filter(({ status }) => (status?.active ?? 0) > 0);
   const now = component.now();
   const minute = timestamp(new Date(Math.floor(now.getTime() / 60_000) * 60_000));
-  const isDue =
-    cron.spec.suspend !== true && runsAt(cron.spec.schedule, now, cron.spec.timeZone) && cron.status?.lastScheduleTime !== minute;
-  const isRunning = jobs.some(({ status }) => (status?.active ?? 0) > 0);
-  const mayStart = isDue && !(isRunning && cron.spec.concurrencyPolicy === 'Forbid');
+  const isDue = suspend !== true && runsAt(schedule, now, timeZone) && cron.status?.lastScheduleTime !== minute;
+  const mayStart = isDue && !(concurrencyPolicy === 'Forbid' && running().length > 0);
   if (mayStart) startJob(component, cron, now);
   dropOldJobs(component, cron, jobs);
-  const active = component.owned<Job>(collections.jobs, cron).filter(({ status }) => (status?.active ?? 0) > 0);
-  component.setStatus(collections.cronJobs, cron, {
-    ...cron.status,
-    ...(mayStart && { lastScheduleTime: minute }),
-    active: active.map(({ metadata }) => ({
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      name: metadata.name,
-      namespace: metadata.namespace,
-      uid: metadata.uid,
-    })),
-  });
+  const reference = ({ metadata: { name, namespace, uid } }: Job) => ({ apiVersion: 'batch/v1', kind: 'Job', name, namespace, uid });
+  const active = running().map(reference);
+  component.setStatus(collections.cronJobs, cron, { ...cron.status, ...(mayStart && { lastScheduleTime: minute }), active });
   return nextMinute(now);
 }
 
@@ -112,10 +81,7 @@ function startJob(component: Component, cron: CronJob, now: Date): void {
 }
 
 function dropOldJobs(component: Component, { spec }: CronJob, jobs: readonly Job[]): void {
-  const ended = (type: string) =>
-    jobs
-      .filter(({ status }) => conditionOf(status?.conditions, type)?.status === 'True')
-      .sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
-  for (const job of ended('Complete').slice(spec.successfulJobsHistoryLimit)) component.remove(collections.jobs, job);
-  for (const job of ended('Failed').slice(spec.failedJobsHistoryLimit)) component.remove(collections.jobs, job);
+  const newestFirst = jobs.toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
+  for (const [index, limit] of [spec.successfulJobsHistoryLimit, spec.failedJobsHistoryLimit].entries())
+    for (const job of newestFirst.filter((one) => isTrue(one, endings[index] ?? '')).slice(limit)) component.remove(collections.jobs, job);
 }

@@ -2,8 +2,8 @@
 
 import { StatusError } from '../../../../src/api/status.ts';
 import { type Component, ownerReference } from '../component.ts';
-import { type JsonObject, type StoredObject, valueAt } from '../objects.ts';
-import { collections, isActive, type Pod, type PodTemplate } from './shapes.ts';
+import { at, type JsonObject, type StoredObject } from '../objects.ts';
+import { collections, isActive, isReady, type Pod, type PodTemplate } from './shapes.ts';
 
 /** Most pods of the cluster. A demo holds no more, whatever number of replicas is asked for. */
 const maxPods = 300;
@@ -17,6 +17,18 @@ export function roomFor(component: Component, owner: StoredObject, wanted: numbe
   const room = Math.max(0, maxPods - component.list(collections.pods).length);
   if (room < wanted) component.event(owner, 'Warning', 'FailedCreate', `the demo's cluster runs at most ${maxPods} pods`);
   return Math.min(room, wanted);
+}
+
+/** Pods that go first: those that never ran, then the ones that are not ready, then the youngest. Source: ActivePods in kubernetes/pkg/controller. */
+const order = (pod: Pod) => `${Number(pod.spec.nodeName !== undefined)}${Number(isReady(pod))}`;
+const byDeletionOrder = (a: Pod, b: Pod) =>
+  order(a).localeCompare(order(b)) || b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp);
+
+/** Creates or removes pods until as many are active as wanted. */
+export function adjustPods(component: Component, owner: StoredObject, wanted: number, template: PodTemplate): void {
+  const active = activePods(component, owner);
+  for (let missing = roomFor(component, owner, wanted - active.length); missing > 0; missing -= 1) createPod(component, owner, template);
+  for (const pod of active.sort(byDeletionOrder).slice(0, Math.max(0, active.length - wanted))) removePod(component, owner, pod);
 }
 
 interface Names {
@@ -52,7 +64,9 @@ export function removePod(component: Component, owner: StoredObject, pod: Pod): 
   component.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`);
 }
 
-/** The affinity by which the controller of DaemonSets pins a pod to a node. */
+const pinnedPath = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchFields.0.values.0';
+
+/** Returns the affinity by which the controller of DaemonSets pins a pod to a node. */
 const pinnedTo = (nodeName: string) => ({
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: {
@@ -62,8 +76,4 @@ const pinnedTo = (nodeName: string) => ({
 });
 
 /** Returns the node that a pod is pinned to. */
-export const pinnedNode = ({ spec }: Pod): string | undefined => {
-  const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchFields.0.values.0';
-  const node = valueAt(spec, path.split('.'));
-  return typeof node === 'string' ? node : undefined;
-};
+export const pinnedNode = ({ spec }: Pod) => at(spec, pinnedPath) as string | undefined;

@@ -12,27 +12,21 @@ import { reconcileEndpoints } from './endpoints.ts';
 import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
 import { reconcilePod } from './pods.ts';
-import { reconcileReplicaSet } from './replica-sets.ts';
 import { schedule } from './scheduling.ts';
-import { reconcileDaemonSet, reconcileStatefulSet } from './sets.ts';
+import { reconcileDaemonSet, reconcileReplicaSet, reconcileStatefulSet } from './sets.ts';
 import { collections, type Pod } from './shapes.ts';
 
 /** Brings an object one step further. @returns when to look again, in milliseconds */
 type Reconcile = (component: Component, object: never) => number | undefined;
 
-const byKey =
-  (reconcile: (component: Component, key: string) => number | undefined): Reconcile =>
-  (component, object) =>
-    reconcile(component, keyOf(object));
-
 /** Controllers by the collection of their objects. */
 const controllers: Readonly<Record<string, Reconcile>> = {
   [collections.deployments]: reconcileDeployment,
-  [collections.replicaSets]: byKey(reconcileReplicaSet),
-  [collections.statefulSets]: byKey(reconcileStatefulSet),
-  [collections.daemonSets]: byKey(reconcileDaemonSet),
-  [collections.jobs]: byKey(reconcileJob),
-  [collections.cronJobs]: byKey(reconcileCronJob),
+  [collections.replicaSets]: reconcileReplicaSet,
+  [collections.statefulSets]: reconcileStatefulSet,
+  [collections.daemonSets]: reconcileDaemonSet,
+  [collections.jobs]: reconcileJob,
+  [collections.cronJobs]: reconcileCronJob,
   [collections.services]: reconcileEndpoints,
   [collections.quotas]: reconcileQuota,
   [collections.scalers]: reconcileScaler,
