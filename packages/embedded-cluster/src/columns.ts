@@ -46,7 +46,7 @@ export const column = (name: string, cell: Column['cell'], rest: Partial<Column>
 });
 
 export const nameColumn = column('Name', ({ metadata }) => metadata.name, { format: 'name', description: 'Name of the object.' });
-export const ageColumn = column('Age', ({ metadata }, now) => since(metadata.creationTimestamp, now));
+const ageColumn = column('Age', ({ metadata }, now) => since(metadata.creationTimestamp, now));
 
 export const orNone = (value: unknown): string => (value === undefined || value === null || value === '' ? '<none>' : String(value));
 

@@ -1,5 +1,6 @@
 /** A toy shell: a handful of commands over a few files that every container seems to have. */
 
+import { posix } from 'node:path';
 import type { ContainerSpec, Pod } from './shapes.ts';
 
 export interface Result {
@@ -9,35 +10,54 @@ export interface Result {
 }
 
 const printed = (out: string): Result => ({ out, err: '', code: 0 });
+const said = (text: string): Result => printed(`${text}\n`);
 const failed = (err: string, code = 1): Result => ({ out: '', err: `${err}\n`, code });
+const ended = (code: number): Result => ({ out: '', err: '', code });
 
-interface Variable {
-  name: string;
-  value?: string;
-}
+const missing = 'No such file or directory';
 
-const commands = ['cat', 'cd', 'date', 'echo', 'env', 'exit', 'false', 'help', 'hostname', 'id', 'ls', 'ps', 'pwd', 'true', 'whoami'];
+export const isShell = (command: string): boolean => /^(\/bin\/)?(ba|a)?sh$/.test(command);
 
 export class Shell {
-  readonly #pod: Pod;
-  readonly #container: ContainerSpec;
   readonly #files: ReadonlyMap<string, string>;
+  readonly #environment: ReadonlyMap<string, string>;
+  readonly #commands: Readonly<Record<string, (words: readonly string[], path: string | undefined) => Result>>;
   #directory = '/';
   /** Set once `exit` was run. */
   exitCode: number | undefined;
   #last = 0;
 
-  constructor(pod: Pod, container: ContainerSpec) {
-    this.#pod = pod;
-    this.#container = container;
-    const { name } = pod.metadata;
+  constructor({ metadata: { name }, status }: Pod, container: ContainerSpec) {
     this.#files = new Map([
       ['/etc/hostname', `${name}\n`],
-      ['/etc/hosts', `127.0.0.1\tlocalhost\n${pod.status.podIP ?? '127.0.0.1'}\t${name}\n`],
+      ['/etc/hosts', `127.0.0.1\tlocalhost\n${status.podIP ?? '127.0.0.1'}\t${name}\n`],
       ['/etc/os-release', 'NAME="Toy Linux"\nID=toy\nPRETTY_NAME="Toy Linux of the Atrium demo"\n'],
       ['/app/README', `${container.image} runs nowhere: it is part of the demo of Atrium.\n`],
       ['/tmp/.keep', ''],
     ]);
+    const own = (Array.isArray(container.env) ? container.env : []) as { name: string; value?: string }[];
+    this.#environment = new Map([
+      ...Object.entries({ HOSTNAME: name, HOME: '/', PATH: '/usr/local/bin:/usr/bin:/bin' }),
+      ...own.map((variable) => [variable.name, variable.value ?? ''] as const),
+    ]);
+    const processes = [`    1 app       0:04 ${container.targetContainerName ?? container.name}`, '   17 app       0:00 sh'];
+    this.#commands = {
+      cat: (_, path) => (path === undefined ? printed('') : this.#cat(this.#absolute(path))),
+      cd: (_, path = '/') => this.#changeTo(this.#absolute(path)),
+      date: () => said(new Date().toUTCString()),
+      echo: (words) => said(words.map((word) => this.#expanded(word)).join(' ')),
+      env: () => said([...this.#environment].map(([variable, value]) => `${variable}=${value}`).join('\n')),
+      exit: (_, code) => this.#exit(Number(code) || this.#last),
+      false: () => ended(1),
+      help: () => said(`Commands: ${Object.keys(this.#commands).join(' ')}`),
+      hostname: () => said(name),
+      id: () => said('uid=1000(app) gid=1000(app) groups=1000(app)'),
+      ls: (_, path = '.') => this.#list(this.#absolute(path)),
+      ps: () => said(['PID   USER     TIME  COMMAND', ...processes].join('\n')),
+      pwd: () => said(this.#directory),
+      true: () => ended(0),
+      whoami: () => said('app'),
+    };
   }
 
   get prompt(): string {
@@ -58,93 +78,44 @@ export class Shell {
   }
 
   runWords([command = '', ...words]: readonly string[]): Result {
-    const [first = ''] = words.filter((word) => !word.startsWith('-'));
-    switch (command) {
-      case 'sh':
-      case 'bash':
-      case 'ash':
-        return words[0] === '-c' ? this.run(words[1] ?? '') : printed('');
-      case 'cat':
-        return first === '' ? printed('') : this.#cat(this.#absolute(first));
-      case 'cd':
-        return this.#changeTo(this.#absolute(first || '/'));
-      case 'exit':
-        this.exitCode = Number(first) || this.#last;
-        return { out: '', err: '', code: this.exitCode };
-      case 'ls':
-        return this.#list(this.#absolute(first || '.'));
-      case 'true':
-      case 'false':
-        return { out: '', err: '', code: Number(command === 'false') };
-      default:
-        return this.#tell(command, words);
-    }
+    if (isShell(command)) return words[0] === '-c' ? this.run(words[1] ?? '') : printed('');
+    const run = Object.hasOwn(this.#commands, command) ? this.#commands[command] : undefined;
+    const path = words.find((word) => !word.startsWith('-'));
+    return run === undefined ? failed(`sh: ${command}: not found`, 127) : run(words, path);
   }
 
-  #tell(command: string, words: readonly string[]): Result {
-    const answers: Readonly<Record<string, () => string>> = {
-      date: () => new Date().toUTCString(),
-      echo: () =>
-        words.map((word) => word.replaceAll(/\$\{?(\w{1,64})\}?/g, (_, name: string) => this.#environment().get(name) ?? '')).join(' '),
-      env: () => [...this.#environment()].map(([name, value]) => `${name}=${value}`).join('\n'),
-      help: () => `Commands: ${commands.join(' ')}`,
-      hostname: () => this.#pod.metadata.name,
-      id: () => 'uid=1000(app) gid=1000(app) groups=1000(app)',
-      ps: () =>
-        `PID   USER     TIME  COMMAND\n    1 app       0:04 ${this.#container.targetContainerName ?? this.#container.name}\n   17 app       0:00 sh`,
-      pwd: () => this.#directory,
-      whoami: () => 'app',
-    };
-    const answer = Object.hasOwn(answers, command) ? answers[command] : undefined;
-    return answer === undefined ? failed(`sh: ${command}: not found`, 127) : printed(`${answer()}\n`);
+  #expanded = (word: string) => word.replaceAll(/\$\{?(\w{1,64})\}?/g, (_, name: string) => this.#environment.get(name) ?? '');
+
+  #absolute = (path: string) => posix.resolve(this.#directory, path);
+
+  /** The names in a directory, none if it does not exist. */
+  #namesIn(directory: string): string[] {
+    const prefix = posix.join(directory, '/');
+    const inside = [...this.#files.keys()].filter((path) => path.startsWith(prefix));
+    return [...new Set(inside.map((path) => path.slice(prefix.length).split('/')[0] ?? ''))].sort();
   }
 
-  #environment(): Map<string, string> {
-    const own = (Array.isArray(this.#container.env) ? this.#container.env : []) as Variable[];
-    return new Map([
-      ['HOSTNAME', this.#pod.metadata.name],
-      ['HOME', '/'],
-      ['PATH', '/usr/local/bin:/usr/bin:/bin'],
-      ...own.map(({ name, value = '' }) => [name, value] as const),
-    ]);
-  }
-
-  #absolute(path: string): string {
-    const parts = (path.startsWith('/') ? path : `${this.#directory}/${path}`).split('/');
-    const kept: string[] = [];
-    for (const part of parts) {
-      if (part === '..') kept.pop();
-      else if (part !== '' && part !== '.') kept.push(part);
-    }
-    return `/${kept.join('/')}`;
-  }
-
-  /** The names in a directory, `undefined` if it does not exist. */
-  #namesIn(directory: string): string[] | undefined {
-    const prefix = directory === '/' ? '/' : `${directory}/`;
-    const inside = [...this.#files.keys()]
-      .filter((path) => path.startsWith(prefix))
-      .map((path) => path.slice(prefix.length).split('/')[0] ?? '');
-    return inside.length > 0 ? [...new Set(inside)].sort() : undefined;
+  #exit(code: number): Result {
+    this.exitCode = code;
+    return ended(code);
   }
 
   #changeTo(directory: string): Result {
-    if (this.#namesIn(directory) === undefined) return failed(`sh: cd: can't cd to ${directory}: No such file or directory`, 2);
+    if (this.#namesIn(directory).length === 0) return failed(`sh: cd: can't cd to ${directory}: ${missing}`, 2);
     this.#directory = directory;
     return printed('');
   }
 
   #list(path: string): Result {
-    if (this.#files.has(path)) return printed(`${path}\n`);
-    const names = this.#namesIn(path)?.filter((name) => !name.startsWith('.'));
-    if (names === undefined) return failed(`ls: ${path}: No such file or directory`);
-    return printed(names.map((name) => `${name}\n`).join(''));
+    const names = this.#files.has(path) ? [path] : this.#namesIn(path);
+    if (names.length === 0) return failed(`ls: ${path}: ${missing}`);
+    return printed(names.map((name) => (name.startsWith('.') ? '' : `${name}\n`)).join(''));
   }
 
   #cat(path: string): Result {
     const text = this.#files.get(path);
     if (text !== undefined) return printed(text);
-    return failed(`cat: ${path}: ${this.#namesIn(path) ? 'Is a directory' : 'No such file or directory'}`);
+    return failed(`cat: ${path}: ${this.#namesIn(path).length > 0 ? 'Is a directory' : missing}`);
   }
 }
 
