@@ -64,8 +64,10 @@ export async function failedBindings(signal: AbortSignal): Promise<Figure> {
   return { count: total, isPart: false };
 }
 
-export async function lockedUsers(signal: AbortSignal): Promise<Figure> {
-  const query = { filterBy: ['phase,Locked'], limit: 1, page: 1 };
+export const lockedUsers = (signal: AbortSignal): Promise<Figure> => usersIn('Locked', signal);
+
+export async function usersIn(phase: string, signal: AbortSignal): Promise<Figure> {
+  const query = { filterBy: [`phase,${phase}`], limit: 1, page: 1 };
   const { total } = await bodyOf(api.GET('/auth/v2/users', { params: { query }, signal }));
   return { count: total, isPart: false };
 }

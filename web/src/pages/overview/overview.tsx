@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { KeyRound, ShieldCheck } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { fetchKinds } from '../../api/kinds';
-import { useLoad } from '../../api/load';
+import { type Load, useLoad } from '../../api/load';
 import { useFeatures, useVersion } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
@@ -17,8 +17,9 @@ import { phaseName } from '../../ui/phase';
 import { toast } from '../../ui/toast';
 import { phases } from '../users/query';
 import { Due } from './due';
+import { type Figure, lockedUsers, usersIn } from './figures';
 import { NotReadyWorkloads } from './not-ready';
-import { Tiles } from './tiles';
+import { Tiles, wordsOf } from './tiles';
 
 const listRight = { verb: 'list', resource: 'users' };
 
@@ -27,6 +28,8 @@ export function Page() {
   const isOpen = useSignal(false);
   const isOn = useFeatures();
   const kinds = useLoad('kinds', fetchKinds).data.value;
+  const mayCount = may(listRight) === true;
+  const locked = useLoad(mayCount ? 'overview/locked' : undefined, lockedUsers);
   const sessionEnd = useLoad(isOn('sessions') ? 'sessions/end' : undefined, endOfSession);
   const who = person.value;
   if (!who) return null;
@@ -41,7 +44,7 @@ export function Page() {
       <header class="page-head">
         <h1 tabIndex={-1}>{t('overview.hello', { name: ext.display_name || who.name })}</h1>
       </header>
-      <Tiles kinds={kinds} />
+      <Tiles kinds={kinds} locked={locked} />
       <div class="cards">
         {kinds && <NotReadyWorkloads kinds={kinds} />}
         <section class="card" aria-labelledby="who-title">
@@ -75,7 +78,7 @@ export function Page() {
         </section>
         <Due user={isLocal ? (ext.user ?? '') : ''} />
         {ext.user && <OwnRoles />}
-        {may(listRight) && <Counts />}
+        {mayCount && <Counts locked={locked} />}
       </div>
       <Versions />
       {isOpen.value && (
@@ -131,26 +134,21 @@ function OwnRoles() {
 }
 
 /** Shows the number of users in each phase. */
-function Counts() {
-  const load = useLoad('users/counts', (signal) =>
-    Promise.all(
-      phases.map(async (phase) => {
-        const query = { filterBy: [`phase,${phase}`], limit: 1, page: 1 };
-        const { total } = await bodyOf(api.GET('/auth/v2/users', { params: { query }, signal }));
-        return { phase, total };
-      }),
-    ),
-  );
+function Counts({ locked }: { locked: Load<Figure> }) {
+  const load = useLoad('users/counts', async (signal) => {
+    const others = phases.filter((phase) => phase !== 'Locked');
+    return new Map(await Promise.all(others.map(async (phase) => [phase as string, (await usersIn(phase, signal)).count] as const)));
+  });
   return (
     <section class="card" aria-labelledby="counts-title">
       <h2 id="counts-title">{t('users.title')}</h2>
       <Loaded load={load}>
         {(counts) => (
           <Facts
-            of={counts.map(({ phase, total }) => [
+            of={phases.map((phase) => [
               phaseName(phase),
               <a key={phase} href={href(`/users?phase=${phase}`)}>
-                {count(total)}
+                {phase === 'Locked' ? wordsOf(locked) : count(counts.get(phase) ?? 0)}
               </a>,
             ])}
           />

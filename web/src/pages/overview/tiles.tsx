@@ -8,14 +8,15 @@ import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { count, type Key, t } from '../../text/text';
 import { Icon } from '../../ui/icon';
-import { countObjects, type Figure, failedBindings, lockedUsers, readyNodes, warningGroups } from './figures';
+import { countObjects, type Figure, failedBindings, readyNodes, warningGroups } from './figures';
 
 interface Tile {
   id: 'nodes' | 'namespaces' | 'warnings' | 'failedBindings' | 'locked';
   right: Right;
   /** The setting `features.NAME` that must be on. */
   feature?: string;
-  read: (kind: Kind | undefined, signal: AbortSignal) => Promise<Figure>;
+  /** Absent for the figure of locked users, which the page has loaded. */
+  read?: (kind: Kind | undefined, signal: AbortSignal) => Promise<Figure>;
   /** The list that shows the objects that were counted. */
   to: (kind: Kind | undefined) => string;
   isGood?: (figure: Figure) => boolean;
@@ -41,7 +42,6 @@ const tiles: readonly Tile[] = [
   },
   {
     ...{ id: 'locked', right: { verb: 'list', resource: 'users' }, isGood: isNone },
-    read: (_, signal) => lockedUsers(signal),
     to: () => '/users?phase=Locked',
   },
 ];
@@ -50,14 +50,14 @@ const tiles: readonly Tile[] = [
 const figures = { reload: () => refetch('overview/') };
 
 /** Shows figures of the cluster and of its users, as far as the caller may list them. */
-export function Tiles({ kinds }: { kinds: readonly Kind[] | undefined }) {
+export function Tiles({ kinds, locked }: { kinds: readonly Kind[] | undefined; locked: Load<Figure> }) {
   useRights(tiles.map(({ right }) => right));
   const isOn = useFeatures();
   usePoll(figures);
   const shown = tiles.flatMap((tile) => {
     const kind = kinds?.find(({ group, resource }) => group === tile.right.group && resource === tile.right.resource);
     const isThere = tile.right.group === undefined ? tile.feature === undefined || isOn(tile.feature) : kind !== undefined;
-    return isThere && may(tile.right) ? [<TileOf key={tile.id} tile={tile} kind={kind} />] : [];
+    return isThere && may(tile.right) ? [<TileOf key={tile.id} tile={tile} kind={kind} locked={locked} />] : [];
   });
   if (shown.length === 0 && kinds === undefined) return null;
   return (
@@ -76,8 +76,15 @@ const labels = {
   locked: 'overview.locked',
 } satisfies Record<Tile['id'], Key>;
 
-function TileOf({ tile: { id, read, to, isGood }, kind }: { tile: Tile; kind: Kind | undefined }) {
-  const load = useLoad(`overview/${id}`, (signal) => read(kind, signal));
+interface TileProps {
+  tile: Tile;
+  kind: Kind | undefined;
+  locked: Load<Figure>;
+}
+
+function TileOf({ tile: { id, read, to, isGood }, kind, locked }: TileProps) {
+  const own = useLoad(read && `overview/${id}`, (signal) => read?.(kind, signal) ?? Promise.reject(new Error(id)));
+  const load = read ? own : locked;
   const figure = load.data.value;
   const isShaped = figure !== undefined && isGood !== undefined;
   const shape = isShaped ? (isGood(figure) ? 'ok' : 'warn') : '';
@@ -96,7 +103,7 @@ function TileOf({ tile: { id, read, to, isGood }, kind }: { tile: Tile; kind: Ki
 }
 
 /** A failure is no number: "not known" never looks like none. */
-function wordsOf(load: Load<Figure>): string {
+export function wordsOf(load: Load<Figure>): string {
   const figure = load.data.value;
   if (figure === undefined) return load.error.value ? t('overview.unknown') : '…';
   const numberOf = (value: number) => count(value) + (figure.isPart ? '+' : '');
