@@ -132,6 +132,28 @@ describe('the access explorer of the console', () => {
     await inspect(page, 'explorer-deletion');
   });
 
+  it('simulates a new binding from its form, and a new member from the page of a group', async () => {
+    await page.goto(`${demo.url}/bindings/new`);
+    await page.getByRole('combobox', { name: 'E-mail' }).fill('viewer@example.com');
+    await page.getByRole('combobox', { name: 'E-mail' }).press('Escape');
+    await page.getByRole('combobox', { name: 'Role' }).fill('view');
+    await page.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await page.getByLabel('One or more namespaces').check();
+    await page.getByLabel('monitoring', { exact: true }).check();
+    await inspect(page, 'binding-new-simulate');
+    await page.getByRole('link', { name: 'Simulate', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Explorer' }).waitFor();
+    await press(page, 'Simulate');
+    await part(page, 'Result of the simulation').getByRole('table', { name: 'viewer@example.com gains' }).waitFor();
+
+    await page.goto(`${demo.url}/groups/oncall`);
+    await page.getByRole('link', { name: 'Simulate', exact: true }).click();
+    await page.getByLabel('User', { exact: true }).fill('viewer@example.com');
+    expect(await page.getByLabel('Group', { exact: true }).inputValue()).to.equal('oncall');
+    await press(page, 'Simulate');
+    await part(page, 'Result of the simulation').getByText('pods/eviction').waitFor();
+  });
+
   describe('of a user without the right to list bindings', () => {
     const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
     const tab = forSuite(() => visitor.openTab(), needsNoStop);

@@ -35,14 +35,17 @@ export function Empty({ text, children }: { text: string; children?: ComponentCh
 interface FailureProps {
   problem: Problem;
   onRetry: () => void;
+  /** Further steps after a refusal. */
+  children?: ComponentChildren;
 }
 
 /** Shows a failure: the refused user for a refusal, the id of the request and a retry for any other failure. */
-export function Failure({ problem, onRetry }: FailureProps) {
+export function Failure({ problem, onRetry, children }: FailureProps) {
   if (problem.status === 403)
     return (
       <RefusedState>
         <p class="muted measure">{problem.message}</p>
+        {children}
       </RefusedState>
     );
   return (

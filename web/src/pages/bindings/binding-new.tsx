@@ -4,6 +4,7 @@ import { useLoad } from '../../api/load';
 import { Guarded } from '../../app/guarded';
 import { useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
+import { SimulateLink } from '../../app/simulation';
 import { dateTime, t, timeZone } from '../../text/text';
 import type { Suggestion } from '../../ui/combobox';
 import { CheckField, Field, Form } from '../../ui/form';
@@ -88,10 +89,20 @@ function NewBinding() {
           </div>
         </fieldset>
         {who.value && role.value && where && (
-          <p class="notice info">
-            {t('bindings.sentence', { who: who.value, role: role.value, where })}
-            {end.value && ` ${t('bindings.ends', { time: dateTime(end.value) })}`}
-          </p>
+          <div class="notice info">
+            <div class="beside">
+              <p>
+                {t('bindings.sentence', { who: who.value, role: role.value, where })}
+                {end.value && ` ${t('bindings.ends', { time: dateTime(end.value) })}`}
+              </p>
+              <SimulateLink
+                of={{
+                  ...{ type: 'userBinding', kind: kind.value === 'User' ? 'user' : 'group', subject: who.value, role: role.value },
+                  ...place.value,
+                }}
+              />
+            </div>
+          </div>
         )}
       </Form>
     </section>

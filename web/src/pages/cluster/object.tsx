@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
 import { useObject } from '../../api/use-object';
+import { AskFor } from '../../app/ask';
 import { setTitle } from '../../app/brand';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
@@ -94,7 +95,9 @@ function OneObject(props: OneProps) {
       {object !== undefined ? (
         <Read {...props} tab={tab} object={object} load={load} />
       ) : problem !== undefined ? (
-        <Failure problem={problem} onRetry={() => void load.reload()} />
+        <Failure problem={problem} onRetry={() => void load.reload()}>
+          <AskFor right={rights.get} />
+        </Failure>
       ) : (
         <Unread {...props} tab={tab} />
       )}

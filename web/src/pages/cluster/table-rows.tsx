@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { resumed } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
 import { keyOf } from '../../api/objects';
+import { AskFor } from '../../app/ask';
 import { may } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { count, t } from '../../text/text';
@@ -77,7 +78,13 @@ export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kind
   function body() {
     const problem = list.error.value;
     if (total === undefined || rows === undefined)
-      return problem ? <Failure problem={problem} onRetry={() => void list.refresh()} /> : <Skeleton rows={12} />;
+      return problem ? (
+        <Failure problem={problem} onRetry={() => void list.refresh()}>
+          <AskFor right={rights.list} />
+        </Failure>
+      ) : (
+        <Skeleton rows={12} />
+      );
     if (total === 0)
       return (
         <Empty text={search ? t('cluster.noneMatch') : t('cluster.none', { kind: kind.title })}>

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { may, type Right, useRights } from '../../app/rights';
-import { askWhy } from '../../app/why';
+import { WhyButton } from '../../app/why';
 import { t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Form } from '../../ui/form';
 
 interface PermittedFormProps {
@@ -28,10 +27,7 @@ export function PermittedForm({ action, right, onSubmit, children }: PermittedFo
       {children}
       {may(right) === false && (
         <p class="muted">
-          {t('explorer.mayNot')}{' '}
-          <Button kind="quiet" onClick={() => askWhy(right)}>
-            {t('object.why')}
-          </Button>
+          {t('explorer.mayNot')} <WhyButton right={right} />
         </p>
       )}
     </Form>

@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
+import { query } from '../../app/router';
+import { simulateRight } from '../../app/simulation';
 import { t } from '../../text/text';
 import { PlainTable } from '../../ui/plain-table';
-import { noPlace, type Place } from '../../ui/role-choice';
+import type { Place } from '../../ui/role-choice';
 import { Empty, Notice } from '../../ui/state';
 import { changeOf, type ChangeFields as Fields } from './change';
 import { ChangeFields } from './change-fields';
@@ -14,21 +16,26 @@ type Simulation = Schemas['Simulation'];
 type Item = Simulation['items'][number];
 type Tuple = Schemas['AccessTuple'];
 
-const simulateRight = { verb: 'create', group: 'auth.platform.io', resource: 'simulations' };
-
-const useChange = (): Fields => ({
-  type: useSignal<string>('userBinding'),
-  subject: useSubject(),
-  role: useSignal(''),
-  place: useSignal<Place>(noPlace),
-  group: useSignal(''),
-  action: useSignal('add'),
-  kind: useSignal('ClusterRole'),
-  name: useSignal(''),
-  namespace: useSignal(''),
-  verb: useSignal('get, list'),
-  resource: useSignal('pods'),
-});
+/** Fields of the change, with the values that the address names. */
+function useChange(): Fields {
+  const given = (name: string) => query.peek().get(name) ?? '';
+  const namespaces = query.peek().getAll('in');
+  const place: Place =
+    given('scope') === 'platform' ? { scope: 'platform', namespaces: [] } : { scope: namespaces.length > 0 ? 'namespace' : '', namespaces };
+  return {
+    type: useSignal(given('type') || 'userBinding'),
+    subject: useSubject(given('kind') || 'user', given('subject')),
+    role: useSignal(given('role')),
+    place: useSignal(place),
+    group: useSignal(given('group')),
+    action: useSignal('add'),
+    kind: useSignal('ClusterRole'),
+    name: useSignal(''),
+    namespace: useSignal(''),
+    verb: useSignal('get, list'),
+    resource: useSignal('pods'),
+  };
+}
 
 /** Simulates a change before it is made. */
 export function Simulate() {

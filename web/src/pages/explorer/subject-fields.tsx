@@ -10,7 +10,7 @@ export interface SubjectSignals {
   name: Signal<string>;
 }
 
-export const useSubject = (): SubjectSignals => ({ kind: useSignal<string>('user'), name: useSignal('') });
+export const useSubject = (kind: string = 'user', name = ''): SubjectSignals => ({ kind: useSignal(kind), name: useSignal(name) });
 
 const isKind = (kind: string): kind is Kind => kinds.some((one) => one === kind);
 

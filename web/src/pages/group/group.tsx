@@ -10,6 +10,7 @@ import type { PageProps } from '../../app/page-props';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
+import { SimulateLink } from '../../app/simulation';
 import { ViewAs, viewRights } from '../../app/view-as';
 import { PluginTab } from '../../plugins/tab';
 import { t } from '../../text/text';
@@ -150,6 +151,7 @@ function Head({ name, group, show }: HeadProps) {
             {t('groups.add')}
           </Button>
         )}
+        {isOfConsole(group) && <SimulateLink of={{ type: 'member', group: name }} />}
         {mayView && (
           <Button icon={Eye} onClick={show('view')}>
             {t('view.as')}
