@@ -28,6 +28,15 @@ describe('workloads in the console', () => {
       .waitFor();
   });
 
+  it('marks a failing init container as a failure, and links the node of a pod', async () => {
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/monitoring`);
+    const row = page.getByRole('row', { name: /alerts-/ });
+    // Between two restarts, the container runs for a moment.
+    await row.locator('.phase.bad', { hasText: 'Init:' }).waitFor();
+    await row.getByRole('link', { name: /^node-\d$/ }).click();
+    await page.getByRole('heading', { level: 1, name: /^node-\d$/ }).waitFor();
+  });
+
   it('shows a stuck rollout, rolls it back, and reports the completion', async () => {
     await open('/r/apps/v1/deployments/ns/payments/checkout');
     await page.getByText('The rollout is stuck').waitFor();

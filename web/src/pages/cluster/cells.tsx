@@ -23,6 +23,8 @@ export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column
         </a>
       ),
     };
+  if (isNodeOf(kind, name))
+    return { id: `x-${index}`, title: name, sortBy: name, isMinor: true, cell: ({ cells }) => nodeLink(cells.get(name)) };
   if (name === 'Age') return { id: 'age', title: name, sortBy: name, cell: ({ metadata }) => <Age since={metadata.creationTimestamp} /> };
   const isState = states.slice(0, 3).includes(name);
   return {
@@ -32,6 +34,17 @@ export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column
     isMinor: !isState,
     cell: ({ cells }) => (isState ? <StateWord word={String(cells.get(name) ?? '')} /> : textOf(cells.get(name))),
   };
+}
+
+/** Reports whether a column has the node of a pod, by its title or by its name. */
+export const isNodeOf = (kind: Kind, column: string): boolean =>
+  kind.group === '' && kind.resource === 'pods' && column.toLowerCase() === 'node';
+
+/** Pods that are not scheduled have no node, which kubectl prints as `<none>`. */
+export function nodeLink(value: unknown) {
+  const name = textOf(value);
+  if (name === '' || name === '<none>') return name;
+  return <a href={href(pageOf({ group: '', version: 'v1', resource: 'nodes' }, { name }))}>{name}</a>;
 }
 
 const textOf = (value: unknown): string =>
@@ -54,8 +67,15 @@ const under = new Set([
 export function StateWord({ word }: { word: string }) {
   if (word === '') return null;
   const first = word.split(/[\s,(]/, 1)[0] ?? '';
-  const kind = good.has(first) ? 'ok' : under.has(first) || first.startsWith('Init:') ? 'warn' : isBad(word) ? 'bad' : undefined;
-  return kind === undefined ? <span title={word}>{word}</span> : <StateShape tone={kind} word={word} />;
+  const tone = toneOf(first, word);
+  return tone === undefined ? <span title={word}>{word}</span> : <StateShape tone={tone} word={word} />;
+}
+
+function toneOf(first: string, word: string): keyof typeof shapes | undefined {
+  if (good.has(first)) return 'ok';
+  if (under.has(first)) return 'warn';
+  if (isBad(word)) return 'bad';
+  return first.startsWith('Init:') ? 'warn' : undefined;
 }
 
 const shapes = { ok: CircleCheck, warn: Clock, bad: CircleAlert } as const;
@@ -67,4 +87,4 @@ export const StateShape = ({ tone, word }: { tone: keyof typeof shapes; word: st
   </span>
 );
 
-const isBad = (word: string): boolean => /err|fail|backoff|evict|oom|unhealthy|notready|lost|invalid|false/i.test(word);
+const isBad = (word: string): boolean => /err|exitcode|signal|fail|backoff|evict|oom|unhealthy|notready|lost|invalid|false/i.test(word);

@@ -20,7 +20,7 @@ import { SearchField } from '../../ui/search';
 import { sortBy, sortIn, sortText } from '../../ui/sort';
 import { Empty, Failure, Old, Skeleton, Waiting } from '../../ui/state';
 import { type Column, Table } from '../../ui/table';
-import { StateWord } from './cells';
+import { isNodeOf, nodeLink, StateWord } from './cells';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
 import { noteRow } from './opened-row';
 import { namespaceColumn } from './table-rows';
@@ -172,7 +172,7 @@ function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered):
       ),
     },
     ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
-    ...columns.filter(({ name }) => !wide.has(name) && !(hasStatus && name === 'phase')).map(cellOf),
+    ...columns.filter(({ name }) => !wide.has(name) && !(hasStatus && name === 'phase')).map((column) => cellOf(kind, column)),
     {
       id: 'age',
       title: t('cluster.age'),
@@ -182,7 +182,7 @@ function columnsOf(kind: Kind, namespace: string | undefined, columns: Offered):
   ];
 }
 
-function cellOf({ name, title = titleOf(name), type }: Offered[number]): Column<Row> {
+function cellOf(kind: Kind, { name, title = titleOf(name), type }: Offered[number]): Column<Row> {
   const isStateColumn = isState(name);
   return {
     id: isStateColumn ? 'phase' : `x-${name}`,
@@ -194,6 +194,7 @@ function cellOf({ name, title = titleOf(name), type }: Offered[number]): Column<
       const value = values[name] ?? '';
       if (value === '') return '';
       if (isStateColumn) return <StateWord word={String(value)} />;
+      if (isNodeOf(kind, name)) return nodeLink(value);
       return type === 'date' ? <Age since={String(value)} /> : String(value);
     },
   };

@@ -41,8 +41,11 @@ function CronJobView({ object }: SectionProps) {
         [t('job.schedule'), <code key="schedule">{text(spec.schedule)}</code>],
         [t('job.timeZone'), zone ?? t('job.controllerZone')],
         [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone)],
-        [t('job.lastRun'), <Ago key="last" since={text(status.lastScheduleTime)} />],
-        [t('job.lastSuccess'), <Ago key="success" since={text(status.lastSuccessfulTime)} />],
+        [t('job.lastRun'), text(status.lastScheduleTime) ? <Ago key="last" since={text(status.lastScheduleTime)} /> : t('users.never')],
+        [
+          t('job.lastSuccess'),
+          text(status.lastSuccessfulTime) ? <Ago key="success" since={text(status.lastSuccessfulTime)} /> : t('users.never'),
+        ],
         [t('job.concurrency'), text(spec.concurrencyPolicy)],
       ]}
     />

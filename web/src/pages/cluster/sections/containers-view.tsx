@@ -53,7 +53,7 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
             t('object.last'),
             last && (
               <>
-                {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? 0 })} <Ago since={last.finishedAt} />
+                {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? 0 })} · <Ago since={last.finishedAt} />
               </>
             ),
           ],

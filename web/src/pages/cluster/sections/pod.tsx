@@ -35,8 +35,9 @@ function TroubleNotice({ kind, pod, trouble }: { kind: Kind; pod: ClusterObject;
       {message && <p class="muted">{message}</p>}
       {last && (
         <p>
-          {t('object.last')}: {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? last.signal ?? 0 })}{' '}
-          <Ago since={last.finishedAt} />{' '}
+          {t('object.last')}: {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? last.signal ?? 0 })} ·{' '}
+          <Ago since={last.finishedAt} />
+          <br />
           {last.reason && last.reason !== reason && tOf('podReason', last.reason) !== last.reason && tOf('podReason', last.reason)}
         </p>
       )}
