@@ -62,7 +62,7 @@ const maxUnknown = 10;
 const maxNameLength = 64;
 
 /** @throws StatusError 400 with a cause for each of the first unknown parameters */
-export function refuseUnknownParameters(known: readonly string[], search: URLSearchParams): void {
+function refuseUnknownParameters(known: readonly string[], search: URLSearchParams): void {
   const unknown = new Set([...search.keys()].filter((name) => !known.includes(name)));
   if (unknown.size === 0) return;
   const causes = [...unknown].slice(0, maxUnknown).map((name) => {
@@ -99,7 +99,7 @@ export function parseQuery(schema: z.ZodObject, repeatable: ReadonlySet<string>,
 }
 
 /** Path parameters. A name that no object can have is answered like one that no object has: 404, never a changed path upstream. */
-export function parseParams(schema: z.ZodObject, params: Readonly<Record<string, string>>): unknown {
+function parseParams(schema: z.ZodObject, params: Readonly<Record<string, string>>): unknown {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   throw unknownPath();

@@ -7,7 +7,7 @@ import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './t
 
 /** Prefix of the bearer tokens of this service. */
 export const sealedBearerPrefix = 'atb.';
-/** Their form, with the id of the issuer. */
+/** Form of these tokens, with the id of the issuer. */
 const form = /^atb\.(?<id>[a-z0-9-]{1,63})\.(?<sealed>.+)$/;
 /** Clock skew after the expiry, equal to that of bearer tokens of the issuer. */
 const leewaySeconds = 60;
