@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { currentTraceID } from '../telemetry/tracing.ts';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
 
@@ -110,4 +111,20 @@ export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identit
 export function auditOrigin(ctx: Context): AuditOrigin {
   const { requestId, source } = ctx.state;
   return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };
+}
+
+interface CountedIssuer {
+  readonly id: string;
+  readonly isEmbedded: boolean;
+}
+
+/** Returns a function that counts logins, renewals and lock-outs by their audit events. */
+export function loginCounter(metrics: Metrics, issuers: readonly CountedIssuer[]): (event: AuditEvent) => void {
+  const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.id ?? 'local';
+  metrics.expectLogins(issuers.map(({ id }) => id));
+  return ({ audit, outcome, issuer = embedded }) => {
+    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') metrics.logins.inc({ issuer, outcome });
+    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') metrics.renewals.inc({ outcome });
+    else if (audit === 'UserLocked') metrics.lockouts.inc();
+  };
 }

@@ -6,7 +6,6 @@ import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type PublicCluster, publicCluster } from '../kubernetes/kubeconfig-text.ts';
-import type { KubeconfigQuery } from './kubeconfig-schema.ts';
 
 /** A credential that a kubeconfig could hold or get. */
 export interface CredentialUse {
@@ -25,7 +24,7 @@ const certificateInstead = 'POST /auth/v1/authorize returns a kubeconfig with a 
  */
 export async function serverOf(
   { config, connection }: { config: Config; connection: Connection },
-  via: KubeconfigQuery['via'],
+  via: 'cluster' | 'console' | undefined,
   { atCluster, refusedHere }: CredentialUse,
 ): Promise<PublicCluster> {
   const obstacle = consoleObstacle(config) ?? refusedHere;

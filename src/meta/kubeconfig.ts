@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
 import { atriumPlugin } from './credential-plugins.ts';
-import { kubeconfigQuery } from './kubeconfig-schema.ts';
-import { type KubeconfigFacts, kubeconfigFor } from './kubeconfig-service.ts';
+import { type KubeconfigFacts, kubeconfigFor, kubeconfigQuery } from './kubeconfig-service.ts';
 
 const example = kubeconfigText({
   server: 'https://api.example.com:6443',
