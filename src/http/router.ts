@@ -85,6 +85,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const { authenticator, bounds, onForbidden } = options;
   const { view } = authenticator;
   const accessOf = view && operation.viewAs;
+  const varies = [...(accessOf ? viewHeaders : []), ...(credential === 'none' ? [] : ['Authorization', 'Cookie'])].join(', ');
   const handleInput = inputReader(operation, options.bodyLimit);
 
   return async (ctx, params) => {
@@ -93,9 +94,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     checkLength(ctx.req, operation.bodyLimit ?? options.bodyLimit);
     const isView = hasViewHeaders(ctx.req);
     if (isView && accessOf === undefined) throw viewHeadersRefused();
-    if (accessOf !== undefined) ctx.vary(viewHeaders.join(', '));
+    if (varies !== '') ctx.vary(varies);
     if (credential === 'none') return handle(ctx, params, undefined);
-    ctx.vary('Authorization, Cookie');
     const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
     if (bearer === undefined) return handle(ctx, params, undefined);
     const state = ctx.state;
