@@ -4,17 +4,13 @@ import Koa, { type Context, type Middleware, type Request } from 'koa';
 import type { Logger } from 'pino';
 import { Tracing } from '../telemetry/tracing.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { accessLog } from './middleware/access-log.ts';
 import { Admission, type AdmissionOptions } from './middleware/admission.ts';
-import { stripBasePath } from './middleware/base-path.ts';
-import { callOff } from './middleware/call-off.ts';
-import { cors } from './middleware/cors.ts';
 import { errorAnswers } from './middleware/error-answers.ts';
 import { representation } from './middleware/representation.ts';
-import { requestHead } from './middleware/request-head.ts';
-import { requestMetrics } from './middleware/request-metrics.ts';
+import { requestHead, stripBasePath } from './middleware/request-head.ts';
+import { requestRecords } from './middleware/request-records.ts';
 import { requestStart } from './middleware/request-start.ts';
-import { type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
+import { cors, type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
 import type { Kind } from './request-state.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
@@ -48,11 +44,9 @@ export function requestChain(options: ChainOptions): Chain {
   app.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
 
   app.use(requestStart({ sourceOf: addresses.sourceOf, requestTimeoutMs, tracing }));
-  app.use(accessLog(log));
-  app.use(requestMetrics(metrics));
+  app.use(requestRecords(log, metrics));
   app.use(responseHeaders(options));
   app.use(errorAnswers(log));
-  app.use(callOff);
   app.use(admission.middleware);
   app.use(requestHead);
   if (basePath !== '') app.use(stripBasePath(basePath));

@@ -76,8 +76,7 @@ export class RequestLifetime {
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
   readonly #onClose: (() => void)[] = [];
-  /** Called once with the reason, when the request is called off. */
-  onAbort: (reason: unknown) => void = () => undefined;
+  #leaveWork: (reason: unknown) => void = () => undefined;
   kind: Kind;
   /** True for an operation with a deadline of its own. */
   isSlow = false;
@@ -115,7 +114,19 @@ export class RequestLifetime {
     if (this.#end) return;
     this.#end = { reason };
     this.#controller?.abort(reason);
-    this.onAbort(reason);
+    this.#leaveWork(reason);
+  }
+
+  /**
+   * Waits for the work until the deadline of the request, or until its caller goes away. Work that ignores its signal is left behind.
+   *
+   * @throws StatusError 504, the reason of the abort, or what the work throws
+   */
+  limit(work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#leaveWork = reject;
+      work().then(resolve, reject);
+    });
   }
 
   becomeLong(): void {

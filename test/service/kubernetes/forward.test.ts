@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
-import { callOff } from '../../../src/http/middleware/call-off.ts';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
 import { requestStart } from '../../../src/http/middleware/request-start.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
@@ -28,7 +27,6 @@ describe('forwarding a read', () => {
     app.silent = true;
     app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000, tracing: new Tracing() }));
     app.use(errorAnswers(silentLog));
-    app.use(callOff);
     app.use((ctx) =>
       client.asCaller(bearer('jane')).forward(ctx, {
         call: 'list users',

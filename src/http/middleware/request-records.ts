@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { isProbe } from '../health.ts';
 import { receivedCode } from '../request-state.ts';
 
@@ -8,22 +9,27 @@ const maxUserAgent = 256;
 /** A one-time link is worth a password, also on a path that is nearly right. */
 const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
 
-/** Writes one line for each request when its connection is done with it. Probes are logged at level `debug`. */
-export function accessLog(log: Logger): Middleware {
+/**
+ * Records each request when its connection is done with it: one line of the access log, and the duration in the metrics, by operation id
+ * and status code. Probes are logged at level `debug`.
+ */
+export function requestRecords(log: Logger, { requests }: Metrics): Middleware {
   const line = log.child({}, { redact: [] });
   return (ctx, next) => {
     const { path } = ctx;
-    const { requestId, source, startedAt, lifetime } = ctx.state;
-    lifetime.onClose(() => {
-      const { operationId = 'none', userName, viewed, refusal, trace } = ctx.state;
+    ctx.state.lifetime.onClose(() => {
+      const { operationId: operation = 'none', requestId, source, startedAt, userName, viewed, refusal, trace } = ctx.state;
+      const code = receivedCode(ctx);
+      const ms = performance.now() - startedAt;
+      requests.observe({ operation, code }, ms / 1000);
       const entry = {
         requestId,
         traceId: trace?.id,
         method: ctx.req.method,
         path: path.slice(0, maxPath).replace(secretPath, '$1/***'),
-        code: receivedCode(ctx),
-        seconds: Math.round((performance.now() - startedAt) * 10) / 1e4,
-        operation: operationId,
+        code,
+        seconds: Math.round(ms * 10) / 1e4,
+        operation,
         source,
         user: userName,
         viewedAs: viewed?.target.name.slice(0, maxUserAgent),
