@@ -34,11 +34,7 @@ interface Pending {
  * @param open answers the request; it is called once the request is known to be valid
  * @throws StatusError 400, 422 or 504 before anything was sent; a version that is too old is an event of type ERROR.
  */
-export async function watchObjects(
-  backend: Backend,
-  open: () => Promise<Writable>,
-  selection: Selection & { view: View },
-): Promise<void> {
+export async function watchObjects(backend: Backend, open: () => Promise<Writable>, selection: Selection & { view: View }): Promise<void> {
   const { query, type, namespace } = selection;
   checkOptions(query, { isWatch: true });
   const matcher = matcherOf(selection);
