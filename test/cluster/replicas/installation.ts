@@ -87,10 +87,13 @@ export class Installation {
     return token;
   }
 
-  /** Starts a replica. Resolves when the load balancers send requests to it. */
-  async startReplica(): Promise<Replica> {
+  /**
+   * Starts a replica. Resolves when the load balancers send requests to it.
+   *
+   * @param program path of another build
+   */
+  async startReplica(program = join(this.#directory, 'atrium.js')): Promise<Replica> {
     this.#started += 1;
-    const program = join(this.#directory, 'atrium.js');
     const replica = await Replica.start(`${this.#started}`, { program, configFile: join(this.#directory, 'config.yaml') });
     this.replicas.push(replica);
     this.balancer.add(replica);

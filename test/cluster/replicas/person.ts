@@ -13,6 +13,8 @@ const renewal = z.object({ refresh_token: z.string() });
 /** Options of clients. They close idle connections before a stopping replica does, which could race with the next request. */
 export const shortIdle = { keepAliveMaxTimeout: 1_000 };
 
+const sameOrigin = { 'sec-fetch-site': 'same-origin' };
+
 export interface Doors {
   /** Public URL in the service's configuration. */
   publicURL: string;
@@ -70,8 +72,12 @@ export class Person {
   }
 
   post(path: string, body: unknown): Promise<Reply> {
-    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    const headers = { 'content-type': 'application/json', ...sameOrigin };
     return this.#send(this.#url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  delete(path: string, { url = this.#url }: { url?: string } = {}): Promise<Reply> {
+    return this.#send(url + path, { method: 'DELETE', headers: sameOrigin });
   }
 
   /** Renews the session's tokens, one renewal at a time. @throws Error for a success without a new handle */

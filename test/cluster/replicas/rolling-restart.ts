@@ -9,13 +9,21 @@ export interface Restart {
   startMs: number;
 }
 
-/** Replaces one replica after the other: ends it by SIGTERM, and starts a new one before the next ends. */
-export async function rollingRestart(installation: Installation, report: (restart: Restart) => void = () => undefined): Promise<void> {
+/**
+ * Replaces one replica after the other: ends it by SIGTERM, and starts a new one before the next ends.
+ *
+ * @param program path of another build, for an upgrade or a rollback
+ */
+export async function rollingRestart(
+  installation: Installation,
+  report: (restart: Restart) => void = () => undefined,
+  program?: string,
+): Promise<void> {
   for (const replica of [...installation.replicas]) {
     const begun = performance.now();
     const code = await installation.stopReplica(replica);
     const stopped = performance.now();
-    await installation.startReplica();
+    await installation.startReplica(program);
     report({
       replica: replica.name,
       code,
