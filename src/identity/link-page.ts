@@ -9,10 +9,9 @@ import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';
 import type { NewPasswordProblem } from './html.ts';
 import { forgottenPage, forgottenSentPage, linkDonePage, linkGonePage, linkPasswordPage, noMailPage } from './link-pages.ts';
-import { checkSameOrigin } from './same-origin.ts';
 import type { LoginPageParts } from './steps.ts';
 import type { Views } from './views.ts';
-import { aboutUser } from './visit.ts';
+import { aboutUser, checkSameOrigin } from './visit.ts';
 
 const readForm = formReader(8 * 1024);
 

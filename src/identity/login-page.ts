@@ -10,10 +10,10 @@ import { errors } from './oidc-provider.ts';
 import type { Page } from './page.ts';
 import { consentPage } from './pages.ts';
 import { requestScope } from './request-scope.ts';
-import { checkSameOrigin } from './same-origin.ts';
 import { factorStep, type LoginPageParts, missingFactor, newPasswordStep, noticesStep, passwordStep, refuse } from './steps.ts';
 import {
   aboutUser,
+  checkSameOrigin,
   finish,
   formTargetsOf,
   type Proved,

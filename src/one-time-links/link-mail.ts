@@ -3,15 +3,14 @@ import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
-import { hasAddress, isMailSet, sendMail } from '../mail/mailer.ts';
+import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
-import type { Texts, Translations } from '../texts/texts.ts';
+import { type Texts, type Translations, timeText } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
-import { linkMail } from './mail.ts';
 import { MailQueue } from './mail-queue.ts';
 import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
@@ -131,3 +130,16 @@ export class LinkMail {
 
 /** Reports whether users who have forgotten their password can request a link by mail. */
 export const mailsForgotten = ({ login, smtp }: Config): boolean => login.links.forgotten && isMailSet(smtp);
+
+interface ToldLink {
+  /** Name of the installation. */
+  title: string;
+  email: string;
+  url: string;
+  expiresAt: Date;
+}
+
+function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }: ToldLink): Mail {
+  const text = texts.t(`mail.${kind}.text`, { title, email, url, until: timeText(texts, expiresAt) });
+  return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
+}

@@ -1,10 +1,9 @@
 import { RateLimit } from '../limits/rate-limit.ts';
 import { hasAddress, isMailSet, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
-import type { Translations } from '../texts/texts.ts';
+import { type Translations, timeText } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';
 import type { NoticeType } from '../users/record/schema.ts';
-import { noticeMail } from './mail.ts';
 import { MailQueue } from './mail-queue.ts';
 
 const mailsPerUser = 20;
@@ -37,7 +36,11 @@ export class NoticeMail {
     const { smtp } = config;
     const { email, uid } = account;
     if (!isMailSet(smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
-    const mail = noticeMail(this.#translations.first(), type, { title: this.#title(), email, time: now() });
+    const texts = this.#translations.first();
+    const title = this.#title();
+    const what = texts.t(`identity.notices.titles.${type}`);
+    const text = texts.t('mail.notice.text', { title, email, what, time: timeText(texts, now()) });
+    const mail = { to: email, subject: texts.t('mail.notice.subject', { title }), text };
     void this.#queue.run('a notice', (signal) => sendMail(smtp, mail, signal)).catch(() => undefined);
   }
 }
