@@ -166,8 +166,8 @@ export function claimedGroups(
   { claims: { groups, groupsPrefix }, foreign, isEmbedded }: ClaimRules,
 ): ClaimedGroups {
   const given = [...new Set(listOf(claims[groups]))];
-  const isForeign = (group: string) => foreign?.groups.some((prefix) => (groupsPrefix + group).startsWith(prefix)) === true;
-  const usable = grantableGroups(given).filter((group) => !isForeign(group));
+  const { groups: foreignPrefixes = [] } = foreign ?? {};
+  const usable = grantableGroups(given).filter((group) => !foreignPrefixes.some((prefix) => (groupsPrefix + group).startsWith(prefix)));
   const [used, plain] = [new Set(usable), withoutLocalGroups(usable)];
   const local = isEmbedded ? usable.filter(isLocalGroupName) : [];
   const prefixed = withoutLocalGroups(plain.map((group) => groupsPrefix + group));

@@ -82,8 +82,8 @@ abstract class ResourceClient {
   ): Promise<KubernetesObject> {
     const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable });
     // A dry run stores nothing, so that its object has no version.
-    const { metadata } = partsOf(created);
-    return this.objectOf(isDryRun && metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
+    const metadata = isDryRun ? partsOf(created).metadata : undefined;
+    return this.objectOf(metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
   }
 
   /** Patches an object: an array is a JSON Patch (RFC 6902), an object a merge patch (RFC 7396). */
@@ -214,7 +214,7 @@ export class ServiceResource extends ResourceClient {
    * @throws StatusError 503, 504
    */
   patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name }, change, options).catch(conflictOrGone(name));
+    return this.merge({ name }, change, options).catch((error: unknown) => conflictOrGone(error, name));
   }
 
   /**
@@ -225,7 +225,7 @@ export class ServiceResource extends ResourceClient {
    */
   patchTested(name: string, operations: readonly object[], options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name }, operations, options).catch((error: unknown) =>
-      isRefusal(error, 422) ? ('conflict' as const) : conflictOrGone(name)(error),
+      isRefusal(error, 422) ? ('conflict' as const) : conflictOrGone(error, name),
     );
   }
 
@@ -244,13 +244,13 @@ export class ServiceResource extends ResourceClient {
     try {
       return this.objectOf(await this.call('PUT', 'update', { name, subresource }, signal, { body: object }));
     } catch (error) {
-      return conflictOrGone(name)(error);
+      return conflictOrGone(error, name);
     }
   }
 
   /** Merges into the status of an object. @returns like `patch` */
   patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name, subresource: 'status' }, change, options).catch(conflictOrGone(name));
+    return this.merge({ name, subresource: 'status' }, change, options).catch((error: unknown) => conflictOrGone(error, name));
   }
 
   /**
@@ -276,13 +276,11 @@ const writeQuery = (isDryRun: boolean, isStrict = false) =>
 /** Reports whether a 404 is about the object itself. A 404 of an unknown resource or of another object does not have this name. */
 const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) && error.status.details?.name === name;
 
-const conflictOrGone =
-  (name: string) =>
-  (error: unknown): 'conflict' | 'gone' => {
-    if (isRefusal(error, 409)) return 'conflict';
-    if (isGone(error, name)) return 'gone';
-    throw oursAlone(error);
-  };
+function conflictOrGone(error: unknown, name: string): 'conflict' | 'gone' {
+  if (isRefusal(error, 409)) return 'conflict';
+  if (isGone(error, name)) return 'gone';
+  throw oursAlone(error);
+}
 
 const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTrouble(error) : error);
 

@@ -8,7 +8,7 @@ import type { Issuers } from '../issuer/issuers.ts';
 import type { TokenSet } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Seal } from '../keys/seal.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestampOf } from '../kubernetes/timestamp.ts';
 import { atMost } from '../limits/bound.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';
@@ -113,7 +113,6 @@ export class BrowserSessions {
     const secret = newSecret();
     const secrets = { tokens, login, handle: newSecret() };
     const name = sessionName(secret);
-    const [createdAt, expiresAt] = [login.at * 1000, login.expiresAt * 1000];
     const { source, userAgent } = auditOrigin(ctx);
     const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
     const row = await this.#store.create(
@@ -129,9 +128,9 @@ export class BrowserSessions {
           user,
           ...(userUID !== undefined && { userUID }),
           subjectName,
-          createdAt: timeText(createdAt),
-          expiration: timeText(expiresAt),
-          idleExpiration: timeText(Math.min(createdAt + this.#times.idle, expiresAt)),
+          createdAt: timestampOf(login.at),
+          expiration: timestampOf(login.expiresAt),
+          idleExpiration: timestampOf(Math.min(login.at + this.#times.idle / 1000, login.expiresAt)),
           source: source.slice(0, 64),
           userAgent,
           sealed: this.seal(name, secrets),
@@ -199,11 +198,8 @@ export class BrowserSessions {
     const triedAt = this.#prolonged.get(row.name) ?? Number.NEGATIVE_INFINITY;
     if (clock() + leftMs - row.idleEndsAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
     this.#prolonged.set(row.name, clock());
-    this.#store.prolong(row, timeText(now + leftMs), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
+    this.#store.prolong(row, timestampOf((now + leftMs) / 1000), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
       log.warn({ err: error }, 'the idle end of a session could not be moved');
     });
   }
 }
-
-/** RFC 3339 in whole seconds. */
-const timeText = (milliseconds: number) => timestamp(new Date(milliseconds));

@@ -17,8 +17,6 @@ const tolerance = 0.2;
 const further: Record<string, Record<string, number>> = {
   // Before the exchange, after it, and for the claims of the new tokens.
   refresh: { account: 3 },
-  // The callback opens the new session, and reads the record again when the API server has named the user.
-  callback: { issuer: 2, subject: 2, account: 2 },
 };
 
 /** Returns the figures of `docs/architecture.md` by the name of the request. */
