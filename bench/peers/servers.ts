@@ -88,8 +88,17 @@ export async function kubectlProxy({ directory, files, plane }: Surroundings): P
   return targetOf(program, port);
 }
 
-/** Starts `atrium serve` as in its image: the built program, its environment, and an account that a kubelet mounts. */
-export async function atrium(name: string, dist: string, surroundings: Surroundings): Promise<Target & { metricsURL: string }> {
+/**
+ * Starts `atrium serve` as in its image: the built program, its environment, and an account that a kubelet mounts.
+ *
+ * @param settings added to the YAML file
+ */
+export async function atrium(
+  name: string,
+  dist: string,
+  surroundings: Surroundings,
+  settings: Record<string, unknown> = {},
+): Promise<Target & { metricsURL: string }> {
   const { directory, files, plane, serviceToken, isDrawn } = surroundings;
   const [port, metricsPort] = [await freePort(), await freePort()];
   const home = join(directory, name);
@@ -102,6 +111,7 @@ export async function atrium(name: string, dist: string, surroundings: Surroundi
     stringify({
       server: { host: '127.0.0.1', port, metricsPort, publicURL: `http://127.0.0.1:${port}` },
       console: { static: { directory: files } },
+      ...settings,
     }),
   );
   const { hostname, port: apiPort } = new URL(plane.url);

@@ -4,7 +4,7 @@ import { aUser, nameOf } from '../../test/service/users/a-user.ts';
 import type { ClusterAdmin } from '../../test/support/cluster-admin.ts';
 
 const path = '/registry/auth.platform.io/users/';
-const base64 = (text: string) => Buffer.from(text).toString('base64');
+export const base64 = (text: string) => Buffer.from(text).toString('base64');
 /** Number of puts in a transaction; etcd accepts no more than 128 operations. */
 const atOnce = 100;
 
@@ -70,7 +70,7 @@ export async function fillUsers(admin: ClusterAdmin, etcdURL: string, from: numb
   return put;
 }
 
-async function etcd(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {
+export async function etcd(url: string, method: 'range' | 'txn', body: unknown): Promise<unknown> {
   const answer = await request(`${url}/v3/kv/${method}`, { method: 'POST', body: JSON.stringify(body) });
   const text = await answer.body.text();
   if (answer.statusCode !== 200) throw new Error(`etcd ${method}: ${answer.statusCode} ${text.slice(0, 300)}`);
