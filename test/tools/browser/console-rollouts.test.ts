@@ -2,8 +2,10 @@
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
+import { merge } from './kind-pages.ts';
 
 const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
+const cronJob = 'apis/batch/v1/namespaces/shop/cronjobs/nightly-report';
 
 describe('actions of a workload in the console', () => {
   const { page } = loggedIn('admin', storefront);
@@ -74,6 +76,24 @@ describe('Jobs in the console', () => {
     await choose('Resume');
     await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
     expect(await barriers(page)).to.deep.equal([]);
+  });
+
+  it('says in words when a CronJob runs', async () => {
+    await page.getByText('At 02:30, every day 30 2 * * *').waitFor();
+    const words = [
+      ['*/5 * * * *', 'Every 5 minutes'],
+      ['0 */6 * * *', 'Every 6 hours'],
+      ['15 * * * *', 'At minute 15 of each hour'],
+      ['0 9,17 * * mon-fri', 'At 09:00 and 17:00, on Monday to Friday'],
+      ['0 4 1 1,7 *', 'At 04:00, on day 1 of the month, in January and July'],
+      ['0 0 13 * 5', 'At 00:00, on day 13 of the month or on Friday'],
+    ] as const;
+    for (const [schedule, text] of words) {
+      await merge(demo, cronJob, { spec: { schedule } });
+      await page.getByText(`${text} ${schedule}`, { exact: true }).waitFor();
+    }
+    await merge(demo, cronJob, { spec: { schedule: '1,2,3 1,2,3 * * *' } });
+    await page.getByText('1,2,3 1,2,3 * * *', { exact: true }).waitFor();
   });
 
   it('shows the reason of a failed Job, and its pods', async () => {

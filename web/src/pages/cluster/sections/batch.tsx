@@ -6,6 +6,7 @@ import { StateWord } from '../cells';
 import { durationText, jobState } from './job-state';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
+import { scheduleWords } from './schedule-words';
 import type { Section, SectionProps } from './sections';
 import { selectedPods } from './selected-pods';
 
@@ -38,7 +39,7 @@ function CronJobView({ object }: SectionProps) {
   return (
     <Facts
       of={[
-        [t('job.schedule'), <code key="schedule">{text(spec.schedule)}</code>],
+        [t('job.schedule'), <ScheduleText key="schedule" schedule={text(spec.schedule) ?? ''} />],
         [t('job.timeZone'), zone ?? t('job.controllerZone')],
         [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone)],
         [t('job.lastRun'), text(status.lastScheduleTime) ? <Ago key="last" since={text(status.lastScheduleTime)} /> : t('users.never')],
@@ -49,6 +50,17 @@ function CronJobView({ object }: SectionProps) {
         [t('job.concurrency'), text(spec.concurrencyPolicy)],
       ]}
     />
+  );
+}
+
+function ScheduleText({ schedule }: { schedule: string }) {
+  const parsed = parseSchedule(schedule);
+  const words = parsed && scheduleWords(parsed);
+  return (
+    <>
+      {words !== undefined && `${words} `}
+      <code>{schedule}</code>
+    </>
   );
 }
 
