@@ -39,6 +39,8 @@ export interface SandboxOptions {
   accessRequests?: true;
   /** File for scripts with addresses, users and tokens. */
   info?: string;
+  /** Extends the deadlines of requests, for tests on a busy machine. */
+  isPatient?: true;
   environment: Readonly<Record<string, string | undefined>>;
   /** Parent directory of deploy/ and web/. */
   packageRoot: URL;
@@ -161,13 +163,13 @@ interface DemoSettings extends SandboxOptions {
   ldap: unknown[];
 }
 
-function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, ...options }: DemoSettings): Config {
+function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatient, ...options }: DemoSettings): Config {
   // Scripts may also start a login at the listener's address, whose cookies belong to that host.
   const addresses = [...new Set([url, `http://${inURL(host)}:${port}`])];
   return parseConfig({
     yaml: stringify({
-      server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin },
-      kubernetes: { namespace: demoNamespace, credentials: 'passthrough' },
+      server: { host, port, metricsPort: 0, publicURL: url, corsOrigins: options.origin, ...(isPatient && { requestTimeout: '120s' }) },
+      kubernetes: { namespace: demoNamespace, credentials: 'passthrough', ...(isPatient && { requestTimeout: '60s' }) },
       // The issuer redirects browsers to the page, and scripts to the operation that completes a login.
       login: {
         redirectURLs: [...addresses.flatMap((at) => [`${at}/`, `${at}/api/v2/token/callback`]), ...options.redirectUrl],

@@ -25,6 +25,7 @@ const defaults: SandboxOptions = {
   origin: [],
   redirectUrl: [],
   environment: {},
+  isPatient: true,
   packageRoot: new URL('../../../', import.meta.url),
 };
 
