@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Surroundings } from './base.ts';
+import type { ProcessContext } from './base.ts';
 import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { cookieNames } from './cookies/cookies.ts';
@@ -43,7 +43,7 @@ export class App {
   /** Operations of the public port. */
   readonly operations: readonly Operation[];
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: ProcessContext) {
     const { config, log } = surroundings;
     const { server } = config;
     this.#config = config;

@@ -25,7 +25,7 @@ import { noLocalGroups } from './users/record/local-groups.ts';
 import { watchUsers } from './users/users.ts';
 
 /** Process context of the service. */
-export interface Surroundings {
+export interface ProcessContext {
   config: Config;
   /** The API server, and the service's own account there. */
   connection: Connection;
@@ -49,7 +49,7 @@ export interface Surroundings {
 }
 
 /** Creates the services that all features share. */
-function createServices(surroundings: Surroundings) {
+function createServices(surroundings: ProcessContext) {
   const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
@@ -84,7 +84,7 @@ function createServices(surroundings: Surroundings) {
 }
 
 /** Creates the shared state of the features: the services, user records and groups. */
-export function createBase(surroundings: Surroundings) {
+export function createBase(surroundings: ProcessContext) {
   const { services, events } = createServices(surroundings);
   const { connection } = surroundings;
   const { config } = services;

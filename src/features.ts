@@ -3,9 +3,9 @@
 import type { Middleware } from 'koa';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
-import { type AccessSurroundings, createAccessRequests } from './access-requests/access-requests.ts';
+import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
 import { createLogins } from './authentication.ts';
-import { type Base, createBase, type Surroundings } from './base.ts';
+import { type Base, createBase, type ProcessContext } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { namingIssuerOf } from './config/issuers.ts';
@@ -64,7 +64,7 @@ export interface Features {
   stop(): Promise<void>;
 }
 
-export function createFeatures(surroundings: Surroundings): Features {
+export function createFeatures(surroundings: ProcessContext): Features {
   const base = createBase(surroundings);
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
@@ -113,7 +113,7 @@ export function createFeatures(surroundings: Surroundings): Features {
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
-    ...createTeams(base, {
+    ...createGroupsAndBindings(base, {
       letterhead: { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title },
       network: surroundings.pluginSurroundings?.network,
       again: (ctx) => authenticator.revalidate(ctx),
@@ -179,7 +179,7 @@ function workingFeatures({ features }: Config, watches: Readonly<Record<string, 
 const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
 /** Creates groups, UserBindings and access requests. */
-function createTeams(base: Base, needs: AccessSurroundings): Feature[] {
+function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Feature[] {
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
   return [
@@ -200,7 +200,7 @@ function createTeams(base: Base, needs: AccessSurroundings): Feature[] {
 }
 
 /** Creates the console and its plugins. */
-function createConsoles(base: Base, { environment, pluginSurroundings }: Surroundings) {
+function createConsoles(base: Base, { environment, pluginSurroundings }: ProcessContext) {
   const consolePlugins = watchConsolePlugins(base.services);
   const console = createConsole(base.services, { consolePlugins, environment });
   const plugins = createPlugins(base.services, {

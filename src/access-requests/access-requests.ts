@@ -53,7 +53,7 @@ export function watchAccess(services: Services): WatchedAccess {
 }
 
 /** Dependencies that are made for the whole service. */
-export interface AccessSurroundings extends NoticeNeeds {
+export interface AccessRequestsOptions extends NoticeNeeds {
   /** Checks the credential of a request again. */
   readonly again: WhileAllowedOptions['again'];
 }
@@ -63,7 +63,7 @@ interface EndNeeds extends AccessSources {
   readonly userBindings: WatchCache<UserBindingRow>;
 }
 
-interface AccessNeeds extends EndNeeds, AccessSurroundings {}
+interface AccessNeeds extends EndNeeds, AccessRequestsOptions {}
 
 /** The feature: its operations, checks and watches. */
 interface AccessRequests {

@@ -15,8 +15,8 @@ import { type NoticeTerm, withNotices } from './notices.ts';
 import { accessPolicyKind } from './policy.ts';
 import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
 import { rulesHashOf } from './requested-role.ts';
-import { fallOf, isBindable } from './standing.ts';
-import { fallen, readRequest, requestsOf, transition } from './status-writer.ts';
+import { isBindable, lapseReasonOf } from './standing.ts';
+import { finalStatus, readRequest, requestsOf, transition } from './status-writer.ts';
 
 const workers = 4;
 /** Time in which the replica that a user asked gives the access. The leader takes over then. */
@@ -64,7 +64,7 @@ interface Why {
 }
 
 /** Requests that seem to have fallen, and since when. */
-class Doubts {
+class SuspectedLapses {
   readonly #clock: () => number;
   readonly #since = new Map<string, number>();
 
@@ -87,7 +87,7 @@ class Doubts {
 /** State of the term that a reconciliation uses. */
 interface Reconciliation {
   readonly context: AccessContext;
-  readonly doubts: Doubts;
+  readonly doubts: SuspectedLapses;
 }
 
 const policyKey = (name: string) => `policy/${name}`;
@@ -99,13 +99,13 @@ class AccessTerm implements Term, Source {
   readonly sources = [this];
   readonly #context: AccessContext;
   readonly #sources: AccessSources;
-  readonly #doubts: Doubts;
+  readonly #doubts: SuspectedLapses;
   #enqueue: (key: string) => void = () => undefined;
 
   constructor(context: AccessContext, sources: AccessSources) {
     this.#context = context;
     this.#sources = sources;
-    this.#doubts = new Doubts(context.services.clock);
+    this.#doubts = new SuspectedLapses(context.services.clock);
   }
 
   onChange(enqueue: (key: string) => void): () => void {
@@ -252,7 +252,7 @@ async function reconcilePending({ context, doubts }: Reconciliation, row: Reques
   const lapsesAt = row.created + pendingSeconds * 1000;
   const isOver = services.now().getTime() >= lapsesAt;
   if (isOver) return end(context, row, 'Lapsed', { reason: 'NotDecided', message: 'the request was not decided in time' }, signal);
-  const fall = fallOf(context, row);
+  const fall = lapseReasonOf(context, row);
   if (fall === undefined) {
     doubts.forget(row.name);
     return { requeueAt: lapsesAt };
@@ -278,7 +278,7 @@ async function reconcileGiven({ context, doubts }: Reconciliation, row: RequestR
   const { services } = context;
   const now = services.now().getTime();
   if (now >= row.until) return end(context, row, 'Ended', { reason: 'Expired', message: 'the access has reached its end' }, signal);
-  const fall = fallOf(context, row);
+  const fall = lapseReasonOf(context, row);
   const isDoubtful = fall !== undefined && !doubts.isConfirmed(row.name);
   const over = (isDoubtful ? undefined : fall) ?? (await bindingFall(context, row, signal));
   if (over !== undefined) return end(context, row, 'Ended', over, signal);
@@ -300,7 +300,7 @@ async function bindingFall({ bindings, services }: AccessContext, row: RequestRo
 
 async function end(context: AccessContext, row: RequestRow, phase: 'Lapsed' | 'Ended', why: Why, signal: AbortSignal): Promise<Outcome> {
   const { services } = context;
-  const written = await transition(context, row, fallen(phase, why, services.now()), signal);
+  const written = await transition(context, row, finalStatus(phase, why, services.now()), signal);
   if (written === 'conflict') return 'again';
   if (row.spec !== undefined)
     services.audit.record({

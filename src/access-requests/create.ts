@@ -10,7 +10,7 @@ import { refusalBehind } from '../kubernetes/upstream-error.ts';
 import type { Account } from '../users/record/account.ts';
 import { begin, countUse } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
-import { given } from './grant.ts';
+import { grantAccess } from './grant.ts';
 import { accessApiVersion, type PolicyRow, type PolicySubject } from './policy.ts';
 import {
   accessRequestResource,
@@ -73,7 +73,7 @@ export class RequestCreator {
       if (isDryRun) return row;
       await seen(context, object, signal);
       const begun = await begin(context, row, signal, origin);
-      return begun === 'conflict' ? row : given(context, begun, signal);
+      return begun === 'conflict' ? row : grantAccess(context, begun, signal);
     });
   }
 

@@ -5,11 +5,11 @@ import { requireStepUp } from '../http/step-up.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
-import { given, periodOf } from './grant.ts';
+import { grantAccess, periodOf } from './grant.ts';
 import { refusedAccess } from './people.ts';
 import type { PolicyRow } from './policy.ts';
 import { accessRequestResource, type Decision, maxDecisions, type NewDecision, type RequestRow } from './request.ts';
-import { fallOf } from './standing.ts';
+import { lapseReasonOf } from './standing.ts';
 import { type Transition, transition } from './status-writer.ts';
 import { changeVisible, requireOtherPerson } from './visible.ts';
 
@@ -41,14 +41,14 @@ export async function decide(
     if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
     if (before !== undefined) throw decided(row, 'you have decided on it');
     if (row.phase !== 'Pending') throw decided(row, `it is ${row.phase}`);
-    const fall = fallOf(context, row);
+    const fall = lapseReasonOf(context, row);
     if (fall !== undefined) throw decided(row, fall.message);
     if (row.decisions.length >= maxDecisions) throw decided(row, `it has ${maxDecisions} decisions: deny it, or have the user ask again`);
     if (policy.requireStepUp) requireStepUp(caller, services.config.login.stepUp, services.now());
     requireRecentLogin('accessDecisions', caller, services.config.login.stepUp, services.now());
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
     const written = await transition(context, row, statusWith(context, row, made, policy), signal);
-    return written === 'conflict' ? written : { row: await given(context, written, signal), isNew: true };
+    return written === 'conflict' ? written : { row: await grantAccess(context, written, signal), isNew: true };
   };
   return changeVisible(context, { name, caller, account }, addDecision, signal);
 }

@@ -4,7 +4,7 @@ import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
-import { untilTaken } from './grant.ts';
+import { removeAccess } from './grant.ts';
 import { refusedAccess } from './people.ts';
 import { accessRequestResource, isOpen, type Phase, type RequestRow } from './request.ts';
 import { transition } from './status-writer.ts';
@@ -28,13 +28,13 @@ export async function endRequest(context: AccessContext, name: string, caller: C
   const end = async (row: RequestRow): Promise<Ended | 'conflict'> => {
     await requireEnder(context, row, caller, account, signal);
     if (!isOpen(row)) {
-      await untilTaken(context, row, signal);
+      await removeAccess(context, row, signal);
       return { row, isNew: false };
     }
     const status = { ...finalOf(row, account), ended: timestamp(context.services.now()), endedBy: caller.identity.name };
     const written = await transition(context, row, status, signal);
     if (written === 'conflict') return written;
-    await untilTaken(context, written, signal);
+    await removeAccess(context, written, signal);
     return { row: written, isNew: true };
   };
   return changeVisible(context, { name, caller, account }, end, signal);

@@ -11,8 +11,8 @@ import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
 import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
 import { rulesHashOf } from './requested-role.ts';
-import { fallOf, unselected } from './standing.ts';
-import { fallen, type Transition, transition } from './status-writer.ts';
+import { lapseReasonOf, unselected } from './standing.ts';
+import { finalStatus, type Transition, transition } from './status-writer.ts';
 
 /** Bounds of the waits of a request for RBAC. */
 const givenWithinMs = 3_000;
@@ -42,7 +42,7 @@ export function firstStatus({ services: { now, rbac } }: Pick<AccessContext, 'se
 export async function activate(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow | 'conflict'> {
   const { services, policies } = context;
   const { spec } = row;
-  const fall = fallOf(context, row);
+  const fall = lapseReasonOf(context, row);
   if (spec === undefined || fall !== undefined) return lapse(context, row, fall ?? { reason: 'PolicyChanged', message: '' }, signal);
   const policy = policies.cache.get(spec.policy.name);
   const missing = policy === undefined ? [] : await unselected(services, policy, spec.namespaces ?? [], signal);
@@ -57,7 +57,7 @@ export async function activate(context: AccessContext, row: RequestRow, signal: 
 }
 
 const lapse = (context: AccessContext, row: RequestRow, why: { reason: string; message: string }, signal: AbortSignal) =>
-  transition(context, row, fallen('Lapsed', why, context.services.now()), signal);
+  transition(context, row, finalStatus('Lapsed', why, context.services.now()), signal);
 
 /** @returns false if another object has the name */
 async function createBinding({ services }: AccessContext, row: RequestRow, spec: RequestSpec, signal: AbortSignal): Promise<boolean> {
@@ -115,17 +115,17 @@ export const accessOf = ({ until }: Pick<RequestRow, 'until'>, { requester, poli
 });
 
 /** Waits until the RBAC of an active request exists. @returns false if that takes too long */
-async function untilGiven({ bindings }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<boolean> {
+async function waitForGrant({ bindings }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<boolean> {
   return bindings.until(() => bindings.get(bindingNameOf(row))?.phase === 'Synced', givenWithinMs, signal);
 }
 
 /** Gives the access of a request that has its approvals, and waits for its RBAC. A failure is left to the leader. */
-export async function given(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow> {
+export async function grantAccess(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow> {
   if (row.phase !== 'Approving') return row;
   try {
     const written = await activate(context, row, signal);
     if (written === 'conflict') return row;
-    if (written.phase === 'Active') await untilGiven(context, written, signal);
+    if (written.phase === 'Active') await waitForGrant(context, written, signal);
     return written;
   } catch (error) {
     context.services.log.warn({ accessRequest: row.name, err: error }, 'access could not be given yet');
@@ -142,7 +142,7 @@ export async function removeBinding({ services, bindings }: AccessContext, row: 
 }
 
 /** Removes the access of a request, and waits until its RBAC is gone. @throws StatusError 503, 504 */
-export async function untilTaken(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
+export async function removeAccess(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
   const { bindings, services } = context;
   const name = bindingNameOf(row);
   // Another replica may have created it a moment ago.

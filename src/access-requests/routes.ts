@@ -11,7 +11,7 @@ import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed, lasting } from '../http/preparations.ts';
+import { compressed, longRunning } from '../http/preparations.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';
@@ -91,7 +91,7 @@ const listPoliciesOperation = (context: AccessContext, live: LiveAccess) =>
     summary: 'Lists the policies that let the caller ask for access',
     description: `Callers who may list AccessPolicies see all, with their subjects and approvers.${live ? liveDescription : ''}`,
     credential: 'required',
-    before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
+    before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
     query: live ? listQuery(policyProperties).extend(liveParameters) : listQuery(policyProperties),
     ignoredQuery: Object.keys(liveParameters),
     answers: {
@@ -146,7 +146,7 @@ const listRequestsOperation = (context: AccessContext, live: LiveAccess) =>
     summary: "Lists the caller's requests, and those that the caller may decide on",
     description: `Callers who may list AccessRequests see all.${live ? liveDescription : ''}`,
     credential: 'required',
-    before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
+    before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
     query: live ? requestQuery.extend(liveParameters) : requestQuery,
     ignoredQuery: Object.keys(liveParameters),
     answers: {

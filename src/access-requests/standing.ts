@@ -13,15 +13,15 @@ const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterrol
 const atOnce = 4;
 
 /** Reason why a request no longer stands, as one word for programs and as text for people. */
-export interface Fall {
+export interface LapseReason {
   readonly reason: 'PolicyChanged' | 'UserGone' | 'UserDisabled' | 'RoleChanged';
   readonly message: string;
 }
 
-const changed = (message: string): Fall => ({ reason: 'PolicyChanged', message });
+const changed = (message: string): LapseReason => ({ reason: 'PolicyChanged', message });
 
 /** Returns why the request no longer stands, undefined if it does. Labels of namespaces are not read: access does not depend on them later. */
-export function fallOf({ policies, people, services }: AccessContext, { spec }: Pick<RequestRow, 'spec'>): Fall | undefined {
+export function lapseReasonOf({ policies, people, services }: AccessContext, { spec }: Pick<RequestRow, 'spec'>): LapseReason | undefined {
   if (spec === undefined) return changed('the request cannot be read');
   const account = people.accounts.get(spec.record);
   if (account?.uid !== spec.recordUID) return { reason: 'UserGone', message: 'the User record of the requester was deleted' };

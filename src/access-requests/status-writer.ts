@@ -4,7 +4,7 @@ import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Notice, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
-import type { Fall } from './standing.ts';
+import type { LapseReason } from './standing.ts';
 
 /** Members of a status that a transition writes. */
 export interface Transition {
@@ -56,9 +56,9 @@ export async function seen({ requests }: AccessContext, { metadata }: Kubernetes
 }
 
 /** Returns the status members of a final phase that the service reaches. */
-export const fallen = (
+export const finalStatus = (
   phase: 'Lapsed' | 'Ended',
-  { reason, message }: Pick<Fall, 'message'> & { reason: string },
+  { reason, message }: Pick<LapseReason, 'message'> & { reason: string },
   now: Date,
 ): Transition => ({
   phase,

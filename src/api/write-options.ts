@@ -61,7 +61,7 @@ interface Version {
 }
 
 /** Reports whether a change applies to a single version, which must then be sent to the API server. */
-export const isOfOneVersion = (asked: Version | undefined, ifMatch: string | undefined): boolean =>
+export const requiresVersion = (asked: Version | undefined, ifMatch: string | undefined): boolean =>
   asked?.resourceVersion !== undefined || (ifMatch !== undefined && ifMatch.trim() !== '*');
 
 /** Reports whether the object has the version that the change requires, in its metadata or in an `If-Match` header. */

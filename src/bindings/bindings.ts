@@ -7,7 +7,7 @@ import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { type BindingSources, bindingsController } from './controller.ts';
-import { ReferenceIndex } from './reference-index.ts';
+import { DependencyIndex } from './reference-index.ts';
 import { userBindingResource } from './resource.ts';
 import { bindingOperations } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
@@ -15,7 +15,7 @@ import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts
 /** Watch of all UserBindings. Create it before the collection is started. */
 interface WatchedUserBindings {
   collection: Collection<UserBindingRow>;
-  references: ReferenceIndex;
+  references: DependencyIndex;
   /** Reports whether a UserBinding names that record or Group. @throws StatusError 503 while the UserBindings are unknown or outdated */
   names(kind: 'User' | 'Group', name: string): boolean;
 }
@@ -23,7 +23,7 @@ interface WatchedUserBindings {
 export function watchUserBindings(services: Services): WatchedUserBindings {
   const options = { resource: userBindingResource, kind: 'UserBinding', row: userBindingRow, properties: bindingProperties };
   const bindings = collection(services, options);
-  const references = new ReferenceIndex();
+  const references = new DependencyIndex();
   bindings.cache.onChange((change) => references.record(change));
   return {
     collection: bindings,

@@ -9,7 +9,7 @@ import { type Change, WatchCache } from '../watch/watch-cache.ts';
 import { managedName } from './managed-binding.ts';
 import { ManagedBindings } from './managed-bindings.ts';
 import { type ReconcileContext, reconcile } from './reconcile.ts';
-import type { ReferenceIndex } from './reference-index.ts';
+import type { DependencyIndex } from './reference-index.ts';
 import { bindingFinalizer } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
 import { stateOf } from './subjects.ts';
@@ -21,7 +21,7 @@ const workers = 4;
 /** The watched objects that UserBindings depend on. */
 export interface BindingSources {
   readonly bindings: WatchCache<UserBindingRow>;
-  readonly references: ReferenceIndex;
+  readonly references: DependencyIndex;
   readonly accounts: AccountLookup;
   readonly localGroups: LocalGroupLookup;
   /** Undefined where groups are disabled. */
@@ -142,11 +142,11 @@ class BindingsTerm implements Term, Source {
     for (const binding of references.of('Group', key)) this.#enqueue(binding);
   }
 
-  #onRole(name: string, references: ReferenceIndex): void {
+  #onRole(name: string, references: DependencyIndex): void {
     for (const binding of references.of('ClusterRole', name)) this.#enqueue(binding);
   }
 
-  #onNamespace({ key, old, new: current }: Change<NamespaceRow>, references: ReferenceIndex): void {
+  #onNamespace({ key, old, new: current }: Change<NamespaceRow>, references: DependencyIndex): void {
     if (old?.project) this.#projects.get(old.project)?.delete(key);
     if (old?.project && this.#projects.get(old.project)?.size === 0) this.#projects.delete(old.project);
     if (current?.project) this.#projects.set(current.project, (this.#projects.get(current.project) ?? new Map()).set(key, current));

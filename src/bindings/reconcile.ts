@@ -13,7 +13,7 @@ import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';
 import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
-import { boundBefore, type Result, statusOf, warningOf } from './status.ts';
+import { type Result, recordedSubjects, statusOf, warningOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
 
@@ -50,7 +50,7 @@ export async function reconcile(context: ReconcileContext, name: string, signal:
 async function ensure(context: ReconcileContext, row: UserBindingRow, object: KubernetesObject, signal: AbortSignal): Promise<WorkOutcome> {
   const { services, managed, known, targetsOf } = context;
   const owner = ownerOf(row);
-  const subjects = boundSubjects(row.subjects, boundBefore(object), known);
+  const subjects = boundSubjects(row.subjects, recordedSubjects(object), known);
   const { targets, missing } = targetsOf(row);
   const term = termOf(row, services);
   const wanted = subjects.subjects.length > 0 && term.state === 'InEffect' ? targets : [];

@@ -7,7 +7,7 @@ export type Reference = 'User' | 'Group' | 'ClusterRole' | 'namespace' | 'projec
 const keyOf = (kind: Reference, name: string) => `${kind} ${name}`;
 
 /** Index of UserBindings by their dependencies. Changes update it, so that a lookup without a result costs nothing. */
-export class ReferenceIndex {
+export class DependencyIndex {
   readonly #names = new Map<string, Set<string>>();
 
   /** Records a change. The caller passes every change of the watched UserBindings. */

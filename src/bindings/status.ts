@@ -21,7 +21,7 @@ export interface Result {
   problem: { reason: 'NotAllowedToBind' | 'NameTaken' | 'Refused'; message: string } | undefined;
 }
 
-interface TroubleFound {
+interface ObservedProblem {
   reason: string;
   message: string;
   isFailure?: boolean;
@@ -30,7 +30,7 @@ interface TroubleFound {
 interface Finding {
   type: string;
   /** Undefined if everything is as intended. */
-  trouble?: TroubleFound | undefined;
+  trouble?: ObservedProblem | undefined;
   /** Message of the condition if there is no trouble. */
   message?: string;
 }
@@ -132,7 +132,7 @@ function observedOf({ type, trouble, message = '' }: Finding, observedGeneration
  * Returns the subjects that the status recorded earlier. The binding of an access request has the UID of its record from the start, so that
  * another record of the name is never bound.
  */
-export function boundBefore(object: KubernetesObject): BoundSubject[] {
+export function recordedSubjects(object: KubernetesObject): BoundSubject[] {
   const { spec = {}, status = {} } = readUserBinding(object);
   const recorded = (status.subjects ?? []).flatMap(({ kind, name, uid }): BoundSubject[] =>
     (kind === 'User' || kind === 'Group') && name !== undefined && uid !== undefined ? [{ kind, name, uid }] : [],

@@ -4,7 +4,7 @@
  */
 import { auditCaller } from '../http/audit.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { compressed, lasting } from '../http/preparations.ts';
+import { compressed, longRunning } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -48,7 +48,7 @@ const syncUsers = (sync: UserSync, { access }: Services) =>
     description:
       'Who is new there becomes a user, who is gone becomes invalid. A directory that cannot be read to its end changes nothing.',
     credential: 'required',
-    before: [compressed, lasting(() => true)],
+    before: [compressed, longRunning(() => true)],
     query: syncQuery,
     body: syncBody,
     answers: {

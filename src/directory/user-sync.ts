@@ -122,7 +122,7 @@ export class UserSync {
       const isDone = result.state === 'Completed' && isWhole;
       await held.end({ [resultAnnotation]: JSON.stringify(result), ...(isDone && { [syncedAtAnnotation]: begun.startedAt }) });
     }
-    if (result.connectors.every(isOutOfReach)) throw serviceUnavailable('directory', { retryAfterSeconds: 10 });
+    if (result.connectors.every(isUnreachable)) throw serviceUnavailable('directory', { retryAfterSeconds: 10 });
     return result;
   }
 
@@ -229,7 +229,7 @@ export class UserSync {
   }
 }
 
-const isOutOfReach = ({ status, errors }: ConnectorResult): boolean => status === 'Failed' && errors[0]?.reason === outOfReach;
+const isUnreachable = ({ status, errors }: ConnectorResult): boolean => status === 'Failed' && errors[0]?.reason === outOfReach;
 
 function resultOf(text: string | undefined): SyncResult | undefined {
   try {

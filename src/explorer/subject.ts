@@ -1,5 +1,5 @@
 import { badRequest } from '../api/status.ts';
-import { isMaster, type Who } from '../rbac/grants.ts';
+import { isMaster, type RbacSubject } from '../rbac/grants.ts';
 import type { BoundSubject } from '../rbac/role-bindings.ts';
 import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups } from './context.ts';
 import type { RulesQuery } from './schema.ts';
@@ -10,7 +10,7 @@ const accountPrefix = 'system:serviceaccount:';
 /** A subject with all names and groups by which bindings give it rights. */
 export interface ResolvedSubject {
   readonly subject: BoundSubject;
-  readonly who: Who;
+  readonly who: RbacSubject;
   /** False if the groups of the user are unknown: there is no record, or the caller may not see them. */
   readonly hasGroups: boolean;
   readonly isMaster: boolean;
@@ -27,7 +27,7 @@ export function subjectOf({ user, group, serviceaccount }: Pick<RulesQuery, 'use
 
 /** Returns the subject with its groups, those of users as far as the caller may know them. @throws StatusError 503, 504 */
 export async function resolve(context: ExplorerContext, subject: BoundSubject, asking: Asking): Promise<ResolvedSubject> {
-  const resolved = (who: Who, hasGroups = true): ResolvedSubject => ({ subject, who, hasGroups, isMaster: isMaster(who) });
+  const resolved = (who: RbacSubject, hasGroups = true): ResolvedSubject => ({ subject, who, hasGroups, isMaster: isMaster(who) });
   if (subject.kind === 'Group') return resolved({ name: '', groups: [subject.name] });
   if (subject.kind === 'ServiceAccount') {
     const [, , namespace = ''] = subject.name.split(':');

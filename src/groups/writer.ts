@@ -6,7 +6,7 @@ import { checkTests, mergePatchOf } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
-import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
+import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
@@ -126,7 +126,7 @@ async function attemptPatch(
   const changes = changesOf(found, object);
   if (changes === undefined) return { group: found, warnings, isChanged: false };
   const { uid, resourceVersion } = found.metadata;
-  const isAskedFor = isOfOneVersion(object.metadata, ifMatch);
+  const isAskedFor = requiresVersion(object.metadata, ifMatch);
   const isOfVersion = isAskedFor || tests.length > 0;
   const change = { ...changes, metadata: { ...changes.metadata, uid, ...(isOfVersion && { resourceVersion }) } };
   try {

@@ -11,20 +11,20 @@ export const compressed: Preparation = (ctx) => {
 };
 
 /** Lets selected requests outlive the deadline, such as watches. They count in the bound of their caller. */
-export const lasting =
+export const longRunning =
   (isLong: (ctx: Context) => boolean): Preparation =>
   (ctx) => {
     if (isLong(ctx)) ctx.state.isLasting = true;
   };
 
 /** Gives requests a deadline above `server.requestTimeout`, in milliseconds. */
-export const taking =
+export const withTimeout =
   (timeoutMs: number): Preparation =>
   (ctx, bounds) =>
     bounds.onSlow(ctx, timeoutMs);
 
 /** Sets headers on every answer of an operation, refusals included. */
-export const answeringWith =
+export const withHeaders =
   (headers: Readonly<Record<string, string>>): Preparation =>
   (ctx) =>
     ctx.set(headers);

@@ -5,7 +5,7 @@ import type { RateLimit } from '../limits/rate-limit.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { BrowserRecords } from './browser-records.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
-import { type HandedOut, handedOut, type RecordIds } from './record-ids.ts';
+import { type PresentedModel, presentedModels, type RecordIds } from './record-ids.ts';
 import { type IdentityRecords, sealedPayload } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
@@ -39,7 +39,7 @@ export function adapterFor({ records, browser, ids, accessTokens, bound, now, ..
     if (model === 'DeviceCode')
       return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, guessing));
     if (model === 'AccessToken') return guarded(accessTokenAdapter(records, accessTokens));
-    const name = handedOut.find((known) => known === model);
+    const name = presentedModels.find((known) => known === model);
     if (name !== undefined) return guarded(singleUse(name, knownIdsOnly(name, storeAdapter(name, records), ids), { records, ids, now }));
     return guarded(model === 'Grant' ? storeAdapter(model, records, bound) : emptyAdapter);
   };
@@ -121,7 +121,7 @@ interface UseParts {
  * Deletes a code or refresh token when it is used. If the record does not exist although its id has not expired, this is a second use, on
  * any replica, which ends the grant (RFC 9700, 4.14.2).
  */
-function singleUse(model: HandedOut, store: Adapter, { records, ids, now }: UseParts): Adapter {
+function singleUse(model: PresentedModel, store: Adapter, { records, ids, now }: UseParts): Adapter {
   const endGrantOf = async (id: string): Promise<void> => {
     const issued = await ids.read(model, id);
     if (issued !== undefined && issued.grant !== '' && now().getTime() / 1000 < issued.exp) await records.endGrant(issued.grant);
@@ -155,7 +155,7 @@ const accessTokenAdapter = (records: IdentityRecords, seal: Seal): Adapter => ({
 });
 
 /** Recognizes invented codes and tokens without a call to the API server, and ended ones after the first call. */
-const knownIdsOnly = (model: HandedOut, store: Adapter, ids: RecordIds): Adapter => ({
+const knownIdsOnly = (model: PresentedModel, store: Adapter, ids: RecordIds): Adapter => ({
   ...store,
   async find(id) {
     if ((await ids.read(model, id)) === undefined) return undefined;

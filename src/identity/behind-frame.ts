@@ -55,7 +55,7 @@ export function useProviderCookies(ctx: Context, provider: Provider, names: Prov
 }
 
 /** Replaces values that the provider reads from the request, in particular the Host header, by the configuration. */
-export function asBehindFrame(views: Views, path: string, issuerURL: string): Middleware {
+export function useConfiguredOrigin(views: Views, path: string, issuerURL: string): Middleware {
   const isSecure = issuerURL.startsWith('https:');
   return async (ctx, next) => {
     ctx.mountPath = path;

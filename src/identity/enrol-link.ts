@@ -9,7 +9,7 @@ import { formReader } from '../http/body.ts';
 import { auditReasons, type FoundLink, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import { codesPage } from './factor-pages.ts';
 import { linkEnrolPage } from './link-pages.ts';
-import { askToSetUp, ruleFor, takeNewFactor } from './new-factor-step.ts';
+import { ruleFor, showSetUpForm, takeNewFactor } from './new-factor-step.ts';
 import { explain, type LoginProblem } from './pages.ts';
 import { requestScope } from './request-scope.ts';
 import type { LoginPageParts } from './steps.ts';
@@ -39,7 +39,7 @@ export async function answerEnrolLink(parts: EnrolLinkParts, ctx: Context, found
   const form = await readForm(ctx);
   const progress = await logIn.progress.open(form.get('proof') ?? '', interaction.uid);
   if (progress?.uid !== found.account.uid) return takePassword(logIn, visit, found, form);
-  await takeFactor(parts, visit, found, { progress, form });
+  await handleFactorForm(parts, visit, found, { progress, form });
 }
 
 /** Verifies the password. Attempts are counted as at a login. */
@@ -51,7 +51,7 @@ async function takePassword(logIn: LoginPageParts, visit: FormVisit, found: Enro
   const verdict = await logIn.passwordCheck.check(attempt, requestScope().signal);
   if (verdict.outcome === 'ok' && verdict.account.uid === found.account.uid) {
     const progress = logIn.progress.begin(interaction.uid, verdict.account, verdict.passwordChangedAt);
-    return send(logIn, visit, await askToSetUp(logIn, visit, { progress, later: undefined }));
+    return send(logIn, visit, await showSetUpForm(logIn, visit, { progress, later: undefined }));
   }
   const seconds = verdict.outcome === 'refused' ? verdict.retryAfterSeconds : undefined;
   ctx.status = seconds === undefined ? 403 : 429;
@@ -70,7 +70,7 @@ interface Given {
 }
 
 /** Sets up a factor. The link is used up after verification and before the write, so only one of two requests succeeds. */
-async function takeFactor(parts: EnrolLinkParts, visit: FormVisit, { link, account }: EnrolLink, given: Given): Promise<void> {
+async function handleFactorForm(parts: EnrolLinkParts, visit: FormVisit, { link, account }: EnrolLink, given: Given): Promise<void> {
   const { logIn, links, showGone } = parts;
   const { factors } = logIn;
   if (factors === undefined) return showGone();

@@ -24,7 +24,7 @@ import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { accountFinder } from './account.ts';
 import { adapterFor, unavailable } from './adapter.ts';
-import { asBehindFrame, RequestLimit, useProviderCookies } from './behind-frame.ts';
+import { RequestLimit, useConfiguredOrigin, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { Challenges } from './challenges.ts';
 import { LogoutRequests } from './clients.ts';
@@ -33,7 +33,7 @@ import { answerLoginPage } from './login-page.ts';
 import { errors } from './oidc-provider.ts';
 import { type Look, languageChoice } from './page.ts';
 import { type ProviderCookies, type ProviderParts, providerCookies } from './provider.ts';
-import { ProviderKeeper } from './provider-keeper.ts';
+import { CurrentProvider } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { hashed, IdentityRecords } from './records.ts';
 import { inRequestScope } from './request-scope.ts';
@@ -214,13 +214,13 @@ function createKeeper(services: Services, { accounts, localGroups, place, views,
   const cookieNames = providerCookies(cookies);
   // The console may be among the notified relying parties, and has the certificate of the issuer.
   const logoutRequests = new LogoutRequests({ caFile: login.caFile });
-  const keeper = new ProviderKeeper({
+  const keeper = new CurrentProvider({
     keyRing,
     log,
     config,
     publicURL: place.publicURL,
     prefix,
-    around: asBehindFrame(views, place.path, place.issuerURL),
+    around: useConfiguredOrigin(views, place.path, place.issuerURL),
     parts: {
       ...place,
       ...storage,
@@ -272,7 +272,7 @@ function formPagesOf(
 
 interface Pages {
   limit: RequestLimit;
-  keeper: ProviderKeeper;
+  keeper: CurrentProvider;
   cookieNames: ProviderCookies;
   logIn: LoginPageParts;
   /** Undefined if one-time links are turned off. */

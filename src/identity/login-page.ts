@@ -52,11 +52,11 @@ async function takeForm(parts: LoginPageParts, visit: Visit, form: URLSearchPara
   return succeed(parts, visit, taken);
 }
 
-interface Taken extends Proved {
+interface AcceptedInput extends Proved {
   next: StepName | undefined;
 }
 
-async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string, form: URLSearchParams): Promise<Taken | Page> {
+async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string, form: URLSearchParams): Promise<AcceptedInput | Page> {
   const progress = await parts.progress.open(proof, visit.interaction.uid);
   if (progress === undefined) throw stale();
   const missing = progress.step === 'factor' ? undefined : await missingFactor(parts, visit, progress);

@@ -39,8 +39,8 @@ export const newFactorStep: Step = {
     const due = isDue ? await dueTimeOf(parts, account) : undefined;
     if (due !== undefined && due.getTime() <= parts.services.now().getTime()) return refuseOverdue(parts, visit, account);
     if (wanted !== undefined && rule !== 'off')
-      return wanted === 'codes' ? undefined : askToSetUp(parts, visit, { progress, later: { until: undefined } }, wanted);
-    return due && askToSetUp(parts, visit, { progress, later: { until: due } });
+      return wanted === 'codes' ? undefined : showSetUpForm(parts, visit, { progress, later: { until: undefined } }, wanted);
+    return due && showSetUpForm(parts, visit, { progress, later: { until: due } });
   },
 
   async take(parts, visit, progress, form) {
@@ -138,7 +138,7 @@ interface SetUpForm {
  *
  * @throws StatusError 503, 504; InvalidRequest for a kind that is turned off
  */
-export async function askToSetUp(parts: StepParts, visit: FormVisit, form: SetUpForm, kind?: FactorKind): Promise<Page> {
+export async function showSetUpForm(parts: StepParts, visit: FormVisit, form: SetUpForm, kind?: FactorKind): Promise<Page> {
   const chosen = kind ?? (isOffered(parts, 'totp') ? 'totp' : 'passkey');
   if (chosen === 'passkey' && offersPasskeys(parts)) return passkeyForm(parts, visit, form);
   if (chosen === 'totp' && isOffered(parts, 'totp')) return appForm(parts, visit, form);
@@ -188,8 +188,8 @@ interface GivenFactor extends SetUpForm {
 export async function takeNewFactor(parts: StepParts, visit: FormVisit, given: GivenFactor): Promise<'added' | 'overtaken' | Page> {
   const kind = kindIn(given.progress);
   const instead = given.form.get('instead');
-  if (instead === 'totp' || instead === 'passkey') return askToSetUp(parts, visit, given, instead);
-  if (!isOffered(parts, kind)) return askToSetUp(parts, visit, given);
+  if (instead === 'totp' || instead === 'passkey') return showSetUpForm(parts, visit, given, instead);
+  if (!isOffered(parts, kind)) return showSetUpForm(parts, visit, given);
   return kind === 'totp' ? takeApp(parts, visit, given) : takePasskey(parts, visit, given);
 }
 

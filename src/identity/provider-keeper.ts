@@ -32,7 +32,7 @@ interface KeeperOptions {
  * Creates the provider once its keys can be read, and replaces it after their rotation. The provider has no state of its own, so clients
  * do not notice the replacement.
  */
-export class ProviderKeeper {
+export class CurrentProvider {
   readonly #options: KeeperOptions;
   #current: (MountedProvider & { keys: string }) | undefined;
   #making: Promise<MountedProvider> | undefined;

@@ -6,7 +6,7 @@ import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
-import { type HandedOut, handedOut } from './record-ids.ts';
+import { type PresentedModel, presentedModels } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';
 
 const authorizationCodeSeconds = 60;
@@ -38,7 +38,7 @@ export interface ProviderParts {
   isFrontChannel: boolean;
   adapter: AdapterFactory;
   /** Generates codes and refresh tokens. */
-  makeID: (issued: { model: HandedOut; grantId: string | undefined; remainingSeconds: number }) => string;
+  makeID: (issued: { model: PresentedModel; grantId: string | undefined; remainingSeconds: number }) => string;
   /** Generates access tokens, which are not stored. */
   sealAccessToken: (payload: unknown) => string;
   findAccount: FindAccount;
@@ -101,7 +101,7 @@ export function createProvider(parts: ProviderParts): Provider {
       deviceFlow: { ...devicePages(views, parts.now), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
     },
   });
-  for (const model of handedOut)
+  for (const model of presentedModels)
     override(provider[model].prototype, 'generateTokenId', (token, own) => {
       // The method of the library also sets the format of the token.
       own();

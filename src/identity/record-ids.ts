@@ -4,8 +4,8 @@ import type { Seal } from '../keys/seal.ts';
 import { atMost } from '../limits/bound.ts';
 
 /** Models that callers present: the id of such a record is the code or token itself. */
-export const handedOut = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;
-export type HandedOut = (typeof handedOut)[number];
+export const presentedModels = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;
+export type PresentedModel = (typeof presentedModels)[number];
 
 const maxEnded = 10_000;
 /** Limits how long a record is remembered as ended, because it may be unreadable until this replica knows the keys of another. */
@@ -13,7 +13,7 @@ const endedMs = 60_000;
 
 /** Content of an id, readable after the record is deleted. */
 interface IssuedID {
-  model: HandedOut;
+  model: PresentedModel;
   /** SHA-256 of the grant that the record belongs to; '' if the grant was not known yet. */
   grant: string;
   /** Unix seconds. */
@@ -35,7 +35,7 @@ export class RecordIds {
   }
 
   /** Reads an id; undefined if no replica created it for the model. @throws StatusError 503 */
-  async read(model: HandedOut, id: string): Promise<IssuedID | undefined> {
+  async read(model: PresentedModel, id: string): Promise<IssuedID | undefined> {
     const [made, , exp, grant = ''] = (await this.#seal.open(id))?.split(' ') ?? [];
     return made === model ? { model, grant, exp: Number(exp) } : undefined;
   }

@@ -126,7 +126,7 @@ export const factorStep: Step = {
     const verdict = await factors.verify({ name, uid, email, sessionsNotBefore }, given, auditOrigin(visit.ctx));
     if (verdict.outcome === 'ok') return { progress: proving(progress, verdict.means), account: verdict.account };
     visit.ctx.status = 403;
-    return askForFactor(parts, visit, progress, await factors.list(progress), passkey === undefined ? 'code' : 'passkey');
+    return showFactorForm(parts, visit, progress, await factors.list(progress), passkey === undefined ? 'code' : 'passkey');
   },
 };
 
@@ -139,11 +139,11 @@ export const factorStep: Step = {
 export async function missingFactor(parts: StepParts, visit: Visit, progress: Progress): Promise<Page | undefined> {
   if (parts.factors === undefined || progress.hasSetUp || progress.amr.includes('mfa')) return undefined;
   const factors = await parts.factors.list(progress);
-  return factors.length > 0 ? askForFactor(parts, visit, progress, factors) : undefined;
+  return factors.length > 0 ? showFactorForm(parts, visit, progress, factors) : undefined;
 }
 
 /** @param was kind of the wrong input, if any */
-async function askForFactor(
+async function showFactorForm(
   parts: StepParts,
   visit: Visit,
   progress: Progress,

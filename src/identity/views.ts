@@ -111,7 +111,7 @@ export const devicePages = (views: Views, now: () => Date): NonNullable<Features
     views.send(ctx, pages.deviceCodePage(texts, formOf(ctx, 'code_verification'), code, error && problemOf(texts, error, out)));
   },
   userCodeConfirmSource(ctx, _form, client, device, code) {
-    const asking = { client: nameOf(client), code, begun: begunOf(ctx, device, now()) };
+    const asking = { client: nameOf(client), code, begun: deviceRequestOf(ctx, device, now()) };
     views.send(ctx, pages.deviceConfirmPage(views.texts(ctx), formOf(ctx, 'code_verification'), asking));
   },
   successSource: (ctx) => views.send(ctx, pages.deviceDonePage(views.texts(ctx))),
@@ -120,7 +120,7 @@ export const devicePages = (views: Views, now: () => Date): NonNullable<Features
 const readDevice = reader(z.object({ source: z.string() }));
 
 /** @param device information that was stored when the device flow began */
-function begunOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.AskingDevice['begun'] {
+function deviceRequestOf(ctx: KoaContextWithOIDC, device: unknown, now: Date): pages.AskingDevice['begun'] {
   const { iat } = ctx.oidc.entities.DeviceCode ?? {};
   const { source: address } = readDevice(device);
   if (iat === undefined || address === undefined) return undefined;

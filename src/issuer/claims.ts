@@ -49,11 +49,11 @@ export function usedClaims(claims: VerifiedClaims, { claims: { username, groups 
 }
 
 /** Claims that identify a user. */
-const decisive = ({ claims: { username, groups } }: ClaimRules) => [...new Set([username, groups, 'email'])];
+const identifyingClaims = ({ claims: { username, groups } }: ClaimRules) => [...new Set([username, groups, 'email'])];
 
 /** Reports whether identifying claims are missing, so that the userinfo endpoint is asked. */
 export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean =>
-  decisive(rules).some((name) => claims[name] === undefined);
+  identifyingClaims(rules).some((name) => claims[name] === undefined);
 
 /**
  * Reports whether the issuer announces that the token omits groups, as Entra ID does for members of more than 200 (distributed claims,
@@ -66,7 +66,7 @@ export function keepsGroupsBack(claims: VerifiedClaims, { claims: { groups } }: 
 
 /** Returns the names of identifying claims that are known, but missing from a token. @param token undefined for an opaque token */
 export const untoldBy = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
-  decisive(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);
+  identifyingClaims(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);
 
 /** Adds missing claims from the userinfo endpoint's answer about the same subject. */
 export const completed = (claims: VerifiedClaims, info: Readonly<Record<string, unknown>>, rules: ClaimRules): VerifiedClaims =>

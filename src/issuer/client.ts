@@ -6,7 +6,7 @@ import { unending } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
-import { customFetch, IssuerFetch, isInsecure, type SeenAnswer } from './fetch.ts';
+import { customFetch, type InspectedAnswer, IssuerFetch, isInsecure } from './fetch.ts';
 import { FatalRefresh, type IssuerSettings } from './types.ts';
 
 /** Unverified tokens that the issuer returned for a code or a refresh token. */
@@ -178,7 +178,7 @@ export class IssuerClient {
   }
 
   /** Returns the configuration of openid-client for the calls of one request. Reads the secret each time, so that it can be rotated. */
-  async #configuration(signal = unending, onAnswer?: (answer: SeenAnswer) => void): Promise<client.Configuration> {
+  async #configuration(signal = unending, onAnswer?: (answer: InspectedAnswer) => void): Promise<client.Configuration> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport } = this.#settings;
     const metadata = await this.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;

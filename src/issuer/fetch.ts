@@ -68,13 +68,13 @@ const headersOf = (headers: Record<string, string | readonly string[] | undefine
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** An answer, with the members of its JSON object that openid-client receives. */
-export interface SeenAnswer extends FetchedAnswer {
+export interface InspectedAnswer extends FetchedAnswer {
   readonly members: Record<string, unknown> | undefined;
 }
 
 /** Adapts `IssuerFetch` to openid-client. @param onAnswer receives the answer first, and may remove members or throw */
 export const customFetch =
-  (issuer: IssuerFetch, signal: AbortSignal, onAnswer?: (answer: SeenAnswer) => void): CustomFetch =>
+  (issuer: IssuerFetch, signal: AbortSignal, onAnswer?: (answer: InspectedAnswer) => void): CustomFetch =>
   async (url, { method, headers, body }) => {
     const answer = await issuer.send(url, { method, headers, signal, ...(body instanceof URLSearchParams && { body }) });
     const members = membersOf(answer.text);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
-import { isOutOfReach } from '../kubernetes/upstream-error.ts';
+import { isUnreachable } from '../kubernetes/upstream-error.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
 import { RotatedSeal, type Seal, type SealKey, type SealKeys } from './seal.ts';
 import { createSigningKeys, parseSigningKeys, type SigningKeys } from './signing-keys.ts';
@@ -161,7 +161,7 @@ export class KeyRing {
         const isNews = this.#failure !== describe(error);
         this.#failure = describe(error);
         // The connections log that the API server cannot be reached, once.
-        if (this.#stopped.signal.aborted || !isNews || isOutOfReach(error)) return;
+        if (this.#stopped.signal.aborted || !isNews || isUnreachable(error)) return;
         this.#options.log.warn({ secret: this.#options.secretName, failure: this.#failure }, 'the key ring cannot be read');
       })
       .finally(() => {

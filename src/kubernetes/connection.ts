@@ -37,7 +37,7 @@ interface Reading<T> {
 }
 
 /** A value that is read again if it is old or was refused. Concurrent reads are shared. */
-export class Rereading<T> {
+export class RefreshedValue<T> {
   readonly #read: () => Promise<T>;
   readonly #clock: () => number;
   #last: Reading<T> | undefined;
@@ -96,7 +96,7 @@ export async function inClusterConnection({
   let tls: TlsOptions = { ca: await read('ca.crt') };
   const namespace = (await read('namespace')).trim();
 
-  const authorization = new Rereading(async () => {
+  const authorization = new RefreshedValue(async () => {
     const [token, ca] = await Promise.all([read('token'), read('ca.crt')]);
     if (token.trim() === '') throw new Error('the token of the service account is empty');
     if (ca !== tls.ca) tls = { ca };

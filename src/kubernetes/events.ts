@@ -103,12 +103,12 @@ export interface Trouble extends Reconciled {
  * object had tells what was reported.
  */
 export async function reportTrouble(needs: EventNeeds, { condition, ...reconciled }: Trouble, signal: AbortSignal): Promise<void> {
-  if (!isNews(conditionOf(reconciled.object.status, condition.type), condition)) return;
+  if (!hasChanged(conditionOf(reconciled.object.status, condition.type), condition)) return;
   const { reason, message } = condition;
   const event = { type: 'Warning', reason, message: (message || reason).slice(0, maxMessageLength), action: 'Reconcile' } as const;
   await report(needs, reconciled, event, signal);
 }
 
 /** A message that changes without the spec, such as a list of members that grows shorter, is no news. */
-const isNews = (before: ReturnType<typeof conditionOf>, { status, reason, message, observedGeneration }: Condition): boolean =>
+const hasChanged = (before: ReturnType<typeof conditionOf>, { status, reason, message, observedGeneration }: Condition): boolean =>
   before?.status !== status || before.reason !== reason || (before.message !== message && before.observedGeneration !== observedGeneration);

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { type Connection, Rereading, type TlsOptions } from './connection.ts';
+import { type Connection, RefreshedValue, type TlsOptions } from './connection.ts';
 
 /** Members that the official client does not read. */
 const kubeconfigUsers = z.object({
@@ -30,7 +30,7 @@ export async function kubeconfigConnection(path: string): Promise<Connection> {
   const tokenFile = await tokenFileOf(path, config.getCurrentUser()?.name);
 
   let tls: TlsOptions = {};
-  const authorization = new Rereading(async () => {
+  const authorization = new RefreshedValue(async () => {
     const applied: RequestOptions = {};
     await config.applyToHTTPSOptions(applied);
     const current = tlsOf(applied);

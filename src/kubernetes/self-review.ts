@@ -47,10 +47,10 @@ export async function selfReview(client: CallerClient, { group, kind, spec, sign
       signal,
     });
   } catch (error) {
-    if (error instanceof UpstreamError && cannotBeAsked(error.status.code)) throw serviceUnavailable('kubernetes', { cause: error });
+    if (error instanceof UpstreamError && isUnavailable(error.status.code)) throw serviceUnavailable('kubernetes', { cause: error });
     throw error;
   }
 }
 
 /** Reports whether a refusal becomes a 503. 503 and 504 are passed on, with their Retry-After. */
-const cannotBeAsked = (code: number) => code === 404 || code === 405 || (code >= 500 && code !== 503 && code !== 504);
+const isUnavailable = (code: number) => code === 404 || code === 405 || (code >= 500 && code !== 503 && code !== 504);

@@ -83,7 +83,7 @@ export function refusalBehind(error: unknown): UpstreamError | undefined {
 }
 
 /** Reports whether the API server could not be reached or timed out. */
-export const isOutOfReach = (error: unknown): boolean =>
+export const isUnreachable = (error: unknown): boolean =>
   error instanceof StatusError && !(error instanceof UpstreamError) && (error.status.code === 504 || errorCode(error.cause) !== undefined);
 
 /** Returns the code of an error of the system or of undici, such as `ECONNREFUSED`. */

@@ -8,7 +8,7 @@ import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed, lasting } from '../http/preparations.ts';
+import { compressed, longRunning } from '../http/preparations.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
 import type { ListsService, Target } from './service.ts';
@@ -54,7 +54,7 @@ export function listOperations(service: ListsService): Operation[] {
     tag: 'lists',
     description,
     credential: 'required',
-    before: [compressed, lasting(isLive)],
+    before: [compressed, longRunning(isLive)],
     query: rowsQuery,
     viewAs: (ctx, { group = '', resource = '', namespace }) => ({
       verb: isLive(ctx) ? 'watch' : 'list',

@@ -30,7 +30,7 @@ export interface Target {
 type Offered = ResourceType & { columns: Pick<Column, 'name' | 'title' | 'type'>[] };
 
 /** Objects of a resource that a caller may see: all, or those in these namespaces. */
-type Sight = 'all' | ReadonlySet<string>;
+type VisibleNamespaces = 'all' | ReadonlySet<string>;
 
 /** Rows that a caller may list, in the form that a search reads. */
 export interface VisibleRows {
@@ -127,7 +127,7 @@ export class ListsService {
   }
 
   /** Returns the objects that the caller may see. @throws StatusError 403 if there are none; 429, 503, 504 */
-  async #sightOf(target: Target, verb: string, caller: Caller, signal: AbortSignal): Promise<Sight> {
+  async #sightOf(target: Target, verb: string, caller: Caller, signal: AbortSignal): Promise<VisibleNamespaces> {
     const { group, resource } = this.#listed(target).type;
     const { namespace } = target;
     const right = { verb, group, resource };
@@ -158,14 +158,14 @@ export class ListsService {
 const ordered = <T extends ListParameters>(parameters: T): T =>
   parameters.sortBy === '' ? parameters : { ...parameters, sortBy: `${parameters.sortBy},${defaultSort}` };
 
-function scopeOf(sight: Sight, caller: Caller): Scope<ResourceRow> {
+function scopeOf(sight: VisibleNamespaces, caller: Caller): Scope<ResourceRow> {
   const holder = holderOf(caller);
   if (sight === 'all') return { key: '', fits: undefined, holder };
   return { key: namesKey(sight), fits: ({ namespace }) => sight.has(namespace), holder };
 }
 
 /** Returns a namespace that the caller may no longer see, '' if the caller may no longer see the whole cluster. */
-function lostOf(before: Sight, now: Sight): string | undefined {
+function lostOf(before: VisibleNamespaces, now: VisibleNamespaces): string | undefined {
   if (now === 'all') return undefined;
   return before === 'all' ? '' : [...before].find((name) => !now.has(name));
 }

@@ -4,7 +4,7 @@ import { forbiddenPath, tooManyRequests } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { wholeNumber } from '../http/input.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { taking } from '../http/preparations.ts';
+import { withTimeout } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 
 const path = '/debug/v1/cpuprofile';
@@ -24,7 +24,7 @@ export function cpuProfileOperation({ access, audit }: Services, replica: string
     description: `Needs \`post\` on the non-resource URL \`${path}\`. A profile has names of functions and files, and no values.`,
     credential: 'required',
     query: z.object({ seconds: wholeNumber({ max: maxSeconds }).default(10).describe('Duration of the recording.') }),
-    before: [taking((maxSeconds + 30) * 1000)],
+    before: [withTimeout((maxSeconds + 30) * 1000)],
     answers: {
       200: {
         description: 'The profile, which developer tools of Chromium open.',

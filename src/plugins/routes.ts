@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { bytes, type Operation, operation } from '../http/operation.ts';
-import { taking } from '../http/preparations.ts';
+import { withTimeout } from '../http/preparations.ts';
 import { type AssetSources, answerAsset } from './assets.ts';
 import { answerThroughPlugin } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';
@@ -68,7 +68,7 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
       description:
         'Passed on as it is, up to 10 MiB in either direction and 60 seconds: status and body are those of the Service, of the headers a list of harmless ones. The token of the caller goes along only with `authorization: UserToken`.',
       credential: 'required',
-      before: [taking(timeoutMs + spareMs)],
+      before: [withTimeout(timeoutMs + spareMs)],
       params: z.object({
         plugin: pluginName,
         alias: z

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import type { Network } from '../http/network.ts';
-import { Rereading } from '../kubernetes/connection.ts';
+import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
@@ -54,7 +54,7 @@ export class PluginServices {
   readonly #network: Network;
   /** Address of the API server, which plugins may not reach. */
   readonly #forbidden: ForbiddenTarget;
-  readonly #authorities: Rereading<string | undefined>;
+  readonly #authorities: RefreshedValue<string | undefined>;
   /** Bounds requests, so that a hanging plugin blocks neither other plugins nor the console. */
   readonly #inFlight = new ConcurrencyLimit({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
   /** Agents by certificate authorities. */
@@ -66,7 +66,7 @@ export class PluginServices {
     this.#metrics = metrics;
     this.#network = network;
     this.#forbidden = forbiddenTarget(apiServerURL);
-    this.#authorities = new Rereading(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));
+    this.#authorities = new RefreshedValue(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));
   }
 
   /**

@@ -21,7 +21,7 @@ import { answerWith, switchedHeaders } from './answer.ts';
 import { checkRequest, isRead } from './rules.ts';
 import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from './target.ts';
 import { withoutTokenSecret } from './token-secrets.ts';
-import { carry } from './tunnel.ts';
+import { relay } from './tunnel.ts';
 
 /** Bound of the API server. */
 export const maxBodyBytes = 3 * 1024 * 1024;
@@ -148,7 +148,7 @@ export class KubernetesProxy {
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
     const { idleTimeout: idleMs, pingInterval } = config.kubernetes.proxy;
     const pingMs = upgrade.protocol === 'websocket' ? pingInterval : undefined;
-    void carry({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal }).then(({ sent, received }) =>
+    void relay({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal }).then(({ sent, received }) =>
       this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
     );
   }

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { answeringWith, taking } from '../http/preparations.ts';
+import { withHeaders, withTimeout } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
 import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
@@ -34,7 +34,7 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       summary: `${method} at the Kubernetes API`,
       description,
       credential: 'required',
-      before: [answeringWith(safeHeaders), taking(longestMs), proxy.prepare],
+      before: [withHeaders(safeHeaders), withTimeout(longestMs), proxy.prepare],
       described: {
         passedOn: 'What the API server answers.',
         ...(!['GET', 'OPTIONS'].includes(method) && { body: { '*/*': z.unknown() } }),

@@ -32,7 +32,7 @@ const keepAliveMs = 30_000;
 const closingMs = 1_000;
 
 /** Carries bytes between two connections with backpressure. The end of one connection ends the other. */
-export function carry({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, protocol, signal }: Tunnel): Promise<Carried> {
+export function relay({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, protocol, signal }: Tunnel): Promise<Carried> {
   const before = { sent: upstream.bytesWritten, received: client.bytesWritten };
   const cut = () => {
     client.destroy();

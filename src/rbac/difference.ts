@@ -1,5 +1,5 @@
 import { Slices } from '../kubernetes/slices.ts';
-import { bindingsFor, isMaster, type Who } from './grants.ts';
+import { bindingsFor, isMaster, type RbacSubject } from './grants.ts';
 import type { PolicyRule } from './rules.ts';
 import { countTuples, type Part, removeCovered, TooManyTuples, type Tuples, tuplesOf } from './tuples.ts';
 import type { RbacWatch } from './watch.ts';
@@ -20,8 +20,8 @@ export interface Difference {
 
 /** Names and groups of a subject before and after the change. */
 export interface Compared {
-  readonly before: Who;
-  readonly after: Who;
+  readonly before: RbacSubject;
+  readonly after: RbacSubject;
 }
 
 export interface DifferenceBounds {
@@ -65,7 +65,7 @@ export async function differences(
   }
   return found;
 
-  function heldBy(view: View, who: Who, count: (of: number) => number): Held {
+  function heldBy(view: View, who: RbacSubject, count: (of: number) => number): Held {
     const rules = new Map<string, Set<readonly PolicyRule[]>>();
     for (const { binding } of bindingsFor(view, who)) {
       if (count(1) > bounds.maxBindings) throw new TooManyTuples();

@@ -14,21 +14,21 @@ export interface Grant {
   readonly rule: PolicyRule;
 }
 
-export type Who = Pick<Identity, 'name' | 'groups'>;
+export type RbacSubject = Pick<Identity, 'name' | 'groups'>;
 
 type Bindings = Pick<RbacWatch, 'bindingsOf' | 'roleOf'>;
 
 /** The API server allows this group everything, before it evaluates any role. */
 const masters = 'system:masters';
 
-export const isMaster = ({ groups }: Who): boolean => groups.includes(masters);
+export const isMaster = ({ groups }: RbacSubject): boolean => groups.includes(masters);
 
 /** Reports whether RBAC alone would allow a request, `system:masters` included. */
-export const isGranted = (rbac: Bindings, who: Who, question: AccessQuestion): boolean =>
+export const isGranted = (rbac: Bindings, who: RbacSubject, question: AccessQuestion): boolean =>
   isMaster(who) || grantOf(rbac, who, question) !== undefined;
 
 /** Returns the grant that allows a request, undefined if no binding does. A ClusterRoleBinding comes first, then the first by name. */
-export function grantOf(rbac: Bindings, who: Who, question: AccessQuestion): Grant | undefined {
+export function grantOf(rbac: Bindings, who: RbacSubject, question: AccessQuestion): Grant | undefined {
   const namespace = 'path' in question ? '' : question.namespace;
   let found: Grant | undefined;
   for (const { binding, subject } of bindingsFor(rbac, who)) {
@@ -44,7 +44,11 @@ export function grantOf(rbac: Bindings, who: Who, question: AccessQuestion): Gra
 export type NamespaceForecast = 'all' | ReadonlySet<string>;
 
 /** Returns the namespaces in which a user may do something, according to RBAC alone. */
-export function allowedNamespaces(rbac: Bindings, who: Who, asked: Omit<ResourceQuestion, 'namespace' | 'name'>): NamespaceForecast {
+export function allowedNamespaces(
+  rbac: Bindings,
+  who: RbacSubject,
+  asked: Omit<ResourceQuestion, 'namespace' | 'name'>,
+): NamespaceForecast {
   if (isMaster(who)) return 'all';
   const namespaces = new Set<string>();
   const fitting = new Map<readonly PolicyRule[], readonly PolicyRule[]>();
@@ -83,7 +87,7 @@ export function rolesAllowing(rbac: Pick<RbacWatch, 'rolesFor'>, question: Acces
 /** Returns the bindings of a user and the user's groups. A binding that names several of them comes once for each. */
 export function* bindingsFor(
   rbac: Pick<RbacWatch, 'bindingsOf'>,
-  { name, groups }: Who,
+  { name, groups }: RbacSubject,
 ): IterableIterator<{ binding: RoleBinding; subject: BoundSubject }> {
   const subjects: BoundSubject[] = [
     { kind: 'User', name },

@@ -57,7 +57,7 @@ export function policyRules(given: unknown): readonly PolicyRule[] {
 
 /** Reports whether a rule allows a request, without regard to the namespace of the binding. */
 export const ruleAllows = (rule: PolicyRule, question: AccessQuestion): boolean =>
-  'path' in question ? pathMatches(rule, question) : isAboutResource(rule, question) && isAboutName(rule, question);
+  'path' in question ? pathMatches(rule, question) : isAboutResource(rule, question) && matchesName(rule, question);
 
 /** Reports whether a rule allows a request for a resource, without regard to `resourceNames`. */
 export function isAboutResource(
@@ -72,7 +72,7 @@ export function isAboutResource(
   );
 }
 
-const isAboutName = ({ resourceNames }: PolicyRule, { name }: ResourceQuestion) =>
+const matchesName = ({ resourceNames }: PolicyRule, { name }: ResourceQuestion) =>
   resourceNames.length === 0 || resourceNames.includes(name);
 
 const pathMatches = ({ verbs, nonResourceURLs }: PolicyRule, { verb, path }: PathQuestion) =>

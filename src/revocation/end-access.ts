@@ -10,7 +10,7 @@ import { type EndReason, type EndUserAccess, type SubjectAccess, type UserAccess
 import { type UserReference, UserStatusWriter } from '../users/status.ts';
 import {
   type EndedLogin,
-  type HandedOut,
+  type IssuedBearer,
   type IssuerLogout,
   type RevokedTokens,
   revokedTokenName,
@@ -19,7 +19,7 @@ import {
 } from './revoked-tokens.ts';
 
 /** Bearer token, or all bearer tokens of a session at the issuer. */
-type BearerAccess = { readonly bearer: HandedOut; readonly owner: string } | { readonly sessionBearers: SessionBearers };
+type BearerAccess = { readonly bearer: IssuedBearer; readonly owner: string } | { readonly sessionBearers: SessionBearers };
 
 /** Login whose tokens the client keeps, or logins that the issuer has ended. */
 type LoginAccess = { readonly login: EndedLogin } | { readonly issuerLogout: IssuerLogout };

@@ -48,7 +48,7 @@ export interface RevokedTokenRow {
 }
 
 /** Issued bearer token, with the name of the RevokedToken that revokes it. Times are Unix seconds. */
-export interface HandedOut {
+export interface IssuedBearer {
   readonly name: string;
   readonly iat: number;
   readonly exp: number;
@@ -185,7 +185,7 @@ export class RevokedTokens {
   }
 
   /** @param user name of the User record; @throws StatusError 503, 504 */
-  async addBearer({ name, exp }: HandedOut, user: string, signal: AbortSignal): Promise<void> {
+  async addBearer({ name, exp }: IssuedBearer, user: string, signal: AbortSignal): Promise<void> {
     await this.#create('Bearer', name, { expiration: this.#atLeast(exp * 1000 + leewayMs), user }, signal);
   }
 

@@ -44,13 +44,13 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
 }
 
 function oldestOf(store: SessionStore, newest: SessionRow, maxPerUser: number): SessionRow[] {
-  const all = [...store.values()].filter((row) => isOfSame(row, newest)).filter(({ name }) => store.get(name) !== undefined);
+  const all = [...store.values()].filter((row) => isSameUser(row, newest)).filter(({ name }) => store.get(name) !== undefined);
   const surplus = Math.max(0, all.length - maxPerUser);
   return all.sort(byAge).slice(0, Math.min(surplus, maxEnded));
 }
 
 /** Compares the records, or without a record the user names in Kubernetes. */
-const isOfSame = (row: SessionRow, { user, userUID, subjectName }: SessionRow): boolean =>
+const isSameUser = (row: SessionRow, { user, userUID, subjectName }: SessionRow): boolean =>
   row.userUID === userUID && (userUID === undefined ? row.subjectName === subjectName : row.user === user);
 
 /** Orders by age. Times are whole seconds, so the name breaks ties equally on every replica. */

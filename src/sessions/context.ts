@@ -9,8 +9,8 @@ import type { AccountLookup } from '../users/record/lookup.ts';
 import type { AccountState } from './account-state.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { CrossSiteRule } from './cross-site.ts';
-import type { IssuerFarewell } from './issuer-logout.ts';
-import type { RefreshSeals } from './refresh-seal.ts';
+import type { IssuerLogout } from './issuer-logout.ts';
+import type { SealedRefreshTokens } from './refresh-seal.ts';
 import type { SessionStore } from './store.ts';
 
 /** Dependencies of the functions in this folder, assembled by `createSessions`. */
@@ -29,6 +29,6 @@ export interface SessionContext extends Services {
   readonly revokedTokens: RevokedTokens;
   readonly endAccess: EndAccess;
   readonly accountState: AccountState;
-  readonly seals: RefreshSeals;
-  readonly farewell: IssuerFarewell;
+  readonly seals: SealedRefreshTokens;
+  readonly farewell: IssuerLogout;
 }

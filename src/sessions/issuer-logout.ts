@@ -26,7 +26,7 @@ interface AtIssuer {
 }
 
 /** Revokes tokens at the issuer after a logout here, and tells callers the address of the issuer's own logout. */
-export class IssuerFarewell {
+export class IssuerLogout {
   readonly #log: Logger;
   readonly #issuers: Issuers;
   readonly #publicURL: string;
@@ -49,7 +49,7 @@ export class IssuerFarewell {
    *
    * @returns the ID token if it does not fit into the address: the page posts it to the issuer (OpenID Connect RP-Initiated Logout 1.0, 2)
    */
-  async say(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<string | undefined> {
+  async announce(ctx: Context, { iss, refreshToken, idToken }: AtIssuer): Promise<string | undefined> {
     if (!this.#issuers.has(iss)) return undefined;
     const deadline = AbortSignal.timeout(issuerMs);
     const issuer = this.#issuers.of({ iss });

@@ -58,17 +58,17 @@ export function newLogin(
     iss,
     sub,
     issuerLogin: issuerLoginOf(claims),
-    ...begun(now, absoluteMs),
+    ...newLoginFacts(now, absoluteMs),
   };
 }
 
 /** Returns a new login of the same user with the same tokens. */
 export const successorOf = (login: LoginFacts, { now, absoluteMs }: { now: Date; absoluteMs: number }): LoginFacts => ({
   ...login,
-  ...begun(now, absoluteMs),
+  ...newLoginFacts(now, absoluteMs),
 });
 
-function begun(now: Date, absoluteMs: number): Pick<LoginFacts, 'id' | 'at' | 'expiresAt'> {
+function newLoginFacts(now: Date, absoluteMs: number): Pick<LoginFacts, 'id' | 'at' | 'expiresAt'> {
   const at = Math.floor(now.getTime() / 1000);
   return { id: newSecret(), at, expiresAt: at + Math.floor(absoluteMs / 1000) };
 }

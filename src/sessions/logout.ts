@@ -6,7 +6,7 @@ import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/bearer.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
-import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
+import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
 import { noLongerCounts, revoked } from '../users/record/conditions.ts';
 import { whoseLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
@@ -52,7 +52,10 @@ export async function logout(
     audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
     if (secret !== undefined) cookie.expire(ctx);
     const idToken = atIssuer.idToken ?? hintOf(login, given);
-    const [hint] = await Promise.all([farewell.say(ctx, { iss: login.iss, ...atIssuer, idToken }), sleep(waitMs, undefined, { signal })]);
+    const [hint] = await Promise.all([
+      farewell.announce(ctx, { iss: login.iss, ...atIssuer, idToken }),
+      sleep(waitMs, undefined, { signal }),
+    ]);
     const posted = hint === undefined ? {} : await postedHint(context, hint, login, signal);
     const seconds = now().getTime() / 1000;
     return { ...endedPayload(storage, { issuedAt: Math.min(issuedAt, seconds), now: now() }), ...posted };
@@ -94,7 +97,12 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
  * @returns the milliseconds until tokens of the next login through the same session of the issuer are valid
  * @throws StatusError 401 if another request was first; 503, 504
  */
-async function endLogin(context: SessionContext, login: LoginFacts, bearers: readonly HandedOut[], signal: AbortSignal): Promise<number> {
+async function endLogin(
+  context: SessionContext,
+  login: LoginFacts,
+  bearers: readonly IssuedBearer[],
+  signal: AbortSignal,
+): Promise<number> {
   const { endAccess, now } = context;
   const { id, user } = login;
   const seconds = now().getTime() / 1000;
@@ -109,7 +117,7 @@ async function endLogin(context: SessionContext, login: LoginFacts, bearers: rea
 async function endOtherBearers(
   { endAccess, now }: SessionContext,
   { issuerLogin, user }: LoginFacts,
-  bearers: readonly HandedOut[],
+  bearers: readonly IssuedBearer[],
   signal: AbortSignal,
 ): Promise<number> {
   const session = ownSession(issuerLogin);

@@ -5,7 +5,7 @@ import type { Issuers } from '../issuer/issuers.ts';
 import type { LearntClaims } from '../issuer/tokens.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
-import { bearerRevocation, type HandedOut } from '../revocation/revoked-tokens.ts';
+import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
@@ -24,7 +24,7 @@ interface SealContent {
   /** Refresh token of the issuer; missing if it returned none. */
   readonly refreshToken?: string;
   /** Bearer tokens that may still be valid. */
-  readonly bearers: readonly HandedOut[];
+  readonly bearers: readonly IssuedBearer[];
   /** Claims that only the userinfo endpoint returns. A renewal keeps them if the endpoint fails. */
   readonly learnt?: LearntClaims;
 }
@@ -42,7 +42,7 @@ const sealContent = z.object({
 });
 
 /** Seals refresh tokens for callers who store them. Only this service can open the seals. */
-export class RefreshSeals {
+export class SealedRefreshTokens {
   readonly #services: Pick<Services, 'log' | 'now'>;
   readonly #issuers: Issuers;
   readonly #seals: ReadonlyMap<Issuer, Seal>;
@@ -78,7 +78,7 @@ export class RefreshSeals {
   async write(
     { login, issuer }: Pick<SealedLogin, 'login' | 'issuer'>,
     tokens: TokenSet | RenewedTokens,
-    before: readonly HandedOut[] = [],
+    before: readonly IssuedBearer[] = [],
   ): Promise<string> {
     const bearers = this.#remembered(tokens, before);
     const { refreshToken } = tokens;
@@ -105,9 +105,9 @@ export class RefreshSeals {
     return `${isOneOfSeveral ? `atr.${id}.` : ''}${seal.seal(JSON.stringify(content))}`;
   }
 
-  #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly HandedOut[]): HandedOut[] {
+  #remembered({ bearer, idToken, issuedAt, bearerExpiresAt }: TokenSet | RenewedTokens, before: readonly IssuedBearer[]): IssuedBearer[] {
     const times = { issuedAt, expiresAt: bearerExpiresAt ?? issuedAt };
-    const given = [...new Set([bearer, idToken])].flatMap((token) => (token === undefined ? [] : handedOut(token, times)));
+    const given = [...new Set([bearer, idToken])].flatMap((token) => (token === undefined ? [] : issuedBearer(token, times)));
     const now = this.#services.now().getTime() / 1000;
     const known = new Set(given.map(({ name }) => name));
     return [...given, ...before.filter(({ name, exp }) => exp > now && !known.has(name))].slice(0, maxRemembered);
@@ -120,7 +120,7 @@ function learntIn({ untold = [], claims }: TokenSet | RenewedTokens): LearntClai
 }
 
 /** Returns the name and times of a bearer token. A JWT has its own times; for other tokens the issuer's times are used. */
-function handedOut(token: string, { issuedAt, expiresAt }: { issuedAt: number; expiresAt: number }): HandedOut {
+function issuedBearer(token: string, { issuedAt, expiresAt }: { issuedAt: number; expiresAt: number }): IssuedBearer {
   const name = bearerRevocation(token);
   try {
     const { iat = issuedAt, exp = expiresAt } = decodeJwt(token);

@@ -22,13 +22,13 @@ import { beginSession } from './bound.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { crossSiteRule } from './cross-site.ts';
-import { IssuerFarewell } from './issuer-logout.ts';
+import { IssuerLogout } from './issuer-logout.ts';
 import { sessionListOperations } from './list-routes.ts';
 import { LocalRenewal } from './local-renewal.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
 import { refresh } from './refresh.ts';
-import { RefreshSeals } from './refresh-seal.ts';
+import { SealedRefreshTokens } from './refresh-seal.ts';
 import { SessionRenewal } from './renewal.ts';
 import { backchannelOperation, sessionOperations } from './routes.ts';
 import { SessionService } from './service.ts';
@@ -150,8 +150,8 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'provenAgain'>)
     revokedTokens,
     endAccess,
     accountState: new AccountState(services, issuers, { accounts, localGroups, revokedTokens, sessions: store.collection.cache }),
-    seals: new RefreshSeals(services, issuers),
-    farewell: new IssuerFarewell(log, issuers, publicURL),
+    seals: new SealedRefreshTokens(services, issuers),
+    farewell: new IssuerLogout(log, issuers, publicURL),
   };
 }
 

@@ -10,7 +10,7 @@ import { type Account, accountOf } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
-import { References } from './references.ts';
+import { MembershipRemover } from './references.ts';
 
 /** User to delete, and its preconditions. */
 interface Deletion {
@@ -34,14 +34,14 @@ const finishWithinMs = 120_000;
 export class UserDeleter {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
-  readonly #references: References;
+  readonly #references: MembershipRemover;
   #settledAt = 0;
 
   constructor(context: UsersContext) {
     const { client } = context.services;
     this.#context = context;
     this.#records = new UserRecords(client);
-    this.#references = new References(client);
+    this.#references = new MembershipRemover(client);
   }
 
   /**

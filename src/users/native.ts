@@ -5,7 +5,7 @@ import { checkPassedSelectors, fieldRequirements } from '../collection/selection
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
 import { type Bearer, type Operation, operation } from '../http/operation.ts';
-import { compressed, lasting } from '../http/preparations.ts';
+import { compressed, longRunning } from '../http/preparations.ts';
 import { cutWhenStuck } from '../http/unread-answers.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
@@ -62,7 +62,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       summary: 'Lists or watches users as the API server does',
       description,
       credential: 'forwarded',
-      before: [compressed, lasting(isWatch)],
+      before: [compressed, longRunning(isWatch)],
       described: { query: nativeQuery },
       viewAs: (ctx) => ({ ...watchAccess(ctx), verb: isWatch(ctx) ? 'watch' : 'list' }),
       answers: {

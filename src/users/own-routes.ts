@@ -9,7 +9,7 @@ import type { PasswordEnvelopes } from './passwords/secret.ts';
 import { userName, userResource, userSchema } from './record/schema.ts';
 import { isSelf } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
-import { forgetSubjects } from './subjects.ts';
+import { unlinkSubjects } from './subjects.ts';
 
 export const subjectOperations = (context: UsersContext): Operation[] => [
   operation({
@@ -31,7 +31,7 @@ export const subjectOperations = (context: UsersContext): Operation[] => [
     },
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const { uid } = await forgetSubjects(context, { name, isDryRun }, caller, signal);
+      const { uid } = await unlinkSubjects(context, { name, isDryRun }, caller, signal);
       const event = { ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 } as const;
       if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
       ctx.status = 204;

@@ -3,7 +3,7 @@ import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
 import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
-import { isOfOneVersion, isVersionAsked } from '../api/write-options.ts';
+import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
@@ -103,7 +103,7 @@ export class UserPatcher {
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
     const spec = specChanges(object, body, this.#context.services.now());
     const isWritten = spec !== undefined;
-    const isOfVersion = isOfOneVersion(body.metadata, request.ifMatch);
+    const isOfVersion = requiresVersion(body.metadata, request.ifMatch);
     const write = (held: AbortSignal) => {
       const how = { caller, requested, isDryRun, signal: held, isOfVersion: isOfVersion || tests.length > 0 };
       return isOfVersion || tests.length === 0 ? this.#write(object, spec, how) : this.#writeTested(object, body, tests, how);

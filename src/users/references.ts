@@ -17,7 +17,7 @@ const userBindings: ResourceType = { group, version, resource: 'userbindings' };
 const passMs = 120_000;
 
 /** Removed user: the name of the record, and the user names that Kubernetes sees. */
-interface Leaving {
+interface RemovedUser {
   name: string;
   subjectNames: readonly string[];
 }
@@ -25,7 +25,7 @@ interface Leaving {
 type Names = ReadonlySet<string>;
 
 /** Removed user, and the promise that the caller waits for. */
-interface Waiting extends Leaving {
+interface Waiting extends RemovedUser {
   done: PromiseWithResolvers<void>;
 }
 
@@ -35,7 +35,7 @@ interface Place {
   kind: string;
   list: 'users' | 'subjects';
   /** Returns the names by which the list may contain a user. */
-  namesOf: (leaving: Leaving) => readonly string[];
+  namesOf: (leaving: RemovedUser) => readonly string[];
   /** Maximum number of members that one write removes. */
   atMost: number;
   /** Deletes an object without members. */
@@ -58,7 +58,7 @@ const places: readonly Place[] = [
  * Removes users from the local groups and user bindings that name them. The API server needs a second to write a group of thousands. Users
  * who arrive during such a write are removed together by the next ones.
  */
-export class References {
+export class MembershipRemover {
   readonly #client: ServiceClient;
   #waiting: Waiting[] = [];
   #isRunning = false;
@@ -68,7 +68,7 @@ export class References {
   }
 
   /** Removes all references to a user. @throws StatusError 503, 504 */
-  async remove(leaving: Leaving, signal: AbortSignal): Promise<void> {
+  async remove(leaving: RemovedUser, signal: AbortSignal): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ ...leaving, done });
     if (!this.#isRunning) void this.#run();

@@ -12,7 +12,7 @@ import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { compressed, lasting } from '../http/preparations.ts';
+import { compressed, longRunning } from '../http/preparations.ts';
 import type { UsersContext } from './context.ts';
 import { deleteOperations } from './delete-routes.ts';
 import { nativeUserOperations } from './native.ts';
@@ -91,7 +91,7 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       summary: 'Lists users, filtered, sorted and in pages; or tells of them as they change',
       ...(live && { description: liveDescription }),
       credential: 'required',
-      before: [compressed, lasting((ctx) => live !== undefined && isLive(ctx))],
+      before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,
       // Clients send these parameters whether or not the feature is on, and accept a list.
       ignoredQuery: Object.keys(liveParameters),

@@ -55,7 +55,7 @@ export const userProperties: ListProperties<UserRow> = {
 };
 
 /** Properties that many users have in common. Users with equal traits share one object. */
-interface Traits {
+interface SharedProperties {
   readonly connectorType: string;
   readonly connectorID: string;
   readonly lowerConnectorName: string;
@@ -72,7 +72,7 @@ interface Traits {
 const texts = new AlikeTexts();
 
 /** Bounds the number of shared combinations. Further combinations are stored once per user. */
-const sharedTraits = new LRUCache<string, Traits>({ max: 4096 });
+const sharedTraits = new LRUCache<string, SharedProperties>({ max: 4096 });
 
 function seconds(value = ''): number | undefined {
   const milliseconds = Date.parse(value);
@@ -90,9 +90,9 @@ function foldForOrder(value: string): string {
   return asciiOnly.test(lower) ? lower : lower.normalize('NFKD').replace(/\p{M}+/gu, '');
 }
 
-function traitsOf(spec: UserSpec, status: UserStatus): Traits {
+function traitsOf(spec: UserSpec, status: UserStatus): SharedProperties {
   const connectorName = spec.connector_name ?? '';
-  const traits: Traits = {
+  const traits: SharedProperties = {
     connectorType: spec.connector_type ?? '',
     connectorID: spec.connector_id ?? '',
     lowerConnectorName: connectorName.toLowerCase(),
@@ -142,7 +142,7 @@ export class UserRow {
   readonly labels: Readonly<Record<string, string>>;
   readonly email: string;
   readonly username: string;
-  readonly traits: Traits;
+  readonly traits: SharedProperties;
   readonly lowerEmail: string;
   readonly lowerUsername: string;
   readonly lowerAccount: string;

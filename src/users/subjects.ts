@@ -18,7 +18,7 @@ import { subjectNamesOf } from './record/subject-name.ts';
  * @returns the user's record
  * @throws StatusError 401, 403, 404, 409, 503, 504
  */
-export async function forgetSubjects(
+export async function unlinkSubjects(
   context: UsersContext,
   { name, isDryRun }: { name: string; isDryRun: boolean },
   caller: Caller,
@@ -37,7 +37,7 @@ export async function forgetSubjects(
   if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);
   if (isDryRun) return account;
   await endLinked(context, account, signal);
-  const { metadata } = await endAccess({ user: account, change: forgotten, withAccessTokens: true }, 'SubjectsForgotten', signal);
+  const { metadata } = await endAccess({ user: account, change: unlinkedSubjects, withAccessTokens: true }, 'SubjectsForgotten', signal);
   await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
 }
@@ -48,7 +48,7 @@ const isForgotten = (subject: unknown) => z.object({ sub: z.literal(forgottenSub
  * Returns the subjects with an empty `sub` but their issuers. A record without an issuer would belong to the embedded one, or to any issuer
  * that claims its address first. Linked accounts do not name the user, and are removed.
  */
-function forgotten(object: KubernetesObject): { subjects: object[] | null } {
+function unlinkedSubjects(object: KubernetesObject): { subjects: object[] | null } {
   const naming = (readUser(object).status?.subjects ?? []).filter(({ linkedTime }) => linkedTime === undefined);
   return { subjects: naming.length > 0 ? naming.map(({ issuer }) => ({ issuer, sub: forgottenSub })) : null };
 }

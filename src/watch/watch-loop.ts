@@ -5,7 +5,7 @@ import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
 import { watchRefusal } from '../kubernetes/missing-rights.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { isOutOfReach, UpstreamError } from '../kubernetes/upstream-error.ts';
+import { isUnreachable, UpstreamError } from '../kubernetes/upstream-error.ts';
 import { runOutsideTraces } from '../telemetry/tracing.ts';
 
 /** Times of a watch, in milliseconds except for those in a request. */
@@ -245,7 +245,7 @@ export class WatchLoop {
   #logFailure(failure: string, error: unknown): void {
     const { name: watch } = this.#options;
     // The transport logs it once for all watches.
-    if (isOutOfReach(error)) this.#log.debug({ watch, failure }, 'a watch failed and is begun again');
+    if (isUnreachable(error)) this.#log.debug({ watch, failure }, 'a watch failed and is begun again');
     else this.#log.warn({ watch, failure, err: error }, 'a watch failed and is begun again');
   }
 }

@@ -1,5 +1,5 @@
 import { App } from '../../src/app.ts';
-import type { Surroundings } from '../../src/base.ts';
+import type { ProcessContext } from '../../src/base.ts';
 import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
 import { statusesOf } from '../../src/openapi/document.ts';
 import { cheapPasswords } from './cheap-passwords.ts';
@@ -13,7 +13,7 @@ export class TestApp extends App {
   #metricsURL = '';
   readonly #undeclaredFields: Set<string>;
 
-  constructor({ writeAudit, ...surroundings }: Surroundings) {
+  constructor({ writeAudit, ...surroundings }: ProcessContext) {
     const undeclared = new Set<string>();
     super({
       passwords: cheapPasswords(),

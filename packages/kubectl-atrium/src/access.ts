@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
 import { askService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, harmless, StillPending, say, type Terminal } from './terminal.ts';
+import { CommandError, harmless, RequestPending, say, type Terminal } from './terminal.ts';
 
 export interface OutputOptions {
   output?: 'json';
@@ -92,7 +92,7 @@ export async function requestAccess(role: string, options: RequestOptions, sessi
     }
   }
   report(request, options, session);
-  if (isUndecided(request)) throw new StillPending();
+  if (isUndecided(request)) throw new RequestPending();
   if (!isGiven(request)) throw new CommandError(`the request is ${phaseOf(request)}: ${harmless(request.status?.reason ?? '')}`);
 }
 
@@ -121,7 +121,7 @@ export async function decideRequest(
 ): Promise<void> {
   const request = await ask('POST', `${pathOf(name)}/decision`, session, { approve, ...(comment !== undefined && { comment }) });
   report(request, options, session);
-  if (isUndecided(request)) throw new StillPending();
+  if (isUndecided(request)) throw new RequestPending();
 }
 
 /** Ends a request, or its access. @throws CommandError */

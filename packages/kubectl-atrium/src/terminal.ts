@@ -21,7 +21,7 @@ export class CommandError extends Error {
 }
 
 /** End of a command whose request waits for approval. Its output says so already. */
-export class StillPending extends Error {
+export class RequestPending extends Error {
   override readonly name = 'StillPending';
   readonly exitCode = 3;
 }
@@ -48,7 +48,7 @@ export const say = ({ stderr }: Terminal, text: string): void => {
 
 /** Tells the user why a command failed. @returns the exit code */
 export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
-  if (error instanceof Interrupted || error instanceof StillPending) return error.exitCode;
+  if (error instanceof Interrupted || error instanceof RequestPending) return error.exitCode;
   // An unexpected error is reported by its name only: its message might contain a token.
   stderr.write(
     error instanceof CommandError ? `${error.message}\n` : `unexpected: ${error instanceof Error ? error.name : typeof error}\n`,

@@ -7,7 +7,7 @@ import { phaseOf } from '../record/conditions.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { UserRecords, untilUncontested } from '../record/records.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
-import { countAttempt, LockEnds, noFailures, withoutAttempt } from './lockout.ts';
+import { countAttempt, LockoutTimers, noFailures, withoutAttempt } from './lockout.ts';
 
 /** Reason why an attempt was refused. Clients must not learn it. */
 export type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
@@ -34,7 +34,7 @@ export class LoginAttempts {
   readonly #directories: DirectoryPasswords | undefined;
   readonly #records: UserRecords;
   readonly #status: UserStatusWriter;
-  readonly #locks: LockEnds;
+  readonly #locks: LockoutTimers;
 
   /** @param directories that verify the passwords of their users; undefined if there are none */
   constructor(services: Services, accounts: AccountLookup, directories: DirectoryPasswords | undefined) {
@@ -42,7 +42,7 @@ export class LoginAttempts {
     this.#directories = directories;
     this.#records = new UserRecords(services.client);
     this.#status = new UserStatusWriter(services);
-    this.#locks = new LockEnds(services);
+    this.#locks = new LockoutTimers(services);
     accounts.onChange((name) => {
       const account = accounts.get(name);
       if (account !== undefined) this.#locks.see(account);

@@ -10,7 +10,7 @@ const maxLocks = 10_000;
  * Ends of locks on a monotonic clock, from the moment when this replica saw them begin. A wall clock that is set back does not prolong
  * them.
  */
-export class LockEnds {
+export class LockoutTimers {
   readonly #ends = new LRUCache<string, number>(atMost(maxLocks));
   readonly #now: () => Date;
   readonly #clock: () => number;

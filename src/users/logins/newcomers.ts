@@ -8,7 +8,7 @@ interface NewcomersOptions {
 }
 
 /** Creates records of users who are new in a directory, once their password was right. */
-export class Newcomers {
+export class DirectoryProvisioning {
   readonly #options: NewcomersOptions;
 
   constructor(options: NewcomersOptions) {

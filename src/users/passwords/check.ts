@@ -6,7 +6,7 @@ import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
-import { Newcomers } from '../logins/newcomers.ts';
+import { DirectoryProvisioning } from '../logins/newcomers.ts';
 import { type Account, recordName, shortHash } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import type { DirectoryPasswords } from './directory-passwords.ts';
@@ -86,7 +86,7 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
-  readonly #newcomers: Newcomers | undefined;
+  readonly #newcomers: DirectoryProvisioning | undefined;
   readonly #userTurns = new KeyedSemaphore(turnsOfUser);
   readonly #turns = new Semaphore(turns);
   /** Queue for directories, so that a hanging directory does not delay local users. */
@@ -115,7 +115,7 @@ export class PasswordCheck {
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
-    this.#newcomers = directories && new Newcomers({ directories, limit });
+    this.#newcomers = directories && new DirectoryProvisioning({ directories, limit });
   }
 
   /**

@@ -92,7 +92,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
 async function attempt(work: Work): Promise<FirstAdminOutcome | undefined> {
   const { email, name, records, status, hashes, told, signal } = work;
   const before = await told.read(signal);
-  if (before !== undefined && !isAbout(work, before.entries)) return 'another';
+  if (before !== undefined && !isForAdmin(work, before.entries)) return 'another';
   const found = await records.read(name, signal);
   if (found === 'notInstalled')
     throw new FirstAdminError('the resource users.auth.platform.io is not installed: apply its definition first');
@@ -132,7 +132,7 @@ async function passwordToSet(work: Work): Promise<string> {
   const { email, secretName, password: given, told, signal } = work;
   const random = given === undefined && { password: randomBytes(passwordBytes).toString('base64url') };
   const { entries } = await told.getOrCreate(async () => ({ email, ...random }), signal);
-  if (!isAbout(work, entries)) throw new FirstAdminError(`the Secret ${secretName} was made by another run at the same time`);
+  if (!isForAdmin(work, entries)) throw new FirstAdminError(`the Secret ${secretName} was made by another run at the same time`);
   const password = given ?? entries.password;
   // The Secret belongs to an interrupted run. Its content must be true in the end.
   if (!password || (given !== undefined && entries.password !== undefined))
@@ -142,7 +142,8 @@ async function passwordToSet(work: Work): Promise<string> {
   return password;
 }
 
-const isAbout = ({ email }: Work, { email: about = '' }: Readonly<Record<string, string>>) => about.toLowerCase() === email.toLowerCase();
+const isForAdmin = ({ email }: Work, { email: about = '' }: Readonly<Record<string, string>>) =>
+  about.toLowerCase() === email.toLowerCase();
 
 function checkAdmin({ email, name }: Work, user: KubernetesObject): void {
   const account = accountOf(user);

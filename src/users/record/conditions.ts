@@ -50,7 +50,7 @@ export function phaseStatus(object: KubernetesObject, now: Date, idleDays: numbe
 }
 
 /** User at a given moment. */
-interface Seen {
+interface ObservedUser {
   object: KubernetesObject;
   /** Parsed object. */
   user: ReturnType<typeof readUser>;
@@ -74,7 +74,7 @@ const messageOf: Record<Reason, (account: Account) => string> = {
 };
 
 /** Returns `status.conditions` of a user. Ready repeats the cause that decides the phase. */
-export function conditionsOf({ object, user: { status = {} }, account, phase: { phase, reason } }: Seen, now: Date): Condition[] {
+export function conditionsOf({ object, user: { status = {} }, account, phase: { phase, reason } }: ObservedUser, now: Date): Condition[] {
   const generation = object.metadata.generation;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   const condition = (type: string, isSo: boolean, whyNot: Reason | '' | 'NoPassword', message = ''): Observed =>

@@ -1,7 +1,7 @@
 import type { StatusError } from '../../api/status.ts';
 import type { Change, WatchCache } from '../../watch/watch-cache.ts';
 import { type Account, hasAddress, recordName, type Subject } from './account.ts';
-import { isSelf, type WhoCalls } from './subject-name.ts';
+import { type CallerNames, isSelf } from './subject-name.ts';
 
 /** Account before and after a change. */
 export interface AccountChange {
@@ -54,7 +54,7 @@ export function requireAccounts({ isSynced, unavailable }: Pick<AccountLookup, '
 }
 
 /** Returns the caller's own account, or undefined if there is none. */
-export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, caller: WhoCalls): Account | undefined {
+export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, caller: CallerNames): Account | undefined {
   const account = caller.user === undefined ? accounts.ofSubject(caller.identity.name) : accounts.get(caller.user);
   return isSelf(account, caller) ? account : undefined;
 }

@@ -41,15 +41,15 @@ export const subjectNamesOf = ({ subjectName, linked = [] }: Named): readonly st
   [...new Set([subjectName, ...linked.map((one) => one.subjectName)])].filter((name) => name !== '');
 
 /** Reports whether the caller has logged in with the account that names the user. A linked account does not act for the user everywhere. */
-export const isNamedByLogin = ({ subjectName }: Pick<Named, 'subjectName'>, { identity }: Pick<WhoCalls, 'identity'>): boolean =>
+export const isNamedByLogin = ({ subjectName }: Pick<Named, 'subjectName'>, { identity }: Pick<CallerNames, 'identity'>): boolean =>
   subjectName === identity.name;
 
 /** Members of `Caller` that identify the user. */
-export type WhoCalls = Pick<Caller, 'user'> & { readonly identity: Pick<Caller['identity'], 'name'> };
+export type CallerNames = Pick<Caller, 'user'> & { readonly identity: Pick<Caller['identity'], 'name'> };
 
 /**
  * Reports whether a record is the caller's own, with any of the caller's accounts. A credential that is known to belong to another record
  * never matches, whatever its name. An empty name matches no caller.
  */
-export const isSelf = (account: (Named & Pick<Account, 'name'>) | undefined, { user, identity }: WhoCalls): boolean =>
+export const isSelf = (account: (Named & Pick<Account, 'name'>) | undefined, { user, identity }: CallerNames): boolean =>
   account !== undefined && (user ?? account.name) === account.name && subjectNamesOf(account).includes(identity.name);

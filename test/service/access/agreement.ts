@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
 import { ChangedRbac } from '../../../src/rbac/changed.ts';
 import { differences, type Tuple } from '../../../src/rbac/difference.ts';
-import { allowedNamespaces, inNamespace, isGranted, type Who } from '../../../src/rbac/grants.ts';
+import { allowedNamespaces, inNamespace, isGranted, type RbacSubject } from '../../../src/rbac/grants.ts';
 import { keptRules } from '../../../src/rbac/kept-rules.ts';
 import { roleBindingOf } from '../../../src/rbac/role-bindings.ts';
 import { type AccessQuestion, ruleAllows } from '../../../src/rbac/rules.ts';
@@ -20,7 +20,7 @@ import { RandomRbac, randomNamespaces } from './random-rbac.ts';
 const parallel = 24;
 
 export interface Disagreement {
-  who: Who;
+  who: RbacSubject;
   question: AccessQuestion;
   /** Answer of the API server, with its reason. */
   status: { allowed: boolean; reason?: string | undefined };
@@ -41,7 +41,7 @@ export interface ChangeAgreement {
   gained: number;
   lost: number;
   disagreements: {
-    who: Who;
+    who: RbacSubject;
     question: AccessQuestion;
     real: { before: boolean; after: boolean };
     isGained: boolean;
@@ -49,7 +49,7 @@ export interface ChangeAgreement {
   }[];
 }
 
-const nobody: Who = { name: '', groups: [] };
+const nobody: RbacSubject = { name: '', groups: [] };
 
 /** Reports whether a tuple of a difference allows a request. */
 function tupleAllows({ namespace, part, verbs }: Tuple, question: AccessQuestion): boolean {
@@ -201,7 +201,7 @@ export class AgreementCheck {
     return changed;
   }
 
-  async #askAll(asked: readonly { person: number; question: AccessQuestion }[], people: readonly Who[]): Promise<boolean[]> {
+  async #askAll(asked: readonly { person: number; question: AccessQuestion }[], people: readonly RbacSubject[]): Promise<boolean[]> {
     const answers: boolean[] = [];
     const left = asked.entries();
     const work = async () => {
@@ -219,7 +219,7 @@ export class AgreementCheck {
   }
 
   #forecast(
-    who: Who,
+    who: RbacSubject,
     { verb, group, resource, subresource }: Exclude<AccessQuestion, { path: string }>,
     result: Agreement['forecasts'],
   ): void {
@@ -232,7 +232,7 @@ export class AgreementCheck {
     }
   }
 
-  async #ask({ name, groups }: Who, question: AccessQuestion): Promise<Disagreement['status']> {
+  async #ask({ name, groups }: RbacSubject, question: AccessQuestion): Promise<Disagreement['status']> {
     const attributes = 'path' in question ? { nonResourceAttributes: question } : { resourceAttributes: question };
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: name, groups, ...attributes } };
     const { statusCode, body } = await request(this.#reviews, {

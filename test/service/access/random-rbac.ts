@@ -1,5 +1,5 @@
 /** Random roles, bindings, users and questions, the same ones for the same seed. The world is so small that every second answer is yes. */
-import type { Who } from '../../../src/rbac/grants.ts';
+import type { RbacSubject } from '../../../src/rbac/grants.ts';
 import type { AccessQuestion } from '../../../src/rbac/rules.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
@@ -69,7 +69,7 @@ export class RandomRbac {
     return { ...object, metadata: { ...object.metadata, ...(!isAggregated && labels) }, rules };
   }
 
-  who(): Who {
+  who(): RbacSubject {
     if (this.#isOnce(0.01)) return { name: 'random-master', groups: ['system:masters'] };
     const given = peopleGroups.filter(() => this.#isOnce(0.2));
     const name = this.#isOnce(0.25)
