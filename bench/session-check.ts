@@ -77,7 +77,7 @@ const sessions = createSessions(services, {
   identify: () => Promise.reject(new Error('no call to the API server is expected')),
   revokedTokens,
   endAccess: createEndAccess(services, { revokedTokens, deleteAccessTokens: undefined }),
-  provenAgain: undefined,
+  markReauthenticated: undefined,
 });
 sessions.start();
 

@@ -95,7 +95,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
           identify,
           revokedTokens,
           endAccess,
-          provenAgain: identity?.provenAgain,
+          markReauthenticated: identity?.markReauthenticated,
         })
       : withoutSessions(services, identify);
   const authenticator = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));

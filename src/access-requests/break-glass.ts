@@ -35,13 +35,13 @@ export async function countUse(
   const change = (object: KubernetesObject) => {
     const now = services.now();
     const used = (readUser(object).status?.breakGlass ?? []).filter((time) => Date.parse(time) > now.getTime() - dayMs);
-    if (used.length >= maxUses) throw usedUp(used, now);
+    if (used.length >= maxUses) throw allowanceUsed(used, now);
     return isDryRun ? undefined : { breakGlass: [...used, timestamp(now)] };
   };
   await new UserStatusWriter(services).patch(account, change, signal);
 }
 
-function usedUp(used: readonly string[], now: Date) {
+function allowanceUsed(used: readonly string[], now: Date) {
   const freeAt = Math.min(...used.map((time) => Date.parse(time))) + dayMs;
   const message = `break-glass is possible ${maxUses} times in 24 hours: ask for an approval, or wait`;
   return tooManyRequests(message, Math.max(1, Math.ceil((freeAt - now.getTime()) / 1000)));

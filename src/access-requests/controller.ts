@@ -185,7 +185,7 @@ async function reconcileRequest(term: Reconciliation, name: string, signal: Abor
     term.doubts.forget(rulesKey(name));
     return finish(context, row, signal);
   }
-  if (row.phase === '') return takeUp(context, row, signal);
+  if (row.phase === '') return writeFirstStatus(context, row, signal);
   const rules = await noteRules(term, row, signal);
   // The write of the rules wakes the controller up again.
   if (rules === 'written') return 'done';
@@ -237,7 +237,7 @@ async function noteRules(
 }
 
 /** Writes the first status of a request that its replica could not write. */
-async function takeUp(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
+async function writeFirstStatus(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
   const { services } = context;
   const startsAt = row.created + handlerMs;
   if (services.now().getTime() < startsAt) return { requeueAt: startsAt };

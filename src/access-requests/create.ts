@@ -6,7 +6,7 @@ import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { refusalBehind } from '../kubernetes/upstream-error.ts';
+import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
 import type { Account } from '../users/record/account.ts';
 import { begin, countUse } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
@@ -23,7 +23,7 @@ import {
   requestRow,
 } from './request.ts';
 import { coversByName, isBindable, unselected } from './standing.ts';
-import { requestsOf, seen } from './status-writer.ts';
+import { requestsOf, waitUntilSeen } from './status-writer.ts';
 
 const kind = { group: accessRequestResource.group, kind: 'AccessRequest', name: '' };
 /** Seconds after which a user with too many open requests may ask again. */
@@ -71,7 +71,7 @@ export class RequestCreator {
       const object = await this.#store(spec, isDryRun, signal);
       const row = requestRow(object);
       if (isDryRun) return row;
-      await seen(context, object, signal);
+      await waitUntilSeen(context, object, signal);
       const begun = await begin(context, row, signal, origin);
       return begun === 'conflict' ? row : grantAccess(context, begun, signal);
     });
@@ -129,7 +129,7 @@ export class RequestCreator {
       if (stored !== 'conflict') return stored;
       throw alreadyExists({ ...accessRequestResource }, name);
     } catch (error) {
-      const { code, message = '' } = refusalBehind(error)?.status ?? {};
+      const { code, message = '' } = upstreamRefusal(error)?.status ?? {};
       if (code === 422 && message.includes('the ticket does not match'))
         throw invalid(kind, [invalidValue('ticket', spec.ticket, `must match ${spec.ticketPattern}`)]);
       throw error;

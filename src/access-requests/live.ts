@@ -61,14 +61,14 @@ export async function followRequests(
  * @throws StatusError 410 for a client that reconnects, because the rows may have become others meanwhile
  */
 function partOf<Row>(ctx: Context, scopeNow: () => Scope<Row>): { scope: Scope<Row>; check: RightCheck } {
-  if (/^\d+$/.test(ctx.get('Last-Event-ID'))) throw othersVisible();
+  if (/^\d+$/.test(ctx.get('Last-Event-ID'))) throw visibilityChanged();
   const { key } = scopeNow();
   return {
     scope: { key, fits: (row) => scopeNow().fits?.(row) !== false },
     check: async () => {
-      if (scopeNow().key !== key) throw othersVisible();
+      if (scopeNow().key !== key) throw visibilityChanged();
     },
   };
 }
 
-const othersVisible = () => expired('the objects that you may see can be others now; start again');
+const visibilityChanged = () => expired('the objects that you may see can be others now; start again');

@@ -46,12 +46,12 @@ export async function transition(
 ): Promise<RequestRow | 'conflict'> {
   const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal });
   if (written === 'conflict' || written === 'gone') return 'conflict';
-  await seen(context, written, signal);
+  await waitUntilSeen(context, written, signal);
   return requestRow(written);
 }
 
 /** Waits until the watch of this replica shows a write. */
-export async function seen({ requests }: AccessContext, { metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
+export async function waitUntilSeen({ requests }: AccessContext, { metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
   await requests.cache.waitFor(metadata.resourceVersion, seenWithinMs, signal);
 }
 

@@ -2,7 +2,7 @@ import { conflict, notFound } from '../api/status.ts';
 import { userBindingResource } from '../bindings/resource.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
-import { untilUncontested } from '../users/record/records.ts';
+import { retryOnConflict } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { type Person, refusedAccess } from './people.ts';
 import { accessRequestResource, bindingNameOf, type RequestRow } from './request.ts';
@@ -70,7 +70,7 @@ export async function changeVisible<T extends object>(
     const changed = await change(await requireVisible(context, await readRequest(context, viewer.name, signal), viewer, signal));
     return changed === 'conflict' ? undefined : changed;
   };
-  const changed = await untilUncontested(attempt, signal, bounds);
+  const changed = await retryOnConflict(attempt, signal, bounds);
   if (changed !== undefined) return changed;
   throw conflict(accessRequestResource, viewer.name, 'others change the request at the same time', 1);
 }

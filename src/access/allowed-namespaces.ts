@@ -64,27 +64,27 @@ export class AllowedNamespaces {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string> | undefined> {
-    if (forecast.doubt === 'saysTooLittle') return this.review(forecast, question, caller, signal);
+    if (forecast.mismatch === 'underestimated') return this.review(forecast, question, caller, signal);
     const names = this.#namesIn(forecast.allowed);
     if (names.length <= maxReviewedAtOnce) return this.#allowedOf(names, question, caller, signal);
-    return forecast.doubt === undefined ? undefined : this.review(forecast, question, caller, signal);
+    return forecast.mismatch === undefined ? undefined : this.review(forecast, question, caller, signal);
   }
 
   /** Reports whether reviews allow all of these. Otherwise the roles overestimate, and only reviews decide from then on. */
   async confirm(names: readonly string[], question: Question, caller: Caller, signal: AbortSignal): Promise<boolean> {
     const isConfirmed = (await this.#allowedOf(names, question, caller, signal)).size === names.length;
-    if (!isConfirmed) this.#forecasts.doubt('saysTooMuch', question, caller);
+    if (!isConfirmed) this.#forecasts.recordMismatch('overestimated', question, caller);
     return isConfirmed;
   }
 
   /** Reviews each estimated namespace, several concurrently. */
-  review({ allowed, doubt }: RbacEstimate, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const key = `${doubt} ${this.#services.rbac.revision} ${questionKey(question, caller)}`;
+  review({ allowed, mismatch }: RbacEstimate, question: Question, caller: Caller, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const key = `${mismatch} ${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const review = async (shared: AbortSignal) => {
       if (this.#wholeReviews >= maxWholeReviews) throw tooManyRequests('too many lists of namespaces are being made; try again');
       this.#wholeReviews += 1;
       try {
-        const names = this.#namesIn(doubt === 'saysTooLittle' ? 'all' : allowed);
+        const names = this.#namesIn(mismatch === 'underestimated' ? 'all' : allowed);
         return await this.#allowedOf(names, question, caller, shared, { isKept: false });
       } finally {
         this.#wholeReviews -= 1;

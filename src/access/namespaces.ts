@@ -137,7 +137,7 @@ async function pageOf(
   // A page of many namespaces gets a whole review, because a cached review of each would be too many.
   if (!first.isHeld) return page(scopeOf(await allowed.review(forecast, question, caller, signal)));
   if (await allowed.confirm(first.names, question, caller, signal)) return first;
-  return page(scopeOf(await allowed.review({ ...forecast, doubt: 'saysTooMuch' }, question, caller, signal)));
+  return page(scopeOf(await allowed.review({ ...forecast, mismatch: 'overestimated' }, question, caller, signal)));
 }
 
 const scopeOf = (names: ReadonlySet<string>): Scope<NamespaceRow> => ({ key: namesKey(names), fits: ({ name }) => names.has(name) });

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { ResourceQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
@@ -16,18 +16,18 @@ const sampleSize = 8;
 const maxNames = 100_000;
 
 /** Bound and lifetime of mismatches between roles and reviews. They are remembered, so that lists do not change from page to page. */
-const maxDoubts = 10_000;
-const doubtMs = 60_000;
+const maxMismatches = 10_000;
+const mismatchMs = 60_000;
 /** Lifetime while the API server may not have seen a change of the watched roles. */
-const unsettledDoubtMs = 1_000;
+const unsettledMismatchMs = 1_000;
 
 /** Mismatch of an estimate: the API server denies a namespace that the roles allow, or allows one that they do not. */
-type Doubt = 'saysTooMuch' | 'saysTooLittle';
+type Mismatch = 'overestimated' | 'underestimated';
 
 /** Namespaces in which a caller may do something according to the watched roles. */
 export interface RbacEstimate {
   readonly allowed: NamespaceForecast;
-  readonly doubt: Doubt | undefined;
+  readonly mismatch: Mismatch | undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export class RbacEstimates {
   readonly #services: Services;
   readonly #names: () => readonly string[];
   readonly #kept: AnswerCache<NamespaceForecast>;
-  readonly #doubts = new LRUCache<string, Doubt>({ ...atMost(maxDoubts), ttl: doubtMs });
+  readonly #mismatches = new LRUCache<string, Mismatch>({ ...atMost(maxMismatches), ttl: mismatchMs });
 
   /** @param names of all namespaces */
   constructor(services: Services, names: () => readonly string[]) {
@@ -58,14 +58,14 @@ export class RbacEstimates {
   async of(question: Question, caller: Caller, signal: AbortSignal): Promise<RbacEstimate> {
     const key = `${this.#services.rbac.revision} ${questionKey(question, caller)}`;
     const allowed = await this.#kept.get(key, signal, (shared) => this.#make(question, caller, shared));
-    return { allowed, doubt: this.#doubts.get(questionKey(question, caller)) };
+    return { allowed, mismatch: this.#mismatches.get(questionKey(question, caller)) };
   }
 
   /** Records a mismatch, after which only reviews answer the question. */
-  doubt(doubt: Doubt, question: Question, caller: Caller): void {
+  recordMismatch(mismatch: Mismatch, question: Question, caller: Caller): void {
     const key = questionKey(question, caller);
-    const ttl = this.#services.access.isSettled ? doubtMs : unsettledDoubtMs;
-    if (this.#doubts.get(key) !== 'saysTooLittle') this.#doubts.set(key, doubt, { ttl });
+    const ttl = this.#services.access.isSettled ? mismatchMs : unsettledMismatchMs;
+    if (this.#mismatches.get(key) !== 'underestimated') this.#mismatches.set(key, mismatch, { ttl });
   }
 
   async #make(question: Question, caller: Caller, signal: AbortSignal): Promise<NamespaceForecast> {
@@ -79,8 +79,8 @@ export class RbacEstimates {
       samples.map((name) => inNamespace(question, name)),
       signal,
     );
-    const doubts = samples.map((name, index) => doubtOf(isIn(allowed, name), answers[index] === true));
-    for (const doubt of doubts) if (doubt !== undefined) this.doubt(doubt, question, caller);
+    const mismatches = samples.map((name, index) => mismatchOf(isIn(allowed, name), answers[index] === true));
+    for (const mismatch of mismatches) if (mismatch !== undefined) this.recordMismatch(mismatch, question, caller);
     return allowed;
   }
 
@@ -91,9 +91,9 @@ export class RbacEstimates {
   }
 }
 
-function doubtOf(isForecast: boolean, isAllowed: boolean): Doubt | undefined {
+function mismatchOf(isForecast: boolean, isAllowed: boolean): Mismatch | undefined {
   if (isForecast === isAllowed) return undefined;
-  return isForecast ? 'saysTooMuch' : 'saysTooLittle';
+  return isForecast ? 'overestimated' : 'underestimated';
 }
 
 /** Returns the key of a question, which includes the caller, so that callers share no answers. */

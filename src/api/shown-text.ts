@@ -14,12 +14,12 @@ export const noAddress = 'may not hold an e-mail address: it would be taken for 
 export const cleaned = (text: string): string => text.toWellFormed().replaceAll(allDisguises, '').trim();
 
 /** A text of one line, whose length is checked elsewhere. */
-const undisguised = (text: z.ZodString) =>
+const singleLine = (text: z.ZodString) =>
   text.refine((given) => given.isWellFormed() && !disguises.test(given), 'may not hold control, zero-width or direction characters');
 
 /** A text of one line. */
 export const shownText = (maxCharacters: number, text = z.string()) =>
-  undisguised(
+  singleLine(
     text.refine(
       // A character has at most two code units, so a longer text is refused without splitting it.
       (given) => given.length <= 2 * maxCharacters && [...given].length <= maxCharacters,

@@ -7,7 +7,7 @@ import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { type BindingSources, bindingsController } from './controller.ts';
-import { DependencyIndex } from './reference-index.ts';
+import { DependencyIndex } from './dependency-index.ts';
 import { userBindingResource } from './resource.ts';
 import { bindingOperations } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';

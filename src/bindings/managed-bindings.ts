@@ -2,7 +2,7 @@ import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { refusalBehind } from '../kubernetes/upstream-error.ts';
+import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { WatchCache } from '../watch/watch-cache.ts';
 import {
@@ -203,7 +203,7 @@ export class ManagedBindings {
 
 /** @throws the error itself, unless it is a refusal of this binding */
 export function outcomeOf(error: unknown, roleRef: string): Outcome {
-  const { code = 0, reason, message = '', details } = refusalBehind(error)?.status ?? {};
+  const { code = 0, reason, message = '', details } = upstreamRefusal(error)?.status ?? {};
   const isEnding = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
   if (isEnding) return 'no-namespace';
   if (code === 403) return 'not-allowed';

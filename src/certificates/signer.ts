@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { abortable, unending } from '../kubernetes/deadline.ts';
+import { abortable, neverAborts } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { refusalBehind, UpstreamError } from '../kubernetes/upstream-error.ts';
+import { UpstreamError, upstreamRefusal } from '../kubernetes/upstream-error.ts';
 
 const requestKind: ResourceKind = {
   type: { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' },
@@ -52,13 +52,13 @@ interface SigningRequest {
 export async function sign(client: ServiceClient, { user = 'caller', ...rest }: SigningRequest, signal: AbortSignal) {
   const name = `atrium-${user.replaceAll(/[^a-z0-9]/g, '').slice(0, 8)}-${randomBytes(4).toString('hex')}`;
   const requests = new ServiceResource(client, requestKind);
-  const remove = () => requests.remove(name, { signal: unending, isRepeatable: true });
+  const remove = () => requests.remove(name, { signal: neverAborts, isRepeatable: true });
   // The caller waits a bounded time for a slow API server, and the removal continues.
   const removed = () => abortable(remove().catch(remove), AbortSignal.timeout(cleanUpWithinMs)).catch(() => false);
   // The creation continues when the caller disconnects: an aborted call could leave an object behind.
-  const created = await requests.create(manifestOf(name, rest), { signal: unending }).catch(async (error: unknown) => {
+  const created = await requests.create(manifestOf(name, rest), { signal: neverAborts }).catch(async (error: unknown) => {
     // Only a refusal by the API server proves that the object does not exist.
-    const { code = 500 } = refusalBehind(error)?.status ?? {};
+    const { code = 500 } = upstreamRefusal(error)?.status ?? {};
     if (code >= 500) await removed();
     throw troubleOf(error);
   });
@@ -101,7 +101,7 @@ async function certificateOf(requests: ServiceResource, name: string, created: K
 
 /** Maps a refusal by the API server to 503, unless it is a 429 or about the caller's `spec.request` (400). */
 function troubleOf(error: unknown): unknown {
-  const refusal = refusalBehind(error);
+  const refusal = upstreamRefusal(error);
   if (refusal?.status.details?.causes?.some(({ field }) => field === 'spec.request'))
     return badParameter('spec.request', 'the API server cannot read it');
   if (refusal?.status.code === 429) return refusal;

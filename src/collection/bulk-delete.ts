@@ -95,9 +95,9 @@ export class BulkDeleter<Row extends ListRow> {
     };
     const items = await mapLimit(atOnce, targets, async (target) => {
       signal.throwIfAborted();
-      if (performance.now() > lastBeginning) return lateItem(target.name, 'was not begun');
+      if (performance.now() > lastBeginning) return timedOutItem(target.name, 'was not begun');
       return abortable(one(target), answering).catch((error: unknown) =>
-        answering.aborted ? lateItem(target.name, 'may still be under way') : failedItem(target.name, error),
+        answering.aborted ? timedOutItem(target.name, 'may still be under way') : failedItem(target.name, error),
       );
     });
     const [refusal] = refusals;
@@ -121,7 +121,7 @@ export class BulkDeleter<Row extends ListRow> {
   }
 }
 
-const lateItem = (name: string, what: string): BulkItem => ({
+const timedOutItem = (name: string, what: string): BulkItem => ({
   name,
   status: 'Failure',
   code: 504,

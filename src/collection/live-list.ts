@@ -1,4 +1,4 @@
-import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { badParameter, expired, type StatusError } from '../api/status.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
@@ -64,7 +64,7 @@ async function* changeEvents<Row extends LiveRow>(options: LiveListOptions<Row>,
     }
     const text = change === undefined ? await silence(options, progress) : pass(change, progress, options);
     if (text !== undefined) yield text;
-    else if (progress.position % slice === 0) await letOthersGoOn();
+    else if (progress.position % slice === 0) await yieldToEventLoop();
   }
 }
 
@@ -98,7 +98,7 @@ async function* initialEvents<Row extends LiveRow>(options: LiveListOptions<Row>
     // Rows that have changed since are sent as changes.
     const isChangedSince = (compareResourceVersions(row.resourceVersion, version) ?? 0) > 0;
     if (!isChangedSince && (fits === undefined || fits(row))) yield event('ADDED', textOf?.(row) ?? row.text);
-    else if (seen % slice === 0) await letOthersGoOn();
+    else if (seen % slice === 0) await yieldToEventLoop();
   }
   yield bookmark(options, version);
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { isIndentedWanted } from '../api/json.ts';
 import { warningHeaders } from '../api/write-options.ts';
@@ -64,7 +64,7 @@ export class Page {
       if (chunk.length < chunkLength) continue;
       yield chunk;
       chunk = '';
-      await letOthersGoOn();
+      await yieldToEventLoop();
     }
     yield chunk + end;
   }

@@ -1,4 +1,4 @@
-import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { badParameter } from '../api/status.ts';
 import type { ListProperties, ListRow, SortValue } from './properties.ts';
 
@@ -105,7 +105,7 @@ const sliceLength = 4096;
 export async function filterInSlices<T>(elements: readonly T[], fits: (element: T) => boolean): Promise<T[]> {
   const slices: T[][] = [];
   for (let at = 0; at < elements.length; at += sliceLength) {
-    if (at > 0) await letOthersGoOn();
+    if (at > 0) await yieldToEventLoop();
     slices.push(elements.slice(at, at + sliceLength).filter(fits));
   }
   return slices.flat();
@@ -116,7 +116,7 @@ export async function sortInSlices<T>(elements: readonly T[], compare: (left: T,
   if (elements.length <= sliceLength) return elements.toSorted(compare);
   const middle = elements.length >>> 1;
   const left = await sortInSlices(elements.slice(0, middle), compare);
-  await letOthersGoOn();
+  await yieldToEventLoop();
   return mergeInSlices(left, await sortInSlices(elements.slice(middle), compare), compare);
 }
 
@@ -132,6 +132,6 @@ async function mergeInSlices<T>(left: readonly T[], right: readonly T[], compare
     merged.push(takesFirst ? first : second);
     if (takesFirst) fromLeft += 1;
     else fromRight += 1;
-    if (merged.length % sliceLength === 0) await letOthersGoOn();
+    if (merged.length % sliceLength === 0) await yieldToEventLoop();
   }
 }

@@ -54,9 +54,9 @@ export function createConsole(services: Services, { consolePlugins, environment,
   const variables = new Environment(configMaps, base, config.console.envsConfigMap);
   const staticFiles = new StaticFiles(services, timer);
 
-  const environmentText = oncePer<Variables>(environmentJson);
+  const environmentText = memoizedByObject<Variables>(environmentJson);
   const modulesText = perBuild(staticFiles, (build) =>
-    oncePer<Variables>((seen) => jsonText(consoleModules({ config, basePath, variables: seen, build }))),
+    memoizedByObject<Variables>((seen) => jsonText(consoleModules({ config, basePath, variables: seen, build }))),
   );
   const policyText = policyOf(config.console.static.csp, consolePlugins, log);
 
@@ -102,7 +102,7 @@ const environmentJson = (variables: Variables): JsonText =>
   preparedJson(`{${variables.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`);
 
 /** Caches the answer for a value as long as the value exists. */
-function oncePer<T extends object>(make: (value: T) => JsonText): (value: T) => JsonText {
+function memoizedByObject<T extends object>(make: (value: T) => JsonText): (value: T) => JsonText {
   const made = new WeakMap<T, JsonText>();
   return (value) => {
     const known = made.get(value) ?? make(value);

@@ -119,7 +119,7 @@ const maxBytes = 64 * 1024 * 1024;
 const legalKey = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
 /** The same error for every missing image, which reveals nothing about private maps. */
-const noImage = () => new StatusError(404, 'NotFound', 'the image was not found', { details: { kind: 'configmaps' } });
+const imageNotFound = () => new StatusError(404, 'NotFound', 'the image was not found', { details: { kind: 'configmaps' } });
 
 /** Images in ConfigMaps. */
 export class ConfigMapImages {
@@ -143,7 +143,7 @@ export class ConfigMapImages {
    *   exist; 401, 503 and 504 of the API server
    */
   async find({ name, key, caller, signal }: ImageQuestion): Promise<FoundImage> {
-    if (name.length > 253 || !subdomainPattern.test(name) || !legalKey.test(key)) throw noImage();
+    if (name.length > 253 || !subdomainPattern.test(name) || !legalKey.test(key)) throw imageNotFound();
     let refusal: StatusError | undefined;
     let isSeen = caller === undefined;
     for (const namespace of this.#configMaps.imageNamespaces) {
@@ -159,7 +159,7 @@ export class ConfigMapImages {
       const image = found && this.#imagesOf(found).get(key);
       if (found && image) return { ...image, etag: `"${versionOf(found)}.${key}"`, isPublic: found.isPublic, isStale };
     }
-    throw isSeen || refusal === undefined ? noImage() : refusal;
+    throw isSeen || refusal === undefined ? imageNotFound() : refusal;
   }
 
   /** Returns the map as the caller sees it; undefined for anonymous callers if it is not public; the API server's 403 or 404. */

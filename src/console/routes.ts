@@ -9,7 +9,7 @@ import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import { sendStaticFile } from '../static/static-answer.ts';
 import type { StaticFiles } from '../static/static-files.ts';
 import { staticPath } from '../static/static-set.ts';

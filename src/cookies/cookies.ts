@@ -53,7 +53,7 @@ function parseCookies(header: string): SentCookies {
 }
 
 /** Returns the value of a cookie that was sent once. Two cookies of one name do not say which one is ours, so neither is valid. */
-export function sentOnce(ctx: Pick<Context, 'req'>, name: string): string | undefined {
+export function singleCookie(ctx: Pick<Context, 'req'>, name: string): string | undefined {
   const [value, ...others] = sentCookies(ctx).get(name) ?? [];
   return others.length === 0 ? value : undefined;
 }
@@ -99,7 +99,7 @@ export function hostCookie(names: CookieNames, { purpose, maxAgeSeconds }: HostC
     read(ctx) {
       // Without this a user could not log in until the browser forgets the cookies.
       if ((sentCookies(ctx).get(name)?.length ?? 0) > 1 && !isAnswered(ctx, name)) expire(ctx);
-      return sentOnce(ctx, name);
+      return singleCookie(ctx, name);
     },
     set: (ctx, value) => put(ctx, `${value}; ${attributes}${maxAge}`),
     expire,
@@ -132,7 +132,7 @@ export class CookieFamily {
   }
 
   find(ctx: Context, member: string): string | undefined {
-    return sentOnce(ctx, this.#prefix + member);
+    return singleCookie(ctx, this.#prefix + member);
   }
 
   set(ctx: Context, member: string, value: string, maxAgeSeconds: number): void {

@@ -10,7 +10,7 @@ import { conditionsOf, phaseOf } from '../users/record/conditions.ts';
 import type { StoredUsers } from '../users/record/controller.ts';
 import { createdByAnnotation, labelsToChange, userLabels } from '../users/record/labels.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { UserRecords, untilUncontested } from '../users/record/records.ts';
+import { retryOnConflict, UserRecords } from '../users/record/records.ts';
 import { readUser, userApiVersion } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import type { Connector } from './connection.ts';
@@ -58,7 +58,7 @@ export class DirectoryUsers {
     let isFresh = false;
     /** Outcome of the first write. Retries after a conflict only complete it. */
     let begun: Outcome | undefined;
-    const applied = await untilUncontested(async () => {
+    const applied = await retryOnConflict(async () => {
       if (isFresh) seen = await this.#written.readInstalled(name, signal);
       isFresh = true;
       const change = changeOf(seen, membership, connector);
@@ -91,7 +91,7 @@ export class DirectoryUsers {
 
   /** Invalidates the record if it still belongs to the connector. @returns false if no write was needed; @throws StatusError 503, 504 */
   async invalidate(name: string, connector: Connector, signal: AbortSignal): Promise<boolean> {
-    const done = await untilUncontested(async () => {
+    const done = await retryOnConflict(async () => {
       const object = await this.#written.readInstalled(name, signal);
       if (object === undefined) return false;
       const account = accountOf(object);

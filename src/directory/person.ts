@@ -1,6 +1,6 @@
 import type { Entry } from 'ldapts';
 import { recordName } from '../users/record/account.ts';
-import { displayName } from '../users/record/bounds.ts';
+import { displayName } from '../users/record/record-limits.ts';
 import type { Connector } from './connection.ts';
 
 /**

@@ -37,11 +37,11 @@ function dryRun(context: ExplorerContext, change: SimulatedChange, asking: Askin
   if (change.type === 'member') return dryRunMember(context, change, asking);
   if (change.type === 'delete') return dryRunDeletion(context, change, asking);
   const request = { body: change.userBinding, isDryRun: true, fieldValidation: 'Strict' as const };
-  return userBindings ? createUserBinding(services, userBindings.cache, request, caller, signal) : off('userBindings');
+  return userBindings ? createUserBinding(services, userBindings.cache, request, caller, signal) : featureOff('userBindings');
 }
 
 async function dryRunMember({ services, groups, users }: ExplorerContext, change: MemberChange, { caller, signal }: Asking): Promise<void> {
-  if (groups === undefined) return off('groups');
+  if (groups === undefined) return featureOff('groups');
   const members = new GroupMembers({ services, groups, accounts: users.accounts });
   const { items } = await members.change(
     { group: change.group, names: [change.user], action: change.action, isDryRun: true },
@@ -73,7 +73,7 @@ function dryRunDeletion(
 ): Promise<unknown> {
   if (kind !== 'UserBinding')
     return new CallerResource(services.apiServer.asCaller(caller), kindOf(kind, namespace)).delete(name, { isDryRun: true, signal });
-  if (userBindings === undefined) return off('userBindings');
+  if (userBindings === undefined) return featureOff('userBindings');
   return deleteUserBinding(services, userBindings.cache, { name, isDryRun: true, asCaller: true }, caller, signal);
 }
 
@@ -83,4 +83,4 @@ const kindOf = (kind: keyof typeof plurals, namespace: string): ResourceKind => 
   ...(!kind.startsWith('Cluster') && { namespace }),
 });
 
-const off = (feature: string) => Promise.reject(badRequest(`features.${feature} is off`));
+const featureOff = (feature: string) => Promise.reject(badRequest(`features.${feature} is off`));

@@ -1,5 +1,5 @@
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
@@ -28,7 +28,7 @@ interface PasskeyLoginNeeds {
 }
 
 /** Never aborts: each call has its own timeout, and a client that disconnects must not leave a login uncounted or unaudited. */
-const signal = unending;
+const signal = neverAborts;
 
 /** Logs in users by a passkey, without name and password. */
 export class PasskeyLogin {
@@ -50,7 +50,7 @@ export class PasskeyLogin {
   async logIn(proof: PasskeyProof, origin: AuditOrigin): Promise<PasskeyVerdict> {
     const exceeded = this.#sources.take(origin.source);
     if (exceeded !== undefined) return { outcome: 'refused', ...exceeded };
-    const { account, isRight } = await this.#judge(proof, origin);
+    const { account, isRight } = await this.#verifyAssertion(proof, origin);
     if (account === undefined || !isRight) return this.#refuse('WrongFactor', account, origin);
     this.#sources.giveBack(origin.source);
     if (account.connectorType !== 'local') return { outcome: 'passwordFirst' };
@@ -67,13 +67,13 @@ export class PasskeyLogin {
     return { outcome: 'ok', account: proved.account, passwordChangedAt: stored?.changedAt ?? '' };
   }
 
-  async #judge(proof: PasskeyProof, origin: AuditOrigin): Promise<{ account: Account | undefined; isRight: boolean }> {
+  async #verifyAssertion(proof: PasskeyProof, origin: AuditOrigin): Promise<{ account: Account | undefined; isRight: boolean }> {
     const { passkeys, accounts } = this.#needs;
     requireAccounts(accounts);
     const used = await passkeys.find(proof);
     const account = used && accounts.get(used.factor.user);
     if (used === undefined || account === undefined || account.uid !== used.factor.userUID) return { account: undefined, isRight: false };
-    return { account, isRight: await passkeys.judge(account, used, { isAlone: true }, origin) };
+    return { account, isRight: await passkeys.verify(account, used, { isAlone: true }, origin) };
   }
 
   #refuse(reason: Refusal | 'WrongFactor', account: Account | undefined, origin: AuditOrigin): PasskeyVerdict {

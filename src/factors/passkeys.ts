@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RelyingParty, relyingPartyOf } from '../config/factor-kinds.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import { type Factor, type FactorOwner, type FactorStore, passkeyName } from './store.ts';
@@ -57,7 +57,7 @@ interface PasskeysNeeds {
 }
 
 /** Never aborts: each call has its own timeout, and a client that disconnects must not leave a passkey half recorded. */
-const signal = unending;
+const signal = neverAborts;
 
 /** Sets up and verifies passkeys. */
 export class Passkeys {
@@ -115,7 +115,7 @@ export class Passkeys {
   }
 
   /** Verifies a response: the passkey is the user's, and the challenge was not used before. @throws StatusError 503, 504 */
-  async judge(owner: FactorOwner, used: UsedPasskey, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
+  async verify(owner: FactorOwner, used: UsedPasskey, strictness: Strictness, origin: AuditOrigin): Promise<boolean> {
     const verified = await this.#verify(owner, used, strictness);
     if (verified === undefined) return false;
     const { text, expiresAt } = used.challenge;

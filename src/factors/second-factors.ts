@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuditOrigin } from '../http/audit.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
 import type { Notices } from '../users/logins/notices.ts';
@@ -40,7 +40,7 @@ interface SecondFactorsNeeds {
 }
 
 /** Never aborts: each call has its own timeout, and a client that disconnects must not leave an attempt uncounted or unaudited. */
-const signal = unending;
+const signal = neverAborts;
 
 /** Sets up and verifies second factors. */
 export class SecondFactors {
@@ -82,14 +82,14 @@ export class SecondFactors {
       isLast = false,
       record,
     } = await this.#attempts.count(known, signal, (status) => {
-      const counted = missed(status);
+      const counted = failedAttempt(status);
       isNowSuspended = counted.isTOTPSuspended === true && status.isTOTPSuspended !== true;
       return counted;
     });
     if (account === undefined || refusal !== undefined) return this.#refuse(known, refusal ?? 'UnknownUser', origin);
     if (account.uid !== known.uid || account.sessionsNotBefore !== known.sessionsNotBefore)
       return this.#refuse(known, 'WrongPassword', origin);
-    const means = await this.#judge(account, given, origin);
+    const means = await this.#verifyFactor(account, given, origin);
     if (means === undefined && isNowSuspended) await this.#notices.add(known, 'TOTPSuspended');
     if (means === undefined) return this.#refuse(known, 'WrongFactor', origin, isLast);
     const proved = await this.#attempts.succeed({ account, record }, { isComplete: true, status: noMisses }, signal);
@@ -144,14 +144,14 @@ export class SecondFactors {
     }
   }
 
-  async #judge(account: Account, given: string | PasskeyProof, origin: AuditOrigin): Promise<Means | undefined> {
-    if (typeof given === 'string') return this.#judgeCode(account, given, origin);
+  async #verifyFactor(account: Account, given: string | PasskeyProof, origin: AuditOrigin): Promise<Means | undefined> {
+    if (typeof given === 'string') return this.#verifyCode(account, given, origin);
     const used = await this.#passkeys.find(given);
-    const isRight = used !== undefined && (await this.#passkeys.judge(account, used, { isAlone: false }, origin));
+    const isRight = used !== undefined && (await this.#passkeys.verify(account, used, { isAlone: false }, origin));
     return isRight ? byPasswordAndPasskey : undefined;
   }
 
-  async #judgeCode(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
+  async #verifyCode(account: Account, code: string, origin: AuditOrigin): Promise<Means | undefined> {
     const wanted = isRecoveryCode(code) ? 'RecoveryCodes' : 'TOTP';
     // Concurrent requests read the same version of the object: only one of them can write it.
     const factor = (await this.#store.list(account, signal)).find(({ type }) => type === wanted);
@@ -197,7 +197,10 @@ export class SecondFactors {
 }
 
 /** Returns the status to write with the count of an attempt, which is a failure until it succeeds. */
-function missed({ secondFactorFailures }: Readonly<Record<string, unknown>>): { secondFactorFailures: number; isTOTPSuspended?: true } {
+function failedAttempt({ secondFactorFailures }: Readonly<Record<string, unknown>>): {
+  secondFactorFailures: number;
+  isTOTPSuspended?: true;
+} {
   const misses = (typeof secondFactorFailures === 'number' ? secondFactorFailures : 0) + 1;
   return { secondFactorFailures: misses, ...(misses >= missesBeforeSuspension && { isTOTPSuspended: true }) };
 }

@@ -11,7 +11,7 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
-import { untilUncontested } from '../users/record/records.ts';
+import { retryOnConflict } from '../users/record/records.ts';
 import { userResource } from '../users/record/schema.ts';
 import { groupKind, isLocalGroup, type Member, type MemberItem, maxMembers, membersOf } from './schema.ts';
 import { type GroupsContext, requireGroupRight, requireMembersRight } from './writer.ts';
@@ -112,7 +112,7 @@ export class GroupMembers {
     await requireMembersRight(this.#context, caller, name, signal);
     if (action === 'add') requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
     requireAccounts(accounts);
-    const changed = await this.#inTurn(name, () => untilUncontested(() => this.#attempt(request, caller, signal), signal));
+    const changed = await this.#inTurn(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal));
     if (changed === undefined) throw conflict(groupResource, name, 'others change the group all the time', 1);
     if (changed.resourceVersion !== undefined) await groups.cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
     return changed;

@@ -18,7 +18,7 @@ import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { untilUncontested } from '../users/record/records.ts';
+import { retryOnConflict } from '../users/record/records.ts';
 import { type GroupRow, servedGroup } from './row.ts';
 import { type GroupPatch, groupKind, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
 
@@ -101,7 +101,7 @@ export async function createGroup(
 export async function patchGroup(context: GroupsContext, request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
   const { groups } = context;
   await requireGroupRight(context, caller, 'patch', request.name, signal);
-  const written = await untilUncontested(() => attemptPatch(context, request, caller, signal), signal);
+  const written = await retryOnConflict(() => attemptPatch(context, request, caller, signal), signal);
   if (written === undefined) throw modified(request.name);
   if (written.isChanged) await groups.cache.waitFor(written.group.metadata.resourceVersion, seenWithinMs, signal);
   return written;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nearestName } from '../api/field-error.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
 import { type Violation, validate } from '../api/violations.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import { bodyTextReader, decodeJson } from './body.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { Bearer } from './operation.ts';
 

@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 
 /** Keyed by the oldest TLS version and the text of the file. Issuers of an installation mostly have one authority. */
 const contexts = new LRUCache<string, SecureContext>(atMost(16));
@@ -16,7 +16,7 @@ const contexts = new LRUCache<string, SecureContext>(atMost(16));
  * @param minVersion of TLS, which a connection with such options no longer decides; default: that of the process
  * @throws Error if the file cannot be read
  */
-export async function trustIn(caFile: string | undefined, minVersion?: SecureVersion): Promise<{ secureContext?: SecureContext }> {
+export async function tlsTrust(caFile: string | undefined, minVersion?: SecureVersion): Promise<{ secureContext?: SecureContext }> {
   if (caFile === undefined) return {};
   const authorities = await readFile(caFile, 'utf8');
   const key = `${minVersion} ${authorities}`;
@@ -79,7 +79,7 @@ export class TrustingAgent {
   /** @throws Error if the file with the certificate authority cannot be read; the next call tries again */
   #connections(): Promise<Agent> {
     const { caFile, connections, connectTimeoutMs, lookup } = this.#options;
-    this.#agent ??= trustIn(caFile).then(
+    this.#agent ??= tlsTrust(caFile).then(
       (trust) =>
         new Agent({
           connect: { ...trust, timeout: connectTimeoutMs, ...(lookup && { lookup }) },

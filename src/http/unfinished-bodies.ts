@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { entityTooLarge } from '../api/status.ts';
-import { EvictionQueue } from '../limits/bound.ts';
+import { EvictionQueue } from '../limits/eviction-queue.ts';
 
 /** Streams the body of a request no faster than it is read. Fails with 413 at the limit. */
 export const requestBody = (request: IncomingMessage, limit: number): Readable =>

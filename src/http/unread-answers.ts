@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { EvictionQueue } from '../limits/bound.ts';
+import { EvictionQueue } from '../limits/eviction-queue.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 
 export interface StuckReaderOptions {

@@ -65,7 +65,7 @@ function requireKnown(accounts: AccountLookup, localGroups: LocalGroupLookup): v
 
 /**
  * Returns the Unix time at which the password was given; for an access token, which does not hold it, the time of issue. The `iiat` of a
- * refresh token may be later, if the password was given again (`provenAgain`). The `auth_time` in ID tokens never changes.
+ * refresh token may be later, if the password was given again (`markReauthenticated`). The `auth_time` in ID tokens never changes.
  */
 function authenticatedAt(session: { loginTs?: number | undefined } | undefined, token: Parameters<FindAccount>[2]): number {
   if (token === undefined) return session?.loginTs ?? 0;

@@ -37,10 +37,11 @@ export function adapterFor({ records, browser, ids, accessTokens, bound, now, ..
     if (model === 'Interaction') return guarded(interactionAdapter(browser));
     if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records, bound), browser));
     if (model === 'DeviceCode')
-      return guarded(deviceCodeAdapter(knownIdsOnly(model, storeAdapter(model, records), ids), records, guessing));
+      return guarded(deviceCodeAdapter(rejectUnknownIds(model, storeAdapter(model, records), ids), records, guessing));
     if (model === 'AccessToken') return guarded(accessTokenAdapter(records, accessTokens));
     const name = presentedModels.find((known) => known === model);
-    if (name !== undefined) return guarded(singleUse(name, knownIdsOnly(name, storeAdapter(name, records), ids), { records, ids, now }));
+    if (name !== undefined)
+      return guarded(singleUse(name, rejectUnknownIds(name, storeAdapter(name, records), ids), { records, ids, now }));
     return guarded(model === 'Grant' ? storeAdapter(model, records, bound) : emptyAdapter);
   };
 }
@@ -155,7 +156,7 @@ const accessTokenAdapter = (records: IdentityRecords, seal: Seal): Adapter => ({
 });
 
 /** Recognizes invented codes and tokens without a call to the API server, and ended ones after the first call. */
-const knownIdsOnly = (model: PresentedModel, store: Adapter, ids: RecordIds): Adapter => ({
+const rejectUnknownIds = (model: PresentedModel, store: Adapter, ids: RecordIds): Adapter => ({
   ...store,
   async find(id) {
     if ((await ids.read(model, id)) === undefined) return undefined;
@@ -193,7 +194,7 @@ export function unavailable(cause: unknown): ProviderError {
   return Object.assign(error, { expose: true, error_description: 'try again' });
 }
 
-const isPassing = (error: unknown) => error instanceof StatusError && [429, 503, 504].includes(error.status.code);
+const isTemporary = (error: unknown) => error instanceof StatusError && [429, 503, 504].includes(error.status.code);
 
 function guarded(adapter: Adapter): Adapter {
   const guard =
@@ -202,7 +203,7 @@ function guarded(adapter: Adapter): Adapter {
       try {
         return await method(...args);
       } catch (error) {
-        throw isPassing(error) ? unavailable(error) : error;
+        throw isTemporary(error) ? unavailable(error) : error;
       }
     };
   return {

@@ -79,7 +79,7 @@ async function consoleClient({ publicURL, login, title, backchannelLogout }: Omi
     post_logout_redirect_uris: login.postLogoutRedirectURLs ?? [`${publicURL}/`],
     grant_types: ['authorization_code', 'refresh_token', ...(isFrontChannel ? ['implicit'] : [])],
     response_types: isFrontChannel ? ['code', 'id_token', 'code id_token'] : ['code'],
-    ...(backchannelLogout && toldAt(`${publicURL}/api/v2/token/backchannel-logout`)),
+    ...(backchannelLogout && backchannelLogoutOf(`${publicURL}/api/v2/token/backchannel-logout`)),
     ...(await authentication(login.clientSecretFile)),
   };
 }
@@ -100,13 +100,16 @@ async function furtherClient({
     redirect_uris: redirectURLs,
     response_types: redirectURLs.length > 0 ? ['code'] : [],
     grant_types: redirectURLs.length > 0 ? ['authorization_code', 'refresh_token'] : [deviceGrant, 'refresh_token'],
-    ...(backchannelLogoutURL !== undefined && toldAt(backchannelLogoutURL)),
+    ...(backchannelLogoutURL !== undefined && backchannelLogoutOf(backchannelLogoutURL)),
     ...(await authentication(secretFile)),
   };
 }
 
 /** Returns the address for logout tokens. They require the session id, which adds `sid` to the client's ID tokens, too. */
-const toldAt = (url: string): Partial<ClientMetadata> => ({ backchannel_logout_uri: url, backchannel_logout_session_required: true });
+const backchannelLogoutOf = (url: string): Partial<ClientMetadata> => ({
+  backchannel_logout_uri: url,
+  backchannel_logout_session_required: true,
+});
 
 /** Reads the secret file, if there is one. A line break at its end is not part of the secret. */
 async function authentication(

@@ -24,16 +24,16 @@ import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { accountFinder } from './account.ts';
 import { adapterFor, unavailable } from './adapter.ts';
-import { RequestLimit, useConfiguredOrigin, useProviderCookies } from './behind-frame.ts';
 import { BrowserRecords } from './browser-records.ts';
 import { Challenges } from './challenges.ts';
 import { LogoutRequests } from './clients.ts';
+import { RequestLimit, useConfiguredOrigin, useProviderCookies } from './configured-origin.ts';
+import { CurrentProvider } from './current-provider.ts';
 import { answerForgottenPage, answerLinkPage, type ForgottenPageParts, type LinkPageParts } from './link-page.ts';
 import { answerLoginPage } from './login-page.ts';
 import { errors } from './oidc-provider.ts';
 import { type Look, languageChoice } from './page.ts';
 import { type ProviderCookies, type ProviderParts, providerCookies } from './provider.ts';
-import { CurrentProvider } from './provider-keeper.ts';
 import { RecordIds } from './record-ids.ts';
 import { hashed, IdentityRecords } from './records.ts';
 import { inRequestScope } from './request-scope.ts';
@@ -70,7 +70,7 @@ export interface Identity {
    *
    * @throws StatusError 503, 504
    */
-  provenAgain(ctx: Context, refreshToken: string): Promise<void>;
+  markReauthenticated(ctx: Context, refreshToken: string): Promise<void>;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -107,7 +107,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
     // This middleware receives all requests of the service.
     middleware: (ctx, next) =>
       ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, now, () => answer(ctx, pages)) : next(),
-    provenAgain: (ctx, refreshToken) =>
+    markReauthenticated: (ctx, refreshToken) =>
       inRequestScope(ctx, now, async () => {
         const found = await records.find('RefreshToken', refreshToken);
         const seconds = Math.floor(now().getTime() / 1000);
@@ -294,12 +294,12 @@ async function answerCounted(ctx: Context, { keeper, cookieNames, logIn, linkPag
   const [, token] = linkPath.exec(ctx.path) ?? [];
   if (linkPages !== undefined && token !== undefined) {
     state.operationId = 'identity link';
-    await orShowFailure(ctx, logIn.views, () => answerLinkPage(linkPages.link, ctx, token));
+    await showFailureOnError(ctx, logIn.views, () => answerLinkPage(linkPages.link, ctx, token));
     return;
   }
   if (linkPages !== undefined && ctx.path === forgottenPath) {
     state.operationId = 'identity forgotten';
-    await orShowFailure(ctx, logIn.views, () => answerForgottenPage(linkPages.forgotten, ctx));
+    await showFailureOnError(ctx, logIn.views, () => answerForgottenPage(linkPages.forgotten, ctx));
     return;
   }
   const { provider, middleware } = await keeper.get();
@@ -312,7 +312,7 @@ async function answerCounted(ctx: Context, { keeper, cookieNames, logIn, linkPag
     return;
   }
   state.operationId = 'identity log_in';
-  await orShowFailure(ctx, logIn.views, () => answerLoginPage(logIn, ctx, provider, uid));
+  await showFailureOnError(ctx, logIn.views, () => answerLoginPage(logIn, ctx, provider, uid));
 }
 
 function refuse(ctx: Context, views: Views, { retryAfterSeconds }: RateExceeded): void {
@@ -322,7 +322,7 @@ function refuse(ctx: Context, views: Views, { retryAfterSeconds }: RateExceeded)
   views.failure(ctx, failure, failure);
 }
 
-async function orShowFailure(ctx: Context, views: Views, answering: () => Promise<void>): Promise<void> {
+async function showFailureOnError(ctx: Context, views: Views, answering: () => Promise<void>): Promise<void> {
   try {
     await answering();
   } catch (error) {

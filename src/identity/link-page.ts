@@ -57,9 +57,9 @@ export async function answerLinkPage(parts: LinkPageParts, ctx: Context, token: 
   if (!['GET', 'HEAD', 'POST'].includes(ctx.method)) throw methodNotAllowed(ctx.method, ['GET', 'HEAD', 'POST']);
   if (ctx.method === 'POST') checkSameOrigin(ctx, parts.origin);
   const found = await parts.links.find(token);
-  if (found === undefined) return showGone(parts, ctx);
+  if (found === undefined) return showExpiredLink(parts, ctx);
   const { kind } = found.link;
-  if (kind === 'enrol') return answerEnrolLink({ ...parts, showGone: () => showGone(parts, ctx) }, ctx, { ...found, token });
+  if (kind === 'enrol') return answerEnrolLink({ ...parts, showGone: () => showExpiredLink(parts, ctx) }, ctx, { ...found, token });
   if (ctx.method !== 'POST') return showForm(parts, ctx, { ...found, kind });
   await takePassword(parts, ctx, { ...found, kind }, await readForm(ctx));
 }
@@ -70,7 +70,7 @@ async function takePassword(parts: LinkPageParts, ctx: Context, found: PasswordL
     form.get('new_password_again') === password
       ? await parts.links.setPassword(found.link, password)
       : ({ outcome: 'refused', problem: 'Different' } as const);
-  if (verdict.outcome === 'overtaken') return showGone(parts, ctx);
+  if (verdict.outcome === 'overtaken') return showExpiredLink(parts, ctx);
   if (verdict.outcome === 'refused') {
     ctx.status = 422;
     return showForm(parts, ctx, found, verdict.problem);
@@ -89,7 +89,7 @@ function showForm({ services, views }: LinkPageParts, ctx: Context, { kind, emai
   views.send(ctx, linkPasswordPage(views.texts(ctx), form));
 }
 
-function showGone({ views, forgottenURL }: LinkPageParts, ctx: Context): void {
+function showExpiredLink({ views, forgottenURL }: LinkPageParts, ctx: Context): void {
   ctx.status = 410;
   views.send(ctx, linkGonePage(views.texts(ctx), views.consoleURL, forgottenURL));
 }

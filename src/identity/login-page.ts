@@ -16,13 +16,13 @@ import {
   checkSameOrigin,
   finish,
   formTargetsOf,
+  orUnavailable,
   type Proved,
   type Step,
   type StepName,
   type StepParts,
-  stale,
+  staleForm,
   textsOf,
-  unlessUnavailable,
   type Visit,
 } from './visit.ts';
 
@@ -58,7 +58,7 @@ interface AcceptedInput extends Proved {
 
 async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string, form: URLSearchParams): Promise<AcceptedInput | Page> {
   const progress = await parts.progress.open(proof, visit.interaction.uid);
-  if (progress === undefined) throw stale();
+  if (progress === undefined) throw staleForm();
   const missing = progress.step === 'factor' ? undefined : await missingFactor(parts, visit, progress);
   if (missing !== undefined) return missing;
   const { take, next } = steps[progress.step];
@@ -97,7 +97,7 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   const form = await readForm(ctx);
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the login was cancelled' });
   if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
-  const outcome = await unlessUnavailable(() => takeForm(parts, visit, form));
+  const outcome = await orUnavailable(() => takeForm(parts, visit, form));
   if (outcome !== undefined) parts.views.send(ctx, refuse(parts, visit, form.get('email') ?? '', outcome));
 }
 

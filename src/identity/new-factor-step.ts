@@ -24,7 +24,7 @@ import {
   passkeyIn,
   type Step,
   type StepParts,
-  stale,
+  staleForm,
   textsOf,
   type Visit,
 } from './visit.ts';
@@ -44,13 +44,13 @@ export const newFactorStep: Step = {
   },
 
   async take(parts, visit, progress, form) {
-    if (!isOffered(parts, kindIn(progress))) throw stale();
+    if (!isOffered(parts, kindIn(progress))) throw staleForm();
     const account = accountOf(parts, progress);
-    const later = await laterOf(parts, account);
+    const later = await postponementOf(parts, account);
     if (later === undefined) return refuseOverdue(parts, visit, account);
     if (form.has('later')) return { progress, account };
     const outcome = await takeNewFactor(parts, visit, { progress, account, later, form });
-    if (outcome === 'overtaken') throw stale();
+    if (outcome === 'overtaken') throw staleForm();
     return outcome === 'added' ? { progress: { ...progress, hasSetUp: true }, account } : outcome;
   },
 };
@@ -104,7 +104,7 @@ async function dueTimeOf({ services, accounts }: StepParts, account: Account): P
 type Later = { until: Date | undefined } | undefined;
 
 /** Returns the postponement of setup; undefined if the deadline has passed. */
-async function laterOf(parts: StepParts, account: Account): Promise<Later> {
+async function postponementOf(parts: StepParts, account: Account): Promise<Later> {
   if (ruleFor(parts, account) !== 'required' || (await hasSecondFactor(parts, account))) return { until: undefined };
   const due = (account.factorsDue ?? 0) * 1000;
   return due > parts.services.now().getTime() ? { until: new Date(due) } : undefined;
@@ -204,7 +204,7 @@ async function takeApp(parts: StepParts, visit: FormVisit, given: GivenFactor): 
 }
 
 async function takePasskey(parts: StepParts, visit: FormVisit, given: GivenFactor): Promise<'added' | 'overtaken' | Page> {
-  if (!offersPasskeys(parts)) throw stale();
+  if (!offersPasskeys(parts)) throw staleForm();
   const { progress, account, form, mayAdd } = given;
   const { passkeys } = parts.passkeys;
   const proof = await passkeyIn(parts, visit, form, progress.uid);

@@ -77,7 +77,7 @@ export class IdentityRecords {
 
   async find(model: string, id: string): Promise<AdapterPayload | undefined> {
     const name = recordObjectName(model, id);
-    const object = await unless(404, this.#call('GET', { name }));
+    const object = await ignoreCodes(404, this.#call('GET', { name }));
     return object === undefined ? undefined : this.#payloadOf(object, model);
   }
 
@@ -106,7 +106,9 @@ export class IdentityRecords {
       spec: this.#specOf(model, payload, ttlSeconds),
     };
     const saved =
-      seen === undefined ? await unless(409, this.#call('POST', { body })) : await unless([404, 409], this.#call('PUT', { name, body }));
+      seen === undefined
+        ? await ignoreCodes(409, this.#call('POST', { body }))
+        : await ignoreCodes([404, 409], this.#call('PUT', { name, body }));
     if (saved === undefined) return false;
     known.set(name, { resourceVersion: recordObject.parse(saved).metadata.resourceVersion, content });
     return true;
@@ -118,7 +120,7 @@ export class IdentityRecords {
     const seen = requestScope().known.get(name);
     if (seen === undefined) return false;
     const body = { metadata: { resourceVersion: seen.resourceVersion }, spec: { consumedAt: this.#options.now().toISOString() } };
-    return (await unless([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
+    return (await ignoreCodes([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
   }
 
   /** Deletes a record in the version that this request has read. @returns false if another request was first */
@@ -131,7 +133,7 @@ export class IdentityRecords {
   }
 
   async remove(model: string, id: string): Promise<void> {
-    await unless(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
+    await ignoreCodes(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
   }
 
   /** Deletes all records that were issued on a grant. */
@@ -215,7 +217,7 @@ export class IdentityRecords {
 const contentOf = ({ exp: _end, ...content }: AdapterPayload): string =>
   JSON.stringify(Object.fromEntries(Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-async function unless(codes: number | readonly number[], answer: Promise<unknown>): Promise<unknown> {
+async function ignoreCodes(codes: number | readonly number[], answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {

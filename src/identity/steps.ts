@@ -22,7 +22,7 @@ import {
   type Step,
   type StepName,
   type StepParts,
-  stale,
+  staleForm,
   textsOf,
   type Unavailable,
   type Visit,
@@ -78,7 +78,7 @@ async function takePassword(parts: LoginPageParts, visit: Visit, form: URLSearch
 async function takePasskey(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<FirstProof | Page> {
   const { ctx, interaction } = visit;
   const given = await passkeyIn(parts, visit, form, '');
-  if (given === undefined || !offersPasskeys(parts)) throw stale();
+  if (given === undefined || !offersPasskeys(parts)) throw staleForm();
   const verdict = await parts.passkeys.login.logIn(given, auditOrigin(ctx));
   if (verdict.outcome === 'ok') {
     const { account, passwordChangedAt } = verdict;
@@ -119,7 +119,7 @@ export const factorStep: Step = {
 
   async take(parts, visit, progress, form) {
     const { factors } = parts;
-    if (factors === undefined) throw stale();
+    if (factors === undefined) throw staleForm();
     const { name, uid, email, sessionsNotBefore } = progress;
     const passkey = await passkeyIn(parts, visit, form, uid);
     const given = passkey ?? form.get('code') ?? '';
@@ -174,7 +174,7 @@ export const newPasswordStep: Step = {
 
   async take(parts, visit, progress, form) {
     const verdict = await change(parts, progress, form);
-    if (verdict.outcome === 'overtaken') throw stale();
+    if (verdict.outcome === 'overtaken') throw staleForm();
     if (verdict.outcome === 'refused') {
       visit.ctx.status = 422;
       return changePage(parts, visit, progress, verdict.problem);

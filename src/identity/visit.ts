@@ -141,12 +141,12 @@ export const aboutUser = ({ ctx }: { ctx: Context }, { name, uid, subjectName }:
 /** Returns the account. @throws SessionNotFound if the password has changed since the user gave it */
 export function accountOf({ accounts }: StepParts, { name, uid, sessionsNotBefore }: Progress): Account {
   const account = accounts.get(name);
-  if (account?.uid !== uid || account.sessionsNotBefore !== sessionsNotBefore) throw stale();
+  if (account?.uid !== uid || account.sessionsNotBefore !== sessionsNotBefore) throw staleForm();
   return account;
 }
 
 /** @returns the error for a form of another visit, or from before the last password change */
-export const stale = () => new errors.SessionNotFound('the password was given elsewhere, or too long ago');
+export const staleForm = () => new errors.SessionNotFound('the password was given elsewhere, or too long ago');
 
 export const hasPasskeys = (parts: StepParts): parts is StepParts & { passkeys: PasskeyParts } => parts.passkeys !== undefined;
 
@@ -219,7 +219,7 @@ export interface Unavailable {
 }
 
 /** Converts temporary failures (429, 503, 504) to a verdict, because the login page shows them. */
-export async function unlessUnavailable<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
+export async function orUnavailable<T>(verdict: () => Promise<T>): Promise<T | Unavailable> {
   try {
     return await verdict();
   } catch (error) {

@@ -59,13 +59,13 @@ export const isIncomplete = (claims: VerifiedClaims, rules: ClaimRules): boolean
  * Reports whether the issuer announces that the token omits groups, as Entra ID does for members of more than 200 (distributed claims,
  * OpenID Connect Core 5.6.2; `hasgroups` in the id_token flow).
  */
-export function keepsGroupsBack(claims: VerifiedClaims, { claims: { groups } }: ClaimRules): boolean {
+export function omitsGroups(claims: VerifiedClaims, { claims: { groups } }: ClaimRules): boolean {
   const { _claim_names: names, hasgroups } = claims;
   return hasgroups === true || (typeof names === 'object' && names !== null && Object.hasOwn(names, groups));
 }
 
 /** Returns the names of identifying claims that are known, but missing from a token. @param token undefined for an opaque token */
-export const untoldBy = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
+export const missingIdentifyingClaims = (token: VerifiedClaims | undefined, known: VerifiedClaims, rules: ClaimRules): string[] =>
   identifyingClaims(rules).filter((name) => token?.[name] === undefined && known[name] !== undefined);
 
 /** Adds missing claims from the userinfo endpoint's answer about the same subject. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
@@ -168,7 +168,7 @@ export class IssuerClient {
         throw new IssuerFault('names no safe place of its keys');
       const { status, text } = await this.#fetch.send(url, {
         headers: { accept: 'application/json, application/jwk-set+json' },
-        signal: unending,
+        signal: neverAborts,
       });
       if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
       return JSON.parse(text);
@@ -178,7 +178,7 @@ export class IssuerClient {
   }
 
   /** Returns the configuration of openid-client for the calls of one request. Reads the secret each time, so that it can be rotated. */
-  async #configuration(signal = unending, onAnswer?: (answer: InspectedAnswer) => void): Promise<client.Configuration> {
+  async #configuration(signal = neverAborts, onAnswer?: (answer: InspectedAnswer) => void): Promise<client.Configuration> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport } = this.#settings;
     const metadata = await this.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;

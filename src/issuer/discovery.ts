@@ -2,7 +2,7 @@ import * as client from 'openid-client';
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { wholeRetrySeconds } from '../api/status.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import { differsBySlash } from './refusal-log.ts';
@@ -69,7 +69,7 @@ export class IssuerDiscovery {
     const { issuer, clientID } = this.#settings;
     try {
       const found = await client.discovery(new URL(issuer), clientID, undefined, undefined, {
-        [client.customFetch]: customFetch(this.#fetch, unending),
+        [client.customFetch]: customFetch(this.#fetch, neverAborts),
         ...(isInsecure(issuer) && { execute: [client.allowInsecureRequests] }),
       });
       const metadata = found.serverMetadata();
@@ -79,7 +79,7 @@ export class IssuerDiscovery {
       this.#failed = undefined;
       return metadata;
     } catch (refusal) {
-      const error = namedOtherwise(refusal, issuer) ?? refusal;
+      const error = issuerMismatch(refusal, issuer) ?? refusal;
       const memoryMs = this.#failed === undefined ? minFailureMemoryMs : Math.min(maxFailureMemoryMs, this.#failed.memoryMs * 2);
       this.#failed = { error, until: at + memoryMs, memoryMs };
       throw issuerUnavailable(error);
@@ -96,7 +96,7 @@ const otherIssuer = (named: string, configured: string): string =>
 const readMismatch = reader(z.object({ attribute: z.string(), body: z.object({ issuer: z.unknown() }) }));
 
 /** Returns a fault if openid-client refused the issuer in the metadata. */
-function namedOtherwise(refusal: unknown, configured: string): IssuerFault | undefined {
+function issuerMismatch(refusal: unknown, configured: string): IssuerFault | undefined {
   let detail = refusal;
   while (detail instanceof Error) detail = detail.cause;
   const { attribute, body } = readMismatch(detail);

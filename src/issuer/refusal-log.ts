@@ -2,7 +2,7 @@ import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 
 /** Interval between two log lines about refusals of the same kind and reason: callers can send any number of bad tokens. */

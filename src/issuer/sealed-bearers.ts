@@ -48,9 +48,9 @@ export class SealedBearers {
   }
 
   #sealed<T extends TokenSet | RenewedTokens>(tokens: T): T {
-    const { untold = [], claims, bearerExpiresAt } = tokens;
+    const { missingClaims = [], claims, bearerExpiresAt } = tokens;
     const { id, isForwarded } = this.#settings;
-    if (isForwarded || untold.length === 0 || claims === undefined) return tokens;
+    if (isForwarded || missingClaims.length === 0 || claims === undefined) return tokens;
     const sealed = this.#seal.seal(JSON.stringify({ ...claims, exp: bearerExpiresAt ?? claims.exp }));
     return { ...tokens, bearer: `atb.${id}.${sealed}` };
   }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Bearer } from '../http/operation.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims, withoutEmpty } from './claims.ts';
 import type { IssuerClient } from './client.ts';
@@ -209,13 +209,13 @@ export class TokenVerifier {
     const verified = await this.#keys
       .verify(token, { algorithms: [...algorithms], issuer, clockTolerance: leewaySeconds, currentDate: this.#now(), whenUnread })
       .catch((error: unknown) => {
-        throw error instanceof StatusError ? error : refusalBecause(error);
+        throw error instanceof StatusError ? error : unauthorizedBy(error);
       });
     const { protectedHeader: header } = verified;
     if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase()))
       throw refusal('typ is another', { name: 'typ', expected: types, given: header.typ });
     const claims = schema.safeParse(verified.payload);
-    if (!claims.success) throw refusalBecause(claims.error);
+    if (!claims.success) throw unauthorizedBy(claims.error);
     const ahead = Math.round(claims.data.iat - this.#seconds());
     if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
     return { claims: claims.data, header };
@@ -259,10 +259,10 @@ function isAccessToken(claims: Claims, { typ }: JWTHeaderParameters): boolean {
 
 /** Refuses a token by a rule of this service. */
 const refusal = (why: string, difference?: TokenRefusal['difference']): StatusError =>
-  refusalBecause(new TokenRefusal('RuleViolated', why, difference));
+  unauthorizedBy(new TokenRefusal('RuleViolated', why, difference));
 
 /** Builds a 401 that tells the caller no reason, except that a token has expired. */
-function refusalBecause(cause: unknown): StatusError {
+function unauthorizedBy(cause: unknown): StatusError {
   const isExpired = cause instanceof errors.JWTExpired;
   const refused = unauthorized({
     tokenGiven: true,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Services } from '../services.ts';
-import { completed, isIncomplete, keepsGroupsBack, unfit, untoldBy, usedClaims } from './claims.ts';
+import { completed, isIncomplete, missingIdentifyingClaims, omitsGroups, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
@@ -77,7 +77,7 @@ export class IssuerTokens {
       const message = `has ${length} characters with its claims, and a login keeps ${maxTokensLength}: have the issuer tell fewer groups`;
       throw unfit(message);
     }
-    if (this.#settings.isForwarded) this.#requireTold(tokens);
+    if (this.#settings.isForwarded) this.#requireIdentifyingClaims(tokens);
     return { ...tokens, ...this.#unknownGroups(claims, { known, missing }) };
   }
 
@@ -93,7 +93,7 @@ export class IssuerTokens {
     { known, missing }: { known: VerifiedClaims; missing?: Missing | undefined },
   ): Pick<TokenSet, 'groupsUnknown'> {
     if (known[this.#settings.claims.groups] !== undefined) return {};
-    if (keepsGroupsBack(own, this.#settings)) return { groupsUnknown: 'kept back' };
+    if (omitsGroups(own, this.#settings)) return { groupsUnknown: 'kept back' };
     return missing === undefined ? {} : { groupsUnknown: 'not told' };
   }
 
@@ -152,7 +152,7 @@ export class IssuerTokens {
         bearer: accessToken,
         bearerExpiresAt: claims.exp,
         claims,
-        untold: untoldBy(access, claims, this.#settings),
+        missingClaims: missingIdentifyingClaims(access, claims, this.#settings),
       }),
     };
   }
@@ -218,13 +218,13 @@ export class IssuerTokens {
   }
 
   /** Requires the user name in the token, because the API server ignores claims of the userinfo endpoint. @throws StatusError 401 */
-  #requireTold({ untold = [] }: TokenSet): void {
+  #requireIdentifyingClaims({ missingClaims = [] }: TokenSet): void {
     const { username, groups } = this.#settings.claims;
-    if (untold.includes(username)) {
+    if (missingClaims.includes(username)) {
       const message = `has no ${username} claim, and the cluster reads the token alone: have the issuer put the claim into the ID token`;
       throw unauthorized({ tokenGiven: false, causes: [{ reason: 'ClaimMissing', message, field: 'id_token' }] });
     }
-    if (untold.includes(groups))
+    if (missingClaims.includes(groups))
       this.#log.warn(
         { issuer: this.#settings.issuer, claim: groups },
         'the cluster reads the token alone, which has no groups: those of the userinfo endpoint do not count there',
@@ -237,14 +237,17 @@ export class IssuerTokens {
     const issuedAt = this.#seconds();
     const access = await this.#acceptedAccessToken(accessToken, claims);
     const isOpaque = access === undefined && credential === 'access_token';
-    const untold = isOpaque && this.#settings.isForwarded ? [] : untoldBy(access ?? (isOpaque ? undefined : own), claims, this.#settings);
+    const missingClaims =
+      isOpaque && this.#settings.isForwarded
+        ? []
+        : missingIdentifyingClaims(access ?? (isOpaque ? undefined : own), claims, this.#settings);
     const shared = {
       accessToken,
       idToken,
       ...(refreshToken !== undefined && { refreshToken }),
       issuedAt,
       claims,
-      ...(untold.length > 0 && { untold }),
+      ...(missingClaims.length > 0 && { missingClaims }),
     };
     if (access !== undefined) return { ...shared, bearer: accessToken, bearerExpiresAt: access.exp };
     if (!isOpaque) return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };

@@ -82,7 +82,7 @@ export interface TokenSet {
   /** Claims of the ID token, with missing claims from the userinfo endpoint. */
   readonly claims: VerifiedClaims;
   /** Names of claims that are known from the userinfo endpoint, and missing from the credential. */
-  readonly untold?: readonly string[];
+  readonly missingClaims?: readonly string[];
   /** Reason for which the groups of the user are unknown, in contrast to a user without groups. */
   readonly groupsUnknown?: 'kept back' | 'not told';
 }
@@ -99,7 +99,7 @@ export interface RenewedTokens {
   readonly bearerExpiresAt?: number;
   readonly claims?: VerifiedClaims | undefined;
   /** The same as in a TokenSet. */
-  readonly untold?: readonly string[];
+  readonly missingClaims?: readonly string[];
 }
 
 /**

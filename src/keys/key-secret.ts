@@ -74,14 +74,14 @@ export class KeySecret {
     const body = { ...object, data: { ...data, ...encoded(entries) } };
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
     const call = { method: 'PUT', path, body, call: 'update secrets', signal } as const;
-    const updated = (await unless(409, this.#client.request(call))) ?? (await this.read(signal))?.object;
+    const updated = (await ignoreCode(409, this.#client.request(call))) ?? (await this.read(signal))?.object;
     return contentOf(updated);
   }
 
   /** Returns the content of the Secret, undefined if it does not exist. */
   async read(signal: AbortSignal): Promise<SecretContent | undefined> {
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
-    const object = await unless(404, this.#client.request({ method: 'GET', path, call: 'get secrets', signal }));
+    const object = await ignoreCode(404, this.#client.request({ method: 'GET', path, call: 'get secrets', signal }));
     return object === undefined ? undefined : contentOf(object);
   }
 
@@ -95,12 +95,12 @@ export class KeySecret {
       data: encoded(entries),
     };
     const path = resourcePath(secrets, { namespace: this.#namespace });
-    const object = await unless(409, this.#client.request({ method: 'POST', path, body, call: 'create secrets', signal }));
+    const object = await ignoreCode(409, this.#client.request({ method: 'POST', path, body, call: 'create secrets', signal }));
     return object === undefined ? undefined : contentOf(object);
   }
 }
 
-async function unless(code: number, answer: Promise<unknown>): Promise<unknown> {
+async function ignoreCode(code: number, answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {

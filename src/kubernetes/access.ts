@@ -144,7 +144,7 @@ export class AccessReviews {
 
   /** Reports whether a cached decision allows it, so that `require` has nothing to wait for. */
   isKept(caller: Bearer, access: ResourceAccess): boolean {
-    const status = this.#keptAnswer(caller, madeOnce(access, attributesText));
+    const status = this.#keptAnswer(caller, memoized(access, attributesText));
     return status !== undefined && isAllowed(status);
   }
 
@@ -217,7 +217,7 @@ const attributesText = (access: ResourceAccess): string => JSON.stringify(attrib
 /** Texts of frozen questions. */
 const texts = new WeakMap<object, string>();
 
-function madeOnce<Q extends object>(question: Q, make: (question: Q) => string): string {
+function memoized<Q extends object>(question: Q, make: (question: Q) => string): string {
   if (!Object.isFrozen(question)) return make(question);
   const text = texts.get(question) ?? make(question);
   texts.set(question, text);
@@ -225,7 +225,7 @@ function madeOnce<Q extends object>(question: Q, make: (question: Q) => string):
 }
 
 /** Returns the canonical text of a question. A frozen question, such as one that a router keeps, must be frozen with all its members. */
-const canonicalText = (value: unknown): string => (isRecord(value) ? madeOnce(value, canonicalJson) : canonicalJson(value));
+const canonicalText = (value: unknown): string => (isRecord(value) ? memoized(value, canonicalJson) : canonicalJson(value));
 
 /** Returns equal texts for equal values, in any order of their members. */
 function canonicalJson(value: unknown): string {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Bearer } from '../http/operation.ts';
 import type { Connection } from './connection.ts';
 import { actingAs } from './impersonation.ts';
-import { asOwnAccount, ourTrouble } from './own-account.ts';
+import { asOwnAccount, ownAccountRefused } from './own-account.ts';
 import type { Passage, PassedCall } from './passage.ts';
 import type { Credential, UpstreamResponse } from './transport.ts';
 import type { UpgradeAnswer } from './upgrade-call.ts';
@@ -63,7 +63,7 @@ export class CallerPassage {
         }
       });
     } catch (error) {
-      throw error === refused ? ourTrouble(error) : error;
+      throw error === refused ? ownAccountRefused(error) : error;
     }
   }
 }

@@ -58,7 +58,7 @@ export async function until(
 }
 
 /** Signal for work that continues when its caller disconnects. Each call of such work has its own deadline. */
-export const unending: AbortSignal = new AbortController().signal;
+export const neverAborts: AbortSignal = new AbortController().signal;
 
 /**
  * Waits for work that continues by itself, or that is slow to notice the signal.

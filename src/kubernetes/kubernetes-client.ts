@@ -4,7 +4,7 @@ import { CallerPassage } from './caller-passage.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
 import { actingAs, isImpersonationRefusal } from './impersonation.ts';
-import { asOwnAccount, ourTrouble } from './own-account.ts';
+import { asOwnAccount, ownAccountRefused } from './own-account.ts';
 import { Passage } from './passage.ts';
 import type { ServerClock } from './server-clock.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
@@ -117,7 +117,7 @@ export class CallerClient {
     try {
       return await asOwnAccount(this.#connection, (authorization) => send({ authorization, ...impersonation }));
     } catch (error) {
-      throw isRefusal(error, 401) || isImpersonationRefusal(error) ? ourTrouble(error) : error;
+      throw isRefusal(error, 401) || isImpersonationRefusal(error) ? ownAccountRefused(error) : error;
     }
   }
 }
@@ -163,7 +163,7 @@ export class ServiceClient {
       return await asOwnAccount(this.#connection, send);
     } catch (error) {
       // Messages of its internal errors name hosts behind it, and are about a call of the service, not of the caller.
-      throw isRefusal(error, 401, 403) || isFailure(error) ? ourTrouble(error) : error;
+      throw isRefusal(error, 401, 403) || isFailure(error) ? ownAccountRefused(error) : error;
     }
   }
 }

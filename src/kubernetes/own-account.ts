@@ -32,7 +32,7 @@ async function authorizationOf(connection: Connection): Promise<string | undefin
 }
 
 /** Returns a 503 for a refusal of the service's own account. The refusal itself would tell callers something untrue about themselves. */
-export const ourTrouble = (cause: unknown): StatusError => {
+export const ownAccountRefused = (cause: unknown): StatusError => {
   const missing = rightMissing(cause);
   if (missing !== undefined) return missing;
   const retryAfterMs = cause instanceof UpstreamError ? cause.retryAfterMs : undefined;

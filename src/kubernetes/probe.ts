@@ -1,6 +1,6 @@
 import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
-import { errorCode, refusalBehind } from './upstream-error.ts';
+import { errorCode, upstreamRefusal } from './upstream-error.ts';
 
 const probeMs = 5_000;
 
@@ -13,7 +13,7 @@ export async function serverProblem(client: ServiceClient): Promise<string | und
     await client.request({ call: 'create selfsubjectreviews', method: 'POST', path, body, signal });
     return undefined;
   } catch (error) {
-    const said = refusalBehind(error);
+    const said = upstreamRefusal(error);
     if (said !== undefined) return `refuses the account: ${said.status.code} ${said.status.reason ?? ''}`.trim();
     const cause = error instanceof StatusError ? error.cause : error;
     return `cannot be reached (${signal.aborted ? 'no answer in time' : (errorCode(cause) ?? 'unexpected answer')})`;

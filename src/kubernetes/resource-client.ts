@@ -6,7 +6,7 @@ import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import { definitionMissing } from './missing-rights.ts';
-import { ourTrouble } from './own-account.ts';
+import { ownAccountRefused } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 
@@ -203,7 +203,7 @@ export class ServiceResource extends ResourceClient {
   create(object: NewObject, options: WriteOptions): Promise<KubernetesObject | 'conflict'> {
     return this.post(object, options).catch((error: unknown) => {
       if (isRefusal(error, 409)) return 'conflict' as const;
-      throw oursAlone(error);
+      throw hideOwnRefusal(error);
     });
   }
 
@@ -265,7 +265,7 @@ export class ServiceResource extends ResourceClient {
       return true;
     } catch (error) {
       if (isRefusal(error, 404, 409)) return false;
-      throw oursAlone(error);
+      throw hideOwnRefusal(error);
     }
   }
 }
@@ -279,10 +279,10 @@ const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) 
 function conflictOrGone(error: unknown, name: string): 'conflict' | 'gone' {
   if (isRefusal(error, 409)) return 'conflict';
   if (isGone(error, name)) return 'gone';
-  throw oursAlone(error);
+  throw hideOwnRefusal(error);
 }
 
-const oursAlone = (error: unknown) => (error instanceof UpstreamError ? ourTrouble(error) : error);
+const hideOwnRefusal = (error: unknown) => (error instanceof UpstreamError ? ownAccountRefused(error) : error);
 
 const identified = z.object({ uid: z.string() });
 const readDeleted = reader(z.object({ metadata: identified, details: identified }));

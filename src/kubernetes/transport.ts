@@ -1,4 +1,4 @@
-import { setImmediate as letOthersGoOn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
@@ -141,7 +141,7 @@ export class Transport {
       const pool = call.isBeforeWatch ? 'long' : 'short';
       const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline), call));
       // undici makes a connection available one turn of the event loop after the answer, and would open another one before.
-      if (call.isBeforeWatch) await letOthersGoOn();
+      if (call.isBeforeWatch) await yieldToEventLoop();
       return answer;
     } catch (error) {
       throw failureOf(error, call.signal, deadline);

@@ -77,7 +77,7 @@ export const isRefusal = (error: unknown, ...codes: number[]): error is Upstream
   error instanceof UpstreamError && codes.includes(error.status.code);
 
 /** Returns the refusal of the API server, also if it is the cause of a 503 of the service. Undefined if there is none. */
-export function refusalBehind(error: unknown): UpstreamError | undefined {
+export function upstreamRefusal(error: unknown): UpstreamError | undefined {
   const said = error instanceof StatusError && !(error instanceof UpstreamError) ? error.cause : error;
   return said instanceof UpstreamError ? said : undefined;
 }

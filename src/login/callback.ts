@@ -10,7 +10,7 @@ import type { Issuer } from '../issuer/issuer.ts';
 import { connectorOf, type TokenSet, type VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, recordName } from '../users/record/account.ts';

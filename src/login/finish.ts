@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
-import { beginSession } from '../sessions/bound.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';
+import { beginSession } from '../sessions/max-sessions.ts';
 import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
@@ -52,12 +52,12 @@ async function issueSession(context: SessionContext, ctx: Context, loggedIn: Log
     await sessions.leave(ctx, signal);
     return { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) };
   }
-  const session = await beginSession(context, ctx, { tokens, login, verified }, signal).catch(unwritten);
+  const session = await beginSession(context, ctx, { tokens, login, verified }, signal).catch(sessionRefused);
   return { ...person, token: sessionPayload(session.secrets) };
 }
 
 /** Reports a refusal of the Session object by the API server as 503, because it is not the caller's fault. */
-function unwritten(error: unknown): never {
+function sessionRefused(error: unknown): never {
   throw error instanceof StatusError && error.status.code < 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
 }
 

@@ -34,21 +34,21 @@ export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, 
   const isTooOld = maxAge !== undefined && !(typeof authTime === 'number' && authTime >= startedAt - maxAge - leewaySeconds);
   const isAhead = typeof authTime === 'number' && authTime > now.getTime() / 1000 + leewaySeconds;
   const isTooWeak = acrValues.length > 0 && !(typeof acr === 'string' && hasAcr(acr, acrValues));
-  if (isTooOld || isAhead || isTooWeak) throw notMet();
+  if (isTooOld || isAhead || isTooWeak) throw stepUpNotMet();
 }
 
 /** Refuses a login that is older than its flow, according to its `auth_time`. @throws StatusError 401 `StepUpNotMet` */
 export function requireNewLogin({ startedAt }: Flow, { auth_time: authTime }: VerifiedClaims): void {
-  if (typeof authTime === 'number' && authTime < startedAt - leewaySeconds) throw notMet();
+  if (typeof authTime === 'number' && authTime < startedAt - leewaySeconds) throw stepUpNotMet();
 }
 
-function notMet() {
+function stepUpNotMet() {
   const message = 'the identity provider gave another login than was asked for: too old, or too weak';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });
 }
 
 /** Ignores a 401: a caller with an expired token begins a login like any other. */
-function unlessRefused(error: unknown): undefined {
+function ignoreRefusal(error: unknown): undefined {
   if (error instanceof StatusError && error.status.code === 401) return undefined;
   throw error;
 }
@@ -58,7 +58,7 @@ export async function currentSubject({ cookie, sessions, issuers }: SessionConte
   const { source, signal } = ctx.state;
   const bearer = readBearer(ctx.req);
   if (bearer !== undefined) {
-    const verified = await issuers.bearer(bearer).catch(unlessRefused);
+    const verified = await issuers.bearer(bearer).catch(ignoreRefusal);
     return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.login.claims);
   }
   const secret = cookie.read(ctx);

@@ -7,7 +7,7 @@ import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { timestampOf } from '../kubernetes/timestamp.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { RenewPayload } from '../sessions/renew-payload.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { trustIn } from '../http/trusting-agent.ts';
+import { tlsTrust } from '../http/trusting-agent.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 
 export interface Mail {
@@ -45,7 +45,7 @@ const isFinal = (error: unknown): boolean =>
 async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
   const [{ createTransport }, trust, user, pass] = await Promise.all([
     import('nodemailer'),
-    trustIn(caFile, minVersion),
+    tlsTrust(caFile, minVersion),
     secretOf(userFile),
     secretOf(passwordFile),
   ]);

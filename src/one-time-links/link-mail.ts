@@ -38,7 +38,7 @@ interface Sending {
   signal: AbortSignal;
 }
 
-const whatIsSent = 'a mail with a link';
+const mailSubject = 'a mail with a link';
 const mailsPerNetwork = 10;
 const oneHourMs = 3_600_000;
 /** Minimum time between two mails that strangers can cause for one account. */
@@ -69,14 +69,16 @@ export class LinkMail {
    */
   forgotten(asked: Forgotten): void {
     if (this.#networks.take(asked.origin.source) !== undefined) return;
-    void this.#queue.run(whatIsSent, (signal) => this.#answerForgotten(asked, signal)).catch(() => undefined);
+    void this.#queue.run(mailSubject, (signal) => this.#answerForgotten(asked, signal)).catch(() => undefined);
   }
 
   /** Queues a mail with a link. @throws StatusError 429 while the queue is full */
   async send(account: Account, kind: LinkKind, link: MadeLink, origin: AuditOrigin): Promise<void> {
     // A full queue rejects before the next turn of the event loop. Queued mail is not awaited.
     await Promise.race([
-      this.#queue.run(whatIsSent, (signal) => this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin, signal })),
+      this.#queue.run(mailSubject, (signal) =>
+        this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin, signal }),
+      ),
       nextTurn(),
     ]);
   }

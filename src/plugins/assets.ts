@@ -14,7 +14,7 @@ import { maxBytes, type PluginServices } from './services.ts';
 const bytes = 'application/octet-stream';
 
 /** Types that console pages use and that browsers do not run when opened directly. */
-const inert = [
+const inertTypes = [
   /^text\/(css|javascript|plain|vtt)$/,
   /^application\/(json|javascript|wasm|([\w.-]+\+)?json|vnd\.ms-fontobject)$/,
   /^image\/(apng|avif|bmp|gif|jpeg|png|webp|x-icon|vnd\.microsoft\.icon)$/,
@@ -38,7 +38,7 @@ function typeHeaders(path: string, given: string): Record<string, string> {
   const byName = name.includes('.') && contentType(name.slice(name.lastIndexOf('.')));
   const essence = essenceOf(byName || given);
   const type = { 'Content-Type': contentType(essence) || bytes };
-  if (inert.some((pattern) => pattern.test(essence))) return type;
+  if (inertTypes.some((pattern) => pattern.test(essence))) return type;
   return documents.test(essence) ? { ...type, ...locked } : { ...type, ...locked, 'Content-Disposition': 'attachment' };
 }
 

@@ -57,7 +57,7 @@ export async function answerThroughPlugin(
     timeoutMs,
     signal,
   });
-  passOn(ctx, answer);
+  forwardAnswer(ctx, answer);
 }
 
 /** @throws StatusError 400 */
@@ -81,7 +81,7 @@ function authorizationFor({ authorization }: ProxyEntry, { token, accessToken }:
   return { authorization: `Bearer ${token}` };
 }
 
-function passOn(ctx: Context, { statusCode, headers, body }: Awaited<ReturnType<PluginServices['request']>>): void {
+function forwardAnswer(ctx: Context, { statusCode, headers, body }: Awaited<ReturnType<PluginServices['request']>>): void {
   const length = announcedLength(headers);
   const isHead = ctx.method === 'HEAD';
   const isRedirect = statusCode >= 300 && statusCode < 400 && statusCode !== 304;

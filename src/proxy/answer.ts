@@ -96,11 +96,11 @@ function cacheControl(statusCode: number, headers: Headers): string {
 }
 
 /** Types that browsers display or pass to scripts, and never run. */
-const harmless =
+const inertTypes =
   /^(?:application\/(?:json|(?:[\w.-]+\+)json|yaml|(?:[\w.-]+\+)yaml|x-yaml|cbor|cbor-seq|vnd\.kubernetes\.protobuf|com\.github\.proto-openapi\.[\w.@+-]+)|text\/(?:plain|yaml|x-yaml))$/i;
 
 function contentHeaders(headers: Headers): Record<string, string> {
   const type = plain(headers, 'Content-Type');
-  if (type !== undefined && harmless.test(type.split(';')[0]?.trim() ?? '')) return { 'Content-Type': type };
+  if (type !== undefined && inertTypes.test(type.split(';')[0]?.trim() ?? '')) return { 'Content-Type': type };
   return { 'Content-Type': 'application/octet-stream', 'Content-Disposition': 'attachment' };
 }

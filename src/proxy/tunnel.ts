@@ -68,7 +68,7 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
     setTimeout(cut, closingMs).unref();
   };
   signal.addEventListener('abort', refuse, { once: true });
-  const stopInput = pings === undefined ? passAll(client, upstream) : passWithoutPongs(client, upstream, pings);
+  const stopInput = pings === undefined ? forwardInput(client, upstream) : passWithoutPongs(client, upstream, pings);
   upstream.pipe(client);
   // Added after the pipe's listener, so that the bytes are already written, unless the tunnel is being closed.
   if (pings !== undefined) upstream.on('data', (chunk) => pings.passed(chunk));
@@ -82,7 +82,7 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
 }
 
 /** @returns a function that drops further input */
-function passAll(client: Socket, upstream: Socket): () => void {
+function forwardInput(client: Socket, upstream: Socket): () => void {
   client.pipe(upstream);
   return () => client.unpipe(upstream);
 }

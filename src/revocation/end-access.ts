@@ -1,7 +1,7 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
 
 import { serviceUnavailable } from '../api/status.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
@@ -48,7 +48,7 @@ export function createEndAccess(services: Services, needs: EndAccessNeeds): EndA
   async function endAccess(
     access: UserAccess | SubjectAccess | BearerAccess | LoginAccess,
     reason: EndReason,
-    signal: AbortSignal = unending,
+    signal: AbortSignal = neverAborts,
   ): Promise<unknown> {
     log.debug({ reason, access: Object.keys(access)[0] }, 'access ends');
     if ('user' in access) return endUser(services, status, needs, access, signal);

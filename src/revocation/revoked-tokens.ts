@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
-import { seenWithinMs, unending } from '../kubernetes/deadline.ts';
+import { neverAborts, seenWithinMs } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
@@ -228,7 +228,7 @@ export class RevokedTokens {
    */
   async hold(what: string, expiration: Date, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
     const held = await this.#create('Flow', revokedTokenName('Flow', what), { expiration }, signal);
-    return held && (() => this.remove(held.metadata, unending));
+    return held && (() => this.remove(held.metadata, neverAborts));
   }
 
   /**

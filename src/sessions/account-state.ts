@@ -8,7 +8,7 @@ import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { ruleOf } from '../users/factor-rule.ts';
 import { type Account, belongsToAnother, hasSubject, isLinkedAccount, isRenamed } from '../users/record/account.ts';
-import { addressChanged, factorRequired, noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
+import { addressChanged, factorRequired, noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
@@ -117,10 +117,10 @@ export class AccountState {
       await this.#whenHeardOf(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
     const holder = this.#accounts.ofLinkedName(identity.name);
-    if (this.#revokedTokens.hasRevoked(token, claims, identity.name)) throw noLongerCounts(revoked);
-    if (holder !== undefined && holder !== account) throw noLongerCounts(subjectDiffers);
+    if (this.#revokedTokens.hasRevoked(token, claims, identity.name)) throw noLongerValid(revoked);
+    if (holder !== undefined && holder !== account) throw noLongerValid(subjectDiffers);
     // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
-    if (isEmbedded && !isSubjectOf(account, claims.sub)) throw noLongerCounts(revoked);
+    if (isEmbedded && !isSubjectOf(account, claims.sub)) throw noLongerValid(revoked);
     const refusal = account && this.#refusalOfToken(account, login, identity.name);
     if (refusal) throw refusal;
     return account;
@@ -152,17 +152,17 @@ export class AccountState {
   refusalOfRow(row: SessionRow, account = this.accountOf(row.user)): StatusError | undefined {
     const { userUID, subjectName, createdAt, login } = row;
     const at = createdAt / 1000;
-    if (this.#revokedTokens.hasEnded({ subjectName, at, issuerLogin: login })) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasEnded({ subjectName, at, issuerLogin: login })) return noLongerValid(revoked);
     return this.#refusalOf({ userUID, at }, account);
   }
 
   /** Returns the 401 to throw if tokens of a login are not to be renewed. @param issuer undefined if it is no longer configured */
   refusalOfLogin(login: LoginFacts, issuer: Issuer | undefined, account = this.accountOf(login.user)): StatusError | undefined {
     // A login ends when its issuer is no longer configured.
-    if (this.#revokedTokens.hasEnded(login) || issuer?.settings.issuer !== login.iss) return noLongerCounts(revoked);
+    if (this.#revokedTokens.hasEnded(login) || issuer?.settings.issuer !== login.iss) return noLongerValid(revoked);
     const { iss, sub } = login;
     const isAnother = account && !issuer.settings.isEmbedded && belongsToAnother(account, { issuer: iss, sub }, this.#issuers.inUse);
-    if (isAnother) return noLongerCounts(subjectDiffers);
+    if (isAnother) return noLongerValid(subjectDiffers);
     return this.#refusalOf(login, account);
   }
 
@@ -178,10 +178,10 @@ export class AccountState {
     const { claims, isEmbedded } = login;
     const subject = { issuer: claims.iss, sub: claims.sub };
     // A `sub` of the embedded issuer names one record, and need not be recorded.
-    if (!isEmbedded && belongsToAnother(account, subject, this.#issuers.inUse)) return noLongerCounts(subjectDiffers);
+    if (!isEmbedded && belongsToAnother(account, subject, this.#issuers.inUse)) return noLongerValid(subjectDiffers);
     const isNaming = hasSubject(account, subject) && !isLinkedAccount(account, subject);
-    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerCounts(addressChanged);
-    if (this.lacksFactor(account, login)) return noLongerCounts(factorRequired);
+    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerValid(addressChanged);
+    if (this.lacksFactor(account, login)) return noLongerValid(factorRequired);
     return this.#refusal(account, claims.iat);
   }
 
@@ -200,7 +200,7 @@ export class AccountState {
   }
 
   #refusalOf(login: OwnedLogin & Pick<LoginFacts, 'at'>, account: Account | undefined): StatusError | undefined {
-    if (isOfAnotherRecord(login, account)) return noLongerCounts(revoked);
+    if (isOfAnotherRecord(login, account)) return noLongerValid(revoked);
     return account && this.#refusal(account, login.at);
   }
 
@@ -220,9 +220,9 @@ export class AccountState {
   }
 
   #refusal(account: Account, since: number): StatusError | undefined {
-    if (account.sessionsNotBefore !== undefined && since < account.sessionsNotBefore) return noLongerCounts(revoked);
+    if (account.sessionsNotBefore !== undefined && since < account.sessionsNotBefore) return noLongerValid(revoked);
     const cause = phaseCause(account, this.#now(), this.#config.users.idleDays);
-    return cause && noLongerCounts(cause);
+    return cause && noLongerValid(cause);
   }
 }
 
@@ -254,7 +254,7 @@ export function sessionEnded(cause?: unknown): StatusError {
 }
 
 /** Returns actor and target for the audit trail. */
-export const whoseLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
+export const auditSubjectOfLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
   actor: { name: subjectName, uid: sub },
   target: { name: user, uid: userUID },
 });

@@ -5,7 +5,7 @@ import { readBearer } from '../http/bearer.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Account } from '../users/record/account.ts';
-import { noLongerCounts, revoked } from '../users/record/conditions.ts';
+import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded, type WaitingRequest } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
@@ -61,7 +61,7 @@ export class LoginAuthenticator implements Authenticator {
     const verified = await issuers.bearer(bearer);
     await accountState.whenKnown(request);
     if (verified === 'not ours') {
-      if (revokedTokens.hasBearer(bearer.token)) throw noLongerCounts(revoked);
+      if (revokedTokens.hasBearer(bearer.token)) throw noLongerValid(revoked);
       return bearer;
     }
     const { login } = verified;

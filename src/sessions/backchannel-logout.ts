@@ -6,7 +6,7 @@ import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { SessionContext } from './context.ts';
-import { type SessionRow, whoseSession } from './record.ts';
+import { auditSubjectOfSession, type SessionRow } from './record.ts';
 
 /** Maximum of sessions that one logout token deletes. The sweeper deletes the others, which are invalid too. */
 const maxDeleted = 500;
@@ -70,7 +70,7 @@ async function deleteSessions(context: SessionContext, ctx: Context, ended: Issu
   try {
     const rows = await sessionsOf(context, ended);
     await mapLimit(deletionsAtOnce, rows.slice(0, maxDeleted), async (row) => {
-      if (await store.remove(row, signal)) audit.record({ ...event, ...whoseSession(row) });
+      if (await store.remove(row, signal)) audit.record({ ...event, ...auditSubjectOfSession(row) });
     });
   } catch (error) {
     log.warn({ err: error }, 'sessions that the identity provider has ended could not all be deleted yet');

@@ -9,7 +9,7 @@ import type { TokenSet } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestampOf } from '../kubernetes/timestamp.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 import type { LoginFacts } from './login-facts.ts';

@@ -10,7 +10,7 @@ import type { AccountState } from './account-state.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { CrossSiteRule } from './cross-site.ts';
 import type { IssuerLogout } from './issuer-logout.ts';
-import type { SealedRefreshTokens } from './refresh-seal.ts';
+import type { SealedRefreshTokens } from './sealed-refresh-tokens.ts';
 import type { SessionStore } from './store.ts';
 
 /** Dependencies of the functions in this folder, assembled by `createSessions`. */

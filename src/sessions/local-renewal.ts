@@ -5,13 +5,13 @@ import type { AuditOrigin } from '../http/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import { atMost } from '../limits/bound.ts';
-import { noLongerCounts, revoked } from '../users/record/conditions.ts';
-import { whoseLogin } from './account-state.ts';
+import { atMost } from '../limits/eviction-queue.ts';
+import { noLongerValid, revoked } from '../users/record/conditions.ts';
+import { auditSubjectOfLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
-import type { SealedLogin } from './refresh-seal.ts';
 import { localPayload, type RenewPayload } from './renew-payload.ts';
+import type { SealedLogin } from './sealed-refresh-tokens.ts';
 import { renewTokens, type TokenCarrier } from './token-renewer.ts';
 
 /** Time in which requests with the same token share one exchange: a page with many requests in flight sends them all at once. */
@@ -58,7 +58,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
   readonly login: LoginFacts;
   readonly issuer: Issuer;
   readonly refreshToken: string | undefined;
-  readonly auditSubject: ReturnType<typeof whoseLogin>;
+  readonly auditSubject: ReturnType<typeof auditSubjectOfLogin>;
   readonly #context: SessionContext;
   readonly #sealed: SealedLogin;
 
@@ -68,7 +68,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
     this.login = sealed.login;
     this.issuer = sealed.issuer;
     this.refreshToken = sealed.refreshToken;
-    this.auditSubject = whoseLogin(sealed.login);
+    this.auditSubject = auditSubjectOfLogin(sealed.login);
   }
 
   async ready(deadline: AbortSignal): Promise<void> {
@@ -76,7 +76,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
     const { id, at, expiresAt } = this.login;
     await accountState.whenCaughtUp({ ...this.login, createdAt: at * 1000 }, deadline);
     // Both ends are permanent, and need no record.
-    if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerCounts(revoked);
+    if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerValid(revoked);
   }
 
   refusal(): StatusError | undefined {
@@ -98,7 +98,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
   async keep(tokens: RenewedTokens): Promise<RenewPayload> {
     const { bearers } = this.#sealed;
     const bearerExpiresAt = tokens.bearerExpiresAt ?? Math.max(0, ...bearers.map(({ exp }) => exp));
-    if (bearerExpiresAt <= this.#seconds()) throw nothingUsable();
+    if (bearerExpiresAt <= this.#seconds()) throw noUsableToken();
     const handedOut = this.issuer.bearers.handOut({ ...tokens, bearerExpiresAt });
     return localPayload(handedOut, await this.#context.seals.write(this.#sealed, handedOut, bearers));
   }
@@ -123,7 +123,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
 const notRenewable = (): StatusError =>
   unauthorized({ tokenGiven: true, message: 'the identity provider gave nothing to renew these tokens with: log in again' });
 
-const nothingUsable = (): StatusError =>
+const noUsableToken = (): StatusError =>
   unauthorized({
     tokenGiven: true,
     message: 'the identity provider gave no token that counts here: log in again, with token_storage=cookie if that is offered',

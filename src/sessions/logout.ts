@@ -7,13 +7,13 @@ import { readBearer } from '../http/bearer.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
-import { noLongerCounts, revoked } from '../users/record/conditions.ts';
-import { whoseLogin } from './account-state.ts';
+import { noLongerValid, revoked } from '../users/record/conditions.ts';
+import { auditSubjectOfLogin } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { type ProvenSession, proofOf } from './proof.ts';
-import type { SealedLogin } from './refresh-seal.ts';
 import { endedPayload, type GivenTokens, type RenewPayload } from './renew-payload.ts';
+import type { SealedLogin } from './sealed-refresh-tokens.ts';
 
 /** Clock skew after the expiry of bearer tokens. */
 const leewaySeconds = 60;
@@ -49,7 +49,7 @@ export async function logout(
     const proof = await proofOf(context, ctx, { secret, refreshToken });
     const { storage, login, issuedAt, waitMs, ...atIssuer } =
       'sealed' in proof ? await endSealed(context, ctx, proof.sealed) : await endSession(context, ctx, proof);
-    audit.record({ ...auditOrigin(ctx), ...whoseLogin(login), audit: 'LoggedOut', outcome: 'success' });
+    audit.record({ ...auditOrigin(ctx), ...auditSubjectOfLogin(login), audit: 'LoggedOut', outcome: 'success' });
     if (secret !== undefined) cookie.expire(ctx);
     const idToken = atIssuer.idToken ?? hintOf(login, given);
     const [hint] = await Promise.all([
@@ -80,7 +80,7 @@ async function endSealed(context: SessionContext, ctx: Context, { login, refresh
   const { accountState } = context;
   const { signal } = ctx.state;
   await accountState.whenKnown({ signal });
-  if (accountState.isOver(login)) throw noLongerCounts(revoked);
+  if (accountState.isOver(login)) throw noLongerValid(revoked);
   const waitMs = await endLogin(context, login, bearers, signal);
   const bearer = await verifiedBearer(context, ctx);
   if (bearer !== undefined) await endBearer(context, bearer, login, signal);
@@ -109,7 +109,7 @@ async function endLogin(
   const counting = bearers.filter(({ exp }) => exp + leewaySeconds > seconds);
   await Promise.all(counting.map((bearer) => endAccess({ bearer, owner: user }, 'Logout', signal)));
   const isFirst = await endAccess({ login: { id, user, expiresAt: new Date(login.expiresAt * 1000) } }, 'Logout', signal);
-  if (!isFirst) throw noLongerCounts(revoked);
+  if (!isFirst) throw noLongerValid(revoked);
   return endOtherBearers(context, login, bearers, signal);
 }
 

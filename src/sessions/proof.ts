@@ -4,7 +4,7 @@ import { badParameter, StatusError } from '../api/status.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
-import type { SealedLogin } from './refresh-seal.ts';
+import type { SealedLogin } from './sealed-refresh-tokens.ts';
 
 /** Time in which a replaced handle remains valid for requests in flight. */
 const previousHandleMs = 10_000;

@@ -138,7 +138,7 @@ function renewalOf(value: string | undefined, clock: number, old: Renewal | unde
 }
 
 /** Returns actor and target for the audit trail. */
-export const whoseSession = ({ subjectName, user, userUID = '' }: SessionRow) => ({
+export const auditSubjectOfSession = ({ subjectName, user, userUID = '' }: SessionRow) => ({
   actor: { name: subjectName, uid: '' },
   target: { name: user, uid: userUID },
 });

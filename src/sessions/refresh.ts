@@ -6,7 +6,7 @@ import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import type { LocalRenewal } from './local-renewal.ts';
 import { type GivenProof, type ProvenSession, proofOf } from './proof.ts';
-import { whoseSession } from './record.ts';
+import { auditSubjectOfSession } from './record.ts';
 import { type GivenTokens, type RenewPayload, sessionPayload } from './renew-payload.ts';
 import type { SessionRenewal } from './renewal.ts';
 import { auditFailedRefresh } from './token-renewer.ts';
@@ -75,6 +75,6 @@ async function end(context: SessionContext, ctx: Context, session: Session, erro
   const { row, secrets } = session;
   await sessions.end(session, ctx.state.signal);
   await issuers.discard(secrets.login, secrets.tokens.refreshToken);
-  auditFailedRefresh(context, { ...auditOrigin(ctx), ...whoseSession(row) }, error);
+  auditFailedRefresh(context, { ...auditOrigin(ctx), ...auditSubjectOfSession(row) }, error);
   throw error;
 }

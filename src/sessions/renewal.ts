@@ -10,7 +10,7 @@ import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
-import { failedRenewal, type Renewal, renewalAnnotation, type SessionRow, whoseSession } from './record.ts';
+import { auditSubjectOfSession, failedRenewal, type Renewal, renewalAnnotation, type SessionRow } from './record.ts';
 import { renewTokens, type TokenCarrier } from './token-renewer.ts';
 
 /** Time that other replicas wait for the replica that holds the claim. */
@@ -120,7 +120,7 @@ class SessionCarrier implements TokenCarrier<TokenSet, Session> {
   readonly login: LoginFacts;
   readonly issuer: Issuer;
   readonly refreshToken: string | undefined;
-  readonly auditSubject: ReturnType<typeof whoseSession>;
+  readonly auditSubject: ReturnType<typeof auditSubjectOfSession>;
   readonly #context: SessionContext;
   readonly #session: Session;
   readonly #claim: SessionClaim;
@@ -133,7 +133,7 @@ class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     this.login = session.secrets.login;
     this.issuer = claim.issuer;
     this.refreshToken = session.secrets.tokens.refreshToken;
-    this.auditSubject = whoseSession(session.row);
+    this.auditSubject = auditSubjectOfSession(session.row);
   }
 
   /** The authentication of the request has waited already. */

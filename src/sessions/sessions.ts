@@ -18,7 +18,6 @@ import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
 import { LoginAuthenticator } from './authenticator.ts';
 import { receiveLogout } from './backchannel-logout.ts';
-import { beginSession } from './bound.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { crossSiteRule } from './cross-site.ts';
@@ -27,10 +26,11 @@ import { sessionListOperations } from './list-routes.ts';
 import { LocalRenewal } from './local-renewal.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
+import { beginSession } from './max-sessions.ts';
 import { refresh } from './refresh.ts';
-import { SealedRefreshTokens } from './refresh-seal.ts';
 import { SessionRenewal } from './renewal.ts';
 import { backchannelOperation, sessionOperations } from './routes.ts';
+import { SealedRefreshTokens } from './sealed-refresh-tokens.ts';
 import { SessionService } from './service.ts';
 import { SessionStore, sessionSweep } from './store.ts';
 
@@ -53,7 +53,7 @@ export interface SessionsFeature {
 type KeepSession = (ctx: Context, caller: Pick<Bearer, 'session'>, signal: AbortSignal) => Promise<Session | undefined>;
 
 /** Receives the refresh token of a user who has entered the password again. */
-type ProvenAgain = (ctx: Context, refreshToken: string) => Promise<void>;
+type MarkReauthenticated = (ctx: Context, refreshToken: string) => Promise<void>;
 
 interface SessionNeeds {
   issuers: Issuers;
@@ -66,10 +66,10 @@ interface SessionNeeds {
   revokedTokens: RevokedTokens;
   endAccess: EndAccess;
   /** Undefined without the embedded issuer. */
-  provenAgain: ProvenAgain | undefined;
+  markReauthenticated: MarkReauthenticated | undefined;
 }
 
-export function createSessions(services: Services, { provenAgain, ...needs }: SessionNeeds): SessionsFeature {
+export function createSessions(services: Services, { markReauthenticated, ...needs }: SessionNeeds): SessionsFeature {
   const { config } = services;
   const context = contextOf(services, needs);
   const { store, revokedTokens, farewell } = context;
@@ -91,7 +91,7 @@ export function createSessions(services: Services, { provenAgain, ...needs }: Se
       ...(config.features.sessions ? sessionListOperations(service) : []),
     ],
     authenticator: new LoginAuthenticator(context, renewal),
-    keepSession: (ctx, { session }, signal) => keepSession(context, provenAgain, { ctx, name: session, signal }),
+    keepSession: (ctx, { session }, signal) => keepSession(context, markReauthenticated, { ctx, name: session, signal }),
     context,
     checks: [
       store.collection.check,
@@ -131,7 +131,7 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
   };
 }
 
-function contextOf(services: Services, needs: Omit<SessionNeeds, 'provenAgain'>): SessionContext {
+function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenticated'>): SessionContext {
   const { issuers, publicURL, accounts, localGroups, identify, revokedTokens, endAccess } = needs;
   const { config, log } = services;
   const { origin } = new URL(publicURL);
@@ -159,7 +159,7 @@ const loginLimit = ({ config, clock }: Services) => new RateLimit({ limit: confi
 
 async function keepSession(
   context: SessionContext,
-  provenAgain: ProvenAgain | undefined,
+  markReauthenticated: MarkReauthenticated | undefined,
   { ctx, name, signal }: { ctx: Context; name: string | undefined; signal: AbortSignal },
 ): Promise<Session | undefined> {
   if (name === undefined) return undefined;
@@ -170,7 +170,7 @@ async function keepSession(
     const { verified } = session;
     const { tokens } = session.secrets;
     const login = successorOf(session.secrets.login, { now: now(), absoluteMs: config.login.session.absolute });
-    if (tokens.refreshToken !== undefined && verified?.isEmbedded) await provenAgain?.(ctx, tokens.refreshToken);
+    if (tokens.refreshToken !== undefined && verified?.isEmbedded) await markReauthenticated?.(ctx, tokens.refreshToken);
     return await beginSession(context, ctx, { tokens, login, verified }, signal);
   } catch (error) {
     log.warn({ err: error }, 'the session of a user who ended all others could not be kept');

@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
-import { listedWithinMs, madeWithinMs, seenWithinMs, unending, until } from '../kubernetes/deadline.ts';
+import { listedWithinMs, madeWithinMs, neverAborts, seenWithinMs, until } from '../kubernetes/deadline.ts';
 import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
@@ -245,7 +245,7 @@ export class SessionStore {
 
   /** Reads for all concurrent requests, so no single request can abort it. */
   #read(name: string): Promise<SessionRow | undefined> {
-    const reading = this.read(name, unending).finally(() => this.#reading.delete(name));
+    const reading = this.read(name, neverAborts).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }

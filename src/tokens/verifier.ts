@@ -5,10 +5,10 @@ import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
-import { noLongerCounts, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
+import { noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
@@ -93,7 +93,7 @@ export class AccessTokenVerifier {
   async bearer(bearer: Bearer, signal: AbortSignal): Promise<{ bearer: Bearer; row: AccessTokenRow }> {
     const verdict = await this.verify(bearer.token, signal);
     if (verdict === undefined) throw unauthorized({ tokenGiven: true });
-    if ('cause' in verdict) throw noLongerCounts(verdict.cause);
+    if ('cause' in verdict) throw noLongerValid(verdict.cause);
     const { row, account, identity, fingerprint } = verdict;
     const { name: user, mustChangePassword } = account;
     // Decisions are cached by the hash, so decisions from before a change of groups are no longer found.

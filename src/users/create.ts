@@ -13,7 +13,7 @@ import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
-import { UserRecords, untilUncontested } from './record/records.ts';
+import { retryOnConflict, UserRecords } from './record/records.ts';
 import { userApiVersion, userKind, userResource } from './record/schema.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { UserStatusWriter } from './status.ts';
@@ -140,7 +140,7 @@ export class UserCreator {
 
   /** Removes the record, unless another request has set a password since, or the user has logged in. */
   async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
-    await untilUncontested(async () => {
+    await retryOnConflict(async () => {
       const found = await this.#records.read(name, signal);
       if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return false;
       const stored = await this.#secrets.read({ name, uid }, signal);

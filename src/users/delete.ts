@@ -6,11 +6,11 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { nextSecond } from '../kubernetes/timestamp.ts';
 import type { UsersContext } from './context.ts';
+import { MembershipRemover } from './membership-remover.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
-import { MembershipRemover } from './references.ts';
 
 /** User to delete, and its preconditions. */
 interface Deletion {

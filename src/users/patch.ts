@@ -14,7 +14,7 @@ import { timestamp } from '../kubernetes/timestamp.ts';
 import type { UsersContext } from './context.ts';
 import { noFailures } from './logins/lockout.ts';
 import { type Account, accountOf } from './record/account.ts';
-import { UserRecords, untilUncontested } from './record/records.ts';
+import { retryOnConflict, UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { isSelf } from './record/subject-name.ts';
 import { servedText } from './row.ts';
@@ -97,7 +97,7 @@ export class UserPatcher {
     const { body, password, oldPassword, warnings } = await this.#read({ ...request, body: patch }, account, requested);
     checkVersion(object, body, request.ifMatch);
     if (tests.length > 0) checkServed(object, tests);
-    const leaving = leavingBy(body);
+    const leaving = disablingField(body);
     if (leaving !== undefined) await this.#context.administrators.requireAnother(account, leaving, signal);
     const attempt = { account, password, oldPassword, requested, origin: request.origin, isDryRun };
     const passwordChangedAt = await this.#checkPassword(attempt, signal);
@@ -235,7 +235,7 @@ export class UserPatcher {
   async #writeTested(found: KubernetesObject, body: UserPatch, tests: readonly PatchTest[], how: Write): Promise<KubernetesObject> {
     const { name, uid } = found.metadata;
     let object = found;
-    const written = await untilUncontested(async () => {
+    const written = await retryOnConflict(async () => {
       try {
         return await this.#write(object, specChanges(object, body, this.#context.services.now()), how);
       } catch (error) {
@@ -298,7 +298,7 @@ function requestedChange(patch: unknown, account: Account | undefined, caller: C
 }
 
 /** Returns how the patch may keep the user from logging in, or undefined if it cannot. Any new validity counts. */
-function leavingBy({ spec = {} }: UserPatch): string | undefined {
+function disablingField({ spec = {} }: UserPatch): string | undefined {
   if (spec.is_disabled === true) return 'disabled';
   return spec.expired ? 'made to expire' : undefined;
 }

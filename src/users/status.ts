@@ -1,12 +1,12 @@
 import { partsOf } from '../api/reader.ts';
 import { conflict, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { unending } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { phaseStatus } from './record/conditions.ts';
-import { UserRecords, untilUncontested } from './record/records.ts';
+import { retryOnConflict, UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 
 /** Members to merge into the status; `null` removes a member. */
@@ -46,7 +46,7 @@ export class UserStatusWriter {
    * @returns the record after the write
    * @throws StatusError 409 if the user has been deleted, 503, 504
    */
-  async patch(user: UserReference, change: StatusMembers | StatusChange, signal: AbortSignal = unending): Promise<KubernetesObject> {
+  async patch(user: UserReference, change: StatusMembers | StatusChange, signal: AbortSignal = neverAborts): Promise<KubernetesObject> {
     const written = await this.patchIfExists(user, change, signal);
     if (written === undefined) throw conflict(userResource, user.name, 'the user was deleted meanwhile');
     return written;
@@ -56,9 +56,9 @@ export class UserStatusWriter {
   async patchIfExists(
     { name, uid }: UserReference,
     change: StatusMembers | StatusChange,
-    signal: AbortSignal = unending,
+    signal: AbortSignal = neverAborts,
   ): Promise<KubernetesObject | undefined> {
-    const written = await untilUncontested(async () => {
+    const written = await retryOnConflict(async () => {
       const object = await this.#records.read(name, signal);
       if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return 'deleted';
       const members = typeof change === 'function' ? await change(object) : change;

@@ -8,7 +8,7 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/operation.ts';
 import { viewTargetOf } from '../http/view-headers.ts';
 import { isReservedGroup } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bound.ts';
+import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { requireViewRight, viewNotAllowed } from './rights.ts';
 

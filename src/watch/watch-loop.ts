@@ -212,7 +212,7 @@ export class WatchLoop {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (isToBeListed(error)) {
+    if (requiresList(error)) {
       this.#health.version = undefined;
       // A server that only lost its history need not be spared like one that is down, unless a list does not help.
       if (!this.#isListedAnew) this.#failures = 0;
@@ -256,7 +256,7 @@ const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, u
  * Reports whether a new list is needed: the version is no longer known (410), or not yet (a restored API server, or one behind the others),
  * or the resource does not exist (404), and may return with new objects. After too many objects, only a list shows that there are fewer.
  */
-function isToBeListed(failure: unknown): boolean {
+function requiresList(failure: unknown): boolean {
   if (failure instanceof TooManyObjects) return true;
   const error = upstreamErrorOf(failure);
   return error !== undefined && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));

@@ -70,7 +70,7 @@ export async function listPolicies({ output }: OutputOptions, session: Session):
   session.terminal.stdout.write(table([['NAME', 'ROLES', 'PLACES', 'MAX', 'APPROVALS'], ...rows]));
 }
 
-/** Asks for a role, and waits for the access if the user wants so. @throws CommandError, StillPending */
+/** Asks for a role, and waits for the access if the user wants so. @throws CommandError, RequestPending */
 export async function requestAccess(role: string, options: RequestOptions, session: Session): Promise<void> {
   const { namespace, reason, ticket, breakGlass } = options;
   const body = {
@@ -113,7 +113,7 @@ export async function listRequests({ inbox, watch, output }: ListOptions, sessio
   }
 }
 
-/** Approves or denies a request. @throws CommandError; StillPending if further approvals are needed */
+/** Approves or denies a request. @throws CommandError; RequestPending if further approvals are needed */
 export async function decideRequest(
   name: string,
   { approve, comment, ...options }: OutputOptions & { approve: boolean; comment?: string },

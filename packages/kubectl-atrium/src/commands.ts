@@ -23,9 +23,9 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
   withContext(program.command('login').description('log in, for kubectl on this machine')).action(
     async (_options: unknown, command: Command) => {
       const own = terminal();
-      const { loginAgain } = await import('./kept-login.ts');
+      const { logInAgain } = await import('./kept-login.ts');
       const { claimsOf } = await import('./tokens.ts');
-      const { name } = claimsOf(await loginAgain(await wantedOf(command, own), own));
+      const { name } = claimsOf(await logInAgain(await wantedOf(command, own), own));
       say(own, `Logged in as ${harmless(name)}.`);
     },
   );

@@ -38,7 +38,7 @@ export async function currentTokens({ logIn, ways }: Wanted, { isInteractive }: 
 }
 
 /** Logs in again, whatever is stored. */
-export async function loginAgain({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
+export async function logInAgain({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
   const cache = new TokenCache(terminal);
   const make = () =>
     withIssuer(logIn, terminal, async (issuer) => {

@@ -1,6 +1,6 @@
 /** Calls of the service, with the token that kubectl uses. */
 import * as z from 'zod/mini';
-import { currentTokens, loginAgain, type Wanted } from './kept-login.ts';
+import { currentTokens, logInAgain, type Wanted } from './kept-login.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -42,7 +42,7 @@ function serviceOf({ logIn: { issuer }, service }: Wanted): string {
 
 function freshLogin({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
   say(terminal, 'This wants a fresh login.');
-  return loginAgain({ logIn, ways: { ...ways, isFresh: true } }, terminal);
+  return logInAgain({ logIn, ways: { ...ways, isFresh: true } }, terminal);
 }
 
 interface Answer {

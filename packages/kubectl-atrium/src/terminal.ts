@@ -22,7 +22,7 @@ export class CommandError extends Error {
 
 /** End of a command whose request waits for approval. Its output says so already. */
 export class RequestPending extends Error {
-  override readonly name = 'StillPending';
+  override readonly name = 'RequestPending';
   readonly exitCode = 3;
 }
 

@@ -12,9 +12,9 @@ import type { SessionContext } from '../../sessions/context.ts';
 import { sessionPayload } from '../../sessions/renew-payload.ts';
 import type { Notices } from '../../users/logins/notices.ts';
 import { type Account, accountOf, recordName, withoutSubject } from '../../users/record/account.ts';
-import { recordedGroups } from '../../users/record/bounds.ts';
 import { phaseOf } from '../../users/record/conditions.ts';
 import { requireAccounts } from '../../users/record/lookup.ts';
+import { recordedGroups } from '../../users/record/record-limits.ts';
 import { UserRecords } from '../../users/record/records.ts';
 import { readUser, userResource } from '../../users/record/schema.ts';
 import type { Callback, Proof } from '../callback.ts';
@@ -60,7 +60,7 @@ export async function linkAccount(context: SessionContext, parts: LinkAccountPar
     const release = await revokedTokens.hold(`link ${JSON.stringify([claims.iss, claims.sub])}`, until, signal);
     if (release === undefined) throw linkedElsewhere(proved.link.user);
     try {
-      return await linkHeldAccount(context, parts, ctx, { ...proved, identity, session });
+      return await linkClaimedAccount(context, parts, ctx, { ...proved, identity, session });
     } finally {
       await release().catch((error: unknown) => log.warn({ err: error }, 'an account cannot be linked for some minutes'));
     }
@@ -71,7 +71,7 @@ export async function linkAccount(context: SessionContext, parts: LinkAccountPar
 }
 
 /** Links the account, while a claim keeps other requests from linking it. */
-async function linkHeldAccount(
+async function linkClaimedAccount(
   context: SessionContext,
   { notices, keepSession }: LinkAccountParts,
   ctx: Context,

@@ -5,7 +5,7 @@ import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import { phaseOf } from '../record/conditions.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { UserRecords, untilUncontested } from '../record/records.ts';
+import { retryOnConflict, UserRecords } from '../record/records.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
 import { countAttempt, LockoutTimers, noFailures, withoutAttempt } from './lockout.ts';
 
@@ -60,7 +60,7 @@ export class LoginAttempts {
     signal: AbortSignal,
     further: (status: StatusMembers) => StatusMembers = () => ({}),
   ): Promise<Counted> {
-    const counted = await untilUncontested(() => this.#count(who, further, signal), signal);
+    const counted = await retryOnConflict(() => this.#count(who, further, signal), signal);
     return counted ?? { refusal: 'Contested' };
   }
 
@@ -81,7 +81,7 @@ export class LoginAttempts {
     signal: AbortSignal,
   ): Promise<Proved> {
     let counted = record;
-    const proved = await untilUncontested(async () => {
+    const proved = await retryOnConflict(async () => {
       const object = counted ?? (await this.#records.read(account.name, signal));
       counted = undefined;
       return this.#succeed(account, object, { isComplete, status }, signal);

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/schema.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
-import { atMost } from '../../limits/bound.ts';
+import { atMost } from '../../limits/eviction-queue.ts';
 import type { Account } from '../record/account.ts';
 
 const maxLocks = 10_000;

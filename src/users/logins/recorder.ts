@@ -21,11 +21,11 @@ import {
   shortHash,
   withoutSubject,
 } from '../record/account.ts';
-import { displayName, maxGroups, recordableGroups, sourceIDs } from '../record/bounds.ts';
 import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { UserRecords, untilUncontested } from '../record/records.ts';
+import { displayName, maxGroups, recordableGroups, sourceIDs } from '../record/record-limits.ts';
+import { retryOnConflict, UserRecords } from '../record/records.ts';
 import { readUser, type UserSpec, type UserStatus, userApiVersion } from '../record/schema.ts';
 import { UserStatusWriter } from '../status.ts';
 
@@ -100,7 +100,7 @@ export class LoginRecorder {
     // The issuer has given the name of a linked account to another person, who must not get the rights of the first one.
     if (holder && login.subject && !hasSubject(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const groups = login.groups && recordableGroups(login.groups);
-    const recorded = await untilUncontested(() => this.#attempt(name, { ...login, groups: groups?.slice(0, maxGroups) }, signal), signal);
+    const recorded = await retryOnConflict(() => this.#attempt(name, { ...login, groups: groups?.slice(0, maxGroups) }, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
     if (recorded.outcome !== 'recorded') return recorded;
@@ -127,7 +127,7 @@ export class LoginRecorder {
   }
 
   async #remove({ name, uid }: Account, signal: AbortSignal): Promise<void> {
-    await untilUncontested(async () => {
+    await retryOnConflict(async () => {
       const object = await this.#records.read(name, signal);
       if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return true;
       return (await this.#records.remove(object.metadata, signal)) || undefined;

@@ -1,5 +1,5 @@
 import { conflict, StatusError } from '../../api/status.ts';
-import { unending } from '../../kubernetes/deadline.ts';
+import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
@@ -43,7 +43,7 @@ interface Replacement {
 }
 
 /** Never aborts, because a disconnected client must not leave a change incomplete. Each call has its own deadline. */
-const signal = unending;
+const signal = neverAborts;
 
 /** Changes passwords of local users, and ends the access that the old password has opened. */
 export class PasswordChange {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditOrigin } from '../../http/audit.ts';
-import { unending } from '../../kubernetes/deadline.ts';
+import { neverAborts } from '../../kubernetes/deadline.ts';
 import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
+import { DirectoryProvisioning } from '../logins/directory-provisioning.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
-import { DirectoryProvisioning } from '../logins/newcomers.ts';
 import { type Account, recordName, shortHash } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import type { DirectoryPasswords } from './directory-passwords.ts';
@@ -60,7 +60,7 @@ interface CheckedPassword {
 const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked' };
 
 /** Bound per user. Right passwords are not counted as failures, so that a client with one right password could otherwise take all turns. */
-const turnsOfUser = { ...turns, atOnce: 2 };
+const userConcurrency = { ...turns, atOnce: 2 };
 
 /** Multiple of `lockout.failures` that an address may reach, because all users of an office share one address. */
 const failuresPerSource = 10;
@@ -86,8 +86,8 @@ export class PasswordCheck {
   readonly #secrets: PasswordSecrets;
   readonly #sources: RateLimit;
   readonly #browsers: RateLimit;
-  readonly #newcomers: DirectoryProvisioning | undefined;
-  readonly #userTurns = new KeyedSemaphore(turnsOfUser);
+  readonly #provisioning: DirectoryProvisioning | undefined;
+  readonly #userTurns = new KeyedSemaphore(userConcurrency);
   readonly #turns = new Semaphore(turns);
   /** Queue for directories, so that a hanging directory does not delay local users. */
   readonly #directoryTurns = new Semaphore(turns);
@@ -115,7 +115,7 @@ export class PasswordCheck {
     this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
-    this.#newcomers = directories && new DirectoryProvisioning({ directories, limit });
+    this.#provisioning = directories && new DirectoryProvisioning({ directories, limit });
   }
 
   /**
@@ -163,7 +163,7 @@ export class PasswordCheck {
       const judged = await waiting.run(() => {
         signal.throwIfAborted();
         // A client that disconnects must not get an attempt that is neither counted nor audited. Each call has its own deadline.
-        return this.#judge(attempt, unending);
+        return this.#verify(attempt, neverAborts);
       }, signal);
       isFailure = judged.verdict.outcome === 'refused';
       return judged;
@@ -172,12 +172,12 @@ export class PasswordCheck {
     }
   }
 
-  async #judge({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
+  async #verify({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
     const accounts = this.#accounts;
     const passwords = this.#passwords;
     const known = accounts.find(email);
     const name = known?.name ?? nameOf(email);
-    if (known === undefined && accounts.isSynced) await this.#newcomers?.provision(name, { email, password }, signal);
+    if (known === undefined && accounts.isSynced) await this.#provisioning?.provision(name, { email, password }, signal);
     const counted = await this.attempts.count({ name, email }, signal);
     const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)

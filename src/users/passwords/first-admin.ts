@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { StatusError } from '../../api/status.ts';
 import type { Config } from '../../config/schema.ts';
 import { KeySecret } from '../../keys/key-secret.ts';
-import { unending } from '../../kubernetes/deadline.ts';
+import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { timestamp } from '../../kubernetes/timestamp.ts';
 import { accountOf, recordName } from '../record/account.ts';
 import { createdByAnnotation, userLabels } from '../record/labels.ts';
-import { UserRecords, untilUncontested } from '../record/records.ts';
+import { retryOnConflict, UserRecords } from '../record/records.ts';
 import { userApiVersion } from '../record/schema.ts';
 import { localSubjectName, type SubjectNaming } from '../record/subject-name.ts';
 import { UserStatusWriter } from '../status.ts';
@@ -74,13 +74,13 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     throw new FirstAdminError(
       `the password will not do: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
     );
-  const signal = unending;
+  const signal = neverAborts;
   const told = new KeySecret(client, namespace, secretName);
   const records = new UserRecords(client);
   const status = new UserStatusWriter({ ...options, now: () => client.serverClock.now() });
   const work = { ...options, name, records, status, hashes: new PasswordSecrets(options), told, signal };
   try {
-    const outcome = await untilUncontested(() => attempt(work), signal);
+    const outcome = await retryOnConflict(() => attempt(work), signal);
     if (outcome === undefined) throw new FirstAdminError(`the user ${email} is being written all the time`);
     return outcome;
   } catch (error) {

@@ -72,7 +72,7 @@ export class Passwords {
    * @returns a self-describing text with its own salt (PHC string format, argon2id)
    */
   async hash(password: string): Promise<string> {
-    if (!isPossible(password)) throw new RangeError('a password has 1 to 128 characters');
+    if (!hasValidLength(password)) throw new RangeError('a password has 1 to 128 characters');
     const unhashed = { ...this.#dummy, salt: randomBytes(saltBytes) };
     return formatHash({ ...unhashed, tag: await this.#tag(password, unhashed) });
   }
@@ -85,7 +85,7 @@ export class Passwords {
    */
   async verify(password: string, encoded: string): Promise<'match' | 'match-rehash' | 'mismatch'> {
     const expected = parseHash(encoded);
-    if (expected === undefined || !isPossible(password)) {
+    if (expected === undefined || !hasValidLength(password)) {
       await this.dummyVerify(password);
       return 'mismatch';
     }
@@ -95,7 +95,7 @@ export class Passwords {
 
   /** Does the work of a verification, for users without a hash. */
   async dummyVerify(password: string): Promise<void> {
-    await this.#tag(isPossible(password) ? password : '', this.#dummy);
+    await this.#tag(hasValidLength(password) ? password : '', this.#dummy);
   }
 
   #isUpToDate = ({ memoryKiB, passes, salt, tag }: Argon2Hash): boolean =>
@@ -110,4 +110,5 @@ export class Passwords {
   }
 }
 
-const isPossible = (password: string) => password !== '' && password.length <= 2 * maxCharacters && [...password].length <= maxCharacters;
+const hasValidLength = (password: string) =>
+  password !== '' && password.length <= 2 * maxCharacters && [...password].length <= maxCharacters;

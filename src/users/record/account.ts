@@ -124,7 +124,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
     ...(factorsDue !== undefined && { factorsDue }),
-    ...told(noticesOf(status.notices)),
+    ...shownNotices(noticesOf(status.notices)),
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
     isCanonical,
     isValid: spec.valid !== false,
@@ -155,7 +155,7 @@ function subjectsIn(recorded: readonly RecordedSubject[] = []): Pick<Account, 's
 
 type RecordedSubject = NonNullable<UserStatus['subjects']>[number];
 
-const told = (notices: readonly Notice[]): { notices?: readonly Notice[] } => (notices.length > 0 ? { notices } : {});
+const shownNotices = (notices: readonly Notice[]): { notices?: readonly Notice[] } => (notices.length > 0 ? { notices } : {});
 
 /** Issuers that users log in at. */
 export interface IssuersInUse {

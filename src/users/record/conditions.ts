@@ -124,7 +124,7 @@ export const factorRequired: StatusCause = {
 };
 
 /** Returns 401 for a genuine token or session that is no longer valid. */
-export const noLongerCounts = (cause: StatusCause): StatusError =>
+export const noLongerValid = (cause: StatusCause): StatusError =>
   unauthorized({ tokenGiven: true, message: cause.message ?? 'Unauthorized', causes: [cause] });
 
 /**

@@ -73,7 +73,7 @@ export class UserRecords {
  * @param bounds of the attempts, and of the milliseconds between two of them
  * @returns undefined if conflicts persist
  */
-export async function untilUncontested<T>(
+export async function retryOnConflict<T>(
   attempt: () => Promise<T | undefined>,
   signal: AbortSignal,
   bounds = { attempts: maxAttempts, pauseMs: maxPauseMs },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
-import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import { aWidget } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
@@ -148,7 +148,7 @@ describe('requests that are not right', () => {
       const [answer]: IncomingMessage[] = await once(call, 'response');
       await answer?.resume().toArray();
       // The agent gets the connection back one turn later.
-      await letOthersGoOn();
+      await yieldToEventLoop();
       expect(answer?.statusCode).to.equal(401);
       return { isReused: call.reusedSocket, connection: answer?.headers.connection };
     };

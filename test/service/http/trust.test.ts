@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { trustIn } from '../../../src/http/trusting-agent.ts';
+import { tlsTrust } from '../../../src/http/trusting-agent.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
@@ -16,19 +16,19 @@ describe('certificate authorities of a file', () => {
     const [one, other] = await Promise.all([loopbackCertificates(), loopbackCertificates()]);
     const [ofIssuer, ofOther] = [join(folder.path, 'issuer.pem'), join(folder.path, 'other.pem')];
     for (const file of [ofIssuer, ofOther]) await writeFile(file, one.authority.certificate);
-    const first = await trustIn(ofIssuer);
+    const first = await tlsTrust(ofIssuer);
 
     expect(first.secureContext).to.be.an('object');
-    expect((await trustIn(ofIssuer)).secureContext).to.equal(first.secureContext);
-    expect((await trustIn(ofOther)).secureContext).to.equal(first.secureContext);
-    expect((await trustIn(ofIssuer, 'TLSv1.3')).secureContext).not.to.equal(first.secureContext);
+    expect((await tlsTrust(ofIssuer)).secureContext).to.equal(first.secureContext);
+    expect((await tlsTrust(ofOther)).secureContext).to.equal(first.secureContext);
+    expect((await tlsTrust(ofIssuer, 'TLSv1.3')).secureContext).not.to.equal(first.secureContext);
     await writeFile(ofIssuer, other.authority.certificate);
-    expect((await trustIn(ofIssuer)).secureContext).not.to.equal(first.secureContext);
+    expect((await tlsTrust(ofIssuer)).secureContext).not.to.equal(first.secureContext);
   });
 
   it('are those of the system without a file, and none where it cannot be read', async () => {
-    expect(await trustIn(undefined)).to.deep.equal({});
-    const failure = await trustIn(join(folder.path, 'missing.pem')).catch((error: NodeJS.ErrnoException) => error);
+    expect(await tlsTrust(undefined)).to.deep.equal({});
+    const failure = await tlsTrust(join(folder.path, 'missing.pem')).catch((error: NodeJS.ErrnoException) => error);
     expect(failure).to.have.property('code', 'ENOENT');
   });
 });

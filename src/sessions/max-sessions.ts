@@ -4,7 +4,7 @@ import { auditOrigin } from '../http/audit.ts';
 import type { NewSession, Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { revokeAtIssuer } from './issuer-revocation.ts';
-import { type SessionRow, whoseSession } from './record.ts';
+import { auditSubjectOfSession, type SessionRow } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 const deletionsAtOnce = 10;
@@ -36,7 +36,13 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
       if (await store.remove(row, signal)) ended.push(row);
     });
     for (const row of ended)
-      audit.record({ ...auditOrigin(ctx), ...whoseSession(row), audit: 'LoggedOut', outcome: 'success', reason: 'TooManySessions' });
+      audit.record({
+        ...auditOrigin(ctx),
+        ...auditSubjectOfSession(row),
+        audit: 'LoggedOut',
+        outcome: 'success',
+        reason: 'TooManySessions',
+      });
     await revokeAtIssuer(context, ctx, ended);
   } catch (error) {
     log.warn({ user: newest.user, err: error }, 'the oldest sessions of a user with too many could not be ended');

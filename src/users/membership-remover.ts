@@ -7,7 +7,7 @@ import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { maxLeaving } from './record/local-groups.ts';
-import { untilUncontested } from './record/records.ts';
+import { retryOnConflict } from './record/records.ts';
 
 const group = 'auth.platform.io';
 const version = 'v1';
@@ -110,7 +110,7 @@ export class MembershipRemover {
   async #leave(listed: KubernetesObject, place: Place, names: Names, signal: AbortSignal): Promise<void> {
     let object: KubernetesObject | undefined = listed;
     const isLeft = () => object === undefined || positionsOf(object, place, names).length === 0;
-    const areGone = await untilUncontested(async () => {
+    const areGone = await retryOnConflict(async () => {
       if (object === undefined || isLeft()) return true;
       object = (await this.#write(object, place, names, signal)) ?? (await this.#named(place, listed.metadata.name, signal));
       return isLeft() || undefined;

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { sentOnce } from '../cookies/cookies.ts';
+import { singleCookie } from '../cookies/cookies.ts';
 import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
@@ -47,7 +47,7 @@ export class RequestLimit {
  */
 export function useProviderCookies(ctx: Context, provider: Provider, names: ProviderCookies): void {
   const own = Object.values(names).flatMap((name) => [name, `${name}.sig`]);
-  const sent = own.map((name) => [name, sentOnce(ctx, name)] as const).filter(([, value]) => value !== undefined);
+  const sent = own.map((name) => [name, singleCookie(ctx, name)] as const).filter(([, value]) => value !== undefined);
   ctx.req.headers.cookie = sent.map((pair) => pair.join('=')).join('; ');
   const { cookies } = provider.createContext(ctx.req, ctx.res);
   cookies.secure = provider.issuer.startsWith('https:');

@@ -83,7 +83,7 @@ export class SealedRefreshTokens {
     const bearers = this.#remembered(tokens, before);
     const { refreshToken } = tokens;
     if (refreshToken === undefined) return this.#write(issuer, { login, bearers });
-    const learnt = learntIn(tokens);
+    const learnt = learntClaims(tokens);
     const { [issuer.settings.claims.groups]: _groups, ...withoutGroups } = learnt;
     for (const kept of [learnt, withoutGroups]) {
       const whole = this.#write(issuer, { login, bearers, refreshToken, ...(Object.keys(kept).length > 0 && { learnt: kept }) });
@@ -114,8 +114,8 @@ export class SealedRefreshTokens {
   }
 }
 
-function learntIn({ untold = [], claims }: TokenSet | RenewedTokens): LearntClaims {
-  const names = untold.includes('email') ? [...untold, 'email_verified'] : untold;
+function learntClaims({ missingClaims = [], claims }: TokenSet | RenewedTokens): LearntClaims {
+  const names = missingClaims.includes('email') ? [...missingClaims, 'email_verified'] : missingClaims;
   return Object.fromEntries(names.flatMap((name) => (claims?.[name] === undefined ? [] : [[name, claims[name]]])));
 }
 
