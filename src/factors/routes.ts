@@ -1,9 +1,8 @@
 /** Second factors: owners list, rename and remove them, administrators reset them. The page of the issuer sets them up. */
-import type { Context } from 'koa';
 import { z } from 'zod';
 import { mergePatchTypes } from '../api/json-patch.ts';
-import { type Audit, auditCaller } from '../http/audit.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Audit, auditWrite } from '../http/audit.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
 import { FactorService, type FactorServiceNeeds, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
@@ -90,7 +89,7 @@ const deleteOperation = (service: FactorService, audit: Audit) =>
     },
     async handle({ ctx, caller, params: { name: user, id }, signal }) {
       const { account, factor } = await service.remove({ user, id }, caller, signal);
-      audit.record({ audit: 'FactorRemoved', ...about(ctx, caller, account), reason: factor.type });
+      audit.record({ audit: 'FactorRemoved', ...auditWrite(ctx, caller, account), code: 204, reason: factor.type });
       ctx.status = 204;
     },
   });
@@ -115,10 +114,7 @@ const resetOperation = (service: FactorService, audit: Audit) =>
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.reset(name, caller, signal);
-      audit.record({ audit: 'FactorsReset', ...about(ctx, caller, account) });
+      audit.record({ audit: 'FactorsReset', ...auditWrite(ctx, caller, account), code: 204 });
       ctx.status = 204;
     },
   });
-
-const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 }) as const;

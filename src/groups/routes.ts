@@ -6,7 +6,7 @@ import { badRequest } from '../api/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { auditCaller } from '../http/audit.ts';
+import { auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
@@ -98,7 +98,7 @@ const createOperation = (context: GroupsContext) =>
       const isDryRun = query.dryRun !== undefined;
       const written = await createGroup(context, { body, isDryRun, fieldValidation: query.fieldValidation }, caller, signal);
       const { name, uid } = written.group.metadata;
-      if (written.isChanged) context.services.audit.record({ audit: 'GroupCreated', ...about(ctx, caller, { name, uid }), code: 201 });
+      if (written.isChanged) context.services.audit.record({ audit: 'GroupCreated', ...auditWrite(ctx, caller, { name, uid }), code: 201 });
       ctx.status = 201;
       ctx.set('Location', `${context.services.basePath}/auth/v1/groups/${name}`);
       sendGroup(ctx, written);
@@ -136,7 +136,7 @@ const patchOperation = (context: GroupsContext) =>
       const asked = { name, body, isJsonPatch, ifMatch, isDryRun: query.dryRun !== undefined, fieldValidation };
       const written = await patchGroup(context, asked, caller, signal);
       if (written.isChanged)
-        context.services.audit.record({ audit: 'GroupPatched', ...about(ctx, caller, written.group.metadata), code: 200 });
+        context.services.audit.record({ audit: 'GroupPatched', ...auditWrite(ctx, caller, written.group.metadata), code: 200 });
       sendGroup(ctx, written);
     },
   });
@@ -162,7 +162,8 @@ const deleteOperation = (context: GroupsContext) =>
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const deletion = deletionOf(query, body);
       const uid = await deleteGroup(context, { name, ...deletion }, caller, signal);
-      if (!deletion.isDryRun) context.services.audit.record({ audit: 'GroupDeleted', ...about(ctx, caller, { name, uid }), code: 204 });
+      if (!deletion.isDryRun)
+        context.services.audit.record({ audit: 'GroupDeleted', ...auditWrite(ctx, caller, { name, uid }), code: 204 });
       ctx.status = 204;
     },
   });
@@ -255,7 +256,7 @@ async function changeMembers({ services }: GroupsContext, members: GroupMembers,
   if (length > 0)
     services.audit.record({
       audit: 'GroupMembersChanged',
-      ...about(ctx, caller, { name: request.group, uid }),
+      ...auditWrite(ctx, caller, { name: request.group, uid }),
       code: 200,
       members: { added, removed, names: changed.slice(0, maxAudited) },
     });
@@ -263,9 +264,6 @@ async function changeMembers({ services }: GroupsContext, members: GroupMembers,
   const result = { total: items.length, succeeded, failed: items.length - succeeded, items };
   ctx.body = { apiVersion: groupApiVersion, kind: 'GroupMembersResult', ...result };
 }
-
-const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;
 
 function sendGroup(ctx: Context, { group, warnings }: Written): void {
   if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));

@@ -107,6 +107,10 @@ export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identit
   actor: { name, uid },
 });
 
+/** Fields of a successful write by a caller, without its code. */
+export const auditWrite = (ctx: Context, caller: { identity: Actor }, { name, uid }: AuditFields['target']) =>
+  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;
+
 /** Returns the origin of the request. */
 export function auditOrigin(ctx: Context): AuditOrigin {
   const { requestId, source } = ctx.state;

@@ -1,8 +1,7 @@
 /** Creates and revokes one-time links of users. Requires the right to set their passwords. */
-import type { Context } from 'koa';
 import { z } from 'zod';
-import { type Audit, auditCaller, auditOrigin } from '../http/audit.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
@@ -46,7 +45,7 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
     async handle({ ctx, caller, params: { name }, body, signal }) {
       const { url, expiresAt, account } = await service.make(name, body, { caller, origin: auditOrigin(ctx), signal });
       const code = body.mail ? 202 : 201;
-      audit.record({ audit: 'LinkMade', ...about(ctx, caller, account), code, reason: auditReasons[body.kind] });
+      audit.record({ audit: 'LinkMade', ...auditWrite(ctx, caller, account), code, reason: auditReasons[body.kind] });
       ctx.status = code;
       ctx.body = { ...(!body.mail && { url }), expiresAt: timestamp(expiresAt) };
     },
@@ -67,11 +66,8 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.end(name, caller, signal);
-      audit.record({ audit: 'LinksEnded', ...about(ctx, caller, account), code: 204 });
+      audit.record({ audit: 'LinksEnded', ...auditWrite(ctx, caller, account), code: 204 });
       ctx.status = 204;
     },
   }),
 ];
-
-const about = (ctx: Context, caller: Caller, { name, uid }: { name: string; uid: string }) =>
-  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { warningHeaders, writeQuery } from '../api/write-options.ts';
-import { auditCaller, auditOrigin } from '../http/audit.ts';
+import { auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
@@ -54,7 +54,7 @@ function createOperation(context: UsersContext): Operation {
       const isDryRun = dryRun !== undefined;
       const { user, warnings } = await creator.create({ body, isDryRun, fieldValidation }, caller, signal);
       const { name } = user.metadata;
-      if (!isDryRun) audit.record({ audit: 'UserCreated', ...about(ctx, caller, user), outcome: 'success', code: 201 });
+      if (!isDryRun) audit.record({ audit: 'UserCreated', ...auditWrite(ctx, caller, user.metadata), code: 201 });
       ctx.status = 201;
       ctx.set('Location', `${basePath}/auth/v1/users/${name}`);
       sendUser(ctx, user, warnings);
@@ -95,7 +95,7 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
       const isJsonPatch = ctx.is(jsonPatchType) !== false;
       const asked = { name, body, isJsonPatch, ifMatch, isDryRun: dryRun !== undefined, fieldValidation, origin: auditOrigin(ctx) };
       const { user, warnings, password, isUserChanged } = await patcher.patch(asked, caller, signal);
-      const event = { ...about(ctx, caller, user), outcome: 'success', code: 200 } as const;
+      const event = { ...auditWrite(ctx, caller, user.metadata), code: 200 };
       if (isUserChanged) audit.record({ audit: 'UserPatched', ...event });
       if (password !== undefined) audit.record({ audit: `Password${password}`, ...event });
       if (password === 'Changed') await keepSession(ctx, caller, signal);
@@ -103,11 +103,6 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
     },
   });
 }
-
-const about = (ctx: Context, caller: Caller, { metadata }: KubernetesObject) => ({
-  ...auditCaller(ctx, caller),
-  target: { name: metadata.name, uid: metadata.uid },
-});
 
 /** Answers with the User without secret members. */
 function sendUser(ctx: Context, user: KubernetesObject, warnings: readonly string[] = []): void {
