@@ -94,11 +94,15 @@ export const columnsOf = (kind: string, own: Formats = {}): Column[] =>
 function parseColumn(text: string, formats: Formats): Column {
   if (text === 'Name') return nameColumn;
   if (text === 'Age') return ageColumn;
-  const [, name = '', wide, type = 'string', word = '', path = ''] = /^([^=*:]+)(\*?)(?::(\w+))?=(\w*) ?(.*)$/.exec(text) ?? [];
+  const equals = text.indexOf('=');
+  const [heading = '', type = 'string'] = text.slice(0, equals).split(':');
+  const [name, priority] = heading.endsWith('*') ? [heading.slice(0, -1), 1] : [heading, 0];
+  const word = /^\w*/.exec(text.slice(equals + 1))?.[0] ?? '';
+  const path = text.slice(equals + 1 + word.length).trimStart();
   const [format, parsed] = [formats[word || 'text'], path === '' ? undefined : parseJSONPath(path)];
   if (format === undefined || (path !== '' && parsed === undefined)) throw new Error(`the column ${text} is not known`);
   const cell: Column['cell'] = (object, now) => format(parsed?.values(object) ?? [], object, now);
-  return column(name, cell, { ...(name === 'Name' && nameColumn), type, priority: wide ? 1 : 0, cell });
+  return column(name, cell, { ...(name === 'Name' && nameColumn), type, priority, cell });
 }
 
 /** Entry of `additionalPrinterColumns`. */

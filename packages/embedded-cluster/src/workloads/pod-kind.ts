@@ -14,7 +14,8 @@ const probe = {
 const containerDefaults = {
   resources: {},
   imagePullPolicy({ image }: JsonObject) {
-    const [, tag = 'latest'] = /[^/]*$/.exec(String(image ?? ''))?.[0].split(/[:@]/) ?? [];
+    const text = String(image ?? '');
+    const [, tag = 'latest'] = text.slice(text.lastIndexOf('/') + 1).split(/[:@]/);
     return tag === 'latest' ? 'Always' : 'IfNotPresent';
   },
   ...{ terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' },
