@@ -40,7 +40,8 @@ describe('watch', () => {
     const { url, certificateAuthority: ca } = workspace.server;
     const headers = { authorization: `Bearer ${await workspace.server.token('admin')}` };
     const query = `watch=true&resourceVersion=${await versionNow()}`;
-    const socket = new WebSocket(`${url.replace('https', 'wss')}${widgets}?${query}`, { headers, ca });
+    // kube-apiserver answers 403 to a WebSocket for a watch without an Origin (golang.org/x/net/websocket).
+    const socket = new WebSocket(`${url.replace('https', 'wss')}${widgets}?${query}`, { headers, ca, origin: url });
     const messages: string[] = [];
     socket.on('message', (data, isBinary) => messages.push(`${isBinary ? 'binary' : 'text'} ${label(JSON.parse(String(data)))}`));
     await once(socket, 'open');
