@@ -202,7 +202,8 @@ func pod(ctx context.Context, client kubernetes.Interface, config *rest.Config) 
 		VersionedParams(&core.PodExecOptions{Command: []string{"echo", "hello"}, Stdout: true, Stderr: true}, scheme.ParameterCodec).URL()
 	// The embedded cluster has no SPDY, which kubectl falls back to.
 	executor := must(remotecommand.NewWebSocketExecutor(config, "GET", address.String()))
-	var output bytes.Buffer
-	check(executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &output, Stderr: &output}))
+	// One buffer for both streams loses bytes, because two goroutines write at the same time.
+	var output, failures bytes.Buffer
+	check(executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &output, Stderr: &failures}))
 	note("exec: %s", bytes.TrimSpace(output.Bytes()))
 }
