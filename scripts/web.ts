@@ -121,24 +121,21 @@ const config = {
   ],
 } satisfies InlineConfig;
 
-/** Modules of lists, which the overview does not need. */
-const ofLists = '(?:api/(?:live|use-windows)|app/refused-menu|ui/(?:column-fit|confirm|search|sort|table|table-widths)|pages/users/writes)';
 /** Modules of the pages of objects, and of the pages of users and access. */
 const ofObjects = 'api/(?:openapi|schema-(?:document|fields|positions)|socket|use-object)';
 const ofPeople = '(?:api/new-password|app/list-page|ui/(?:group-links|local-time))';
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!${ofLists}\\.|${ofObjects}\\.|${ofPeople}\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/query|cluster/event-groups))\\.tsx?$|node_modules/lucide/`,
+  `web/src/(?!${ofObjects}\\.|${ofPeople}\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/(?:query|writes)|cluster/event-groups))\\.tsx?$|node_modules/lucide/`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
 const files = [
   { name: 'console', tags: ['$initial' as const], priority: 3 },
   { name: 'parts', test: parts, priority: 2 },
-  // The list includes its texts in English, the fallback for missing texts in other languages. Lists of people load it, too: a file for
-  // the table alone would be one more request of the list of Pods.
-  { name: 'list', test: new RegExp(`pages/cluster/list\\.tsx$|virtual:texts/en/cluster$|web/src/${ofLists}\\.tsx?$`), priority: 1 },
+  // The list includes its texts in English, the fallback for missing texts in other languages.
+  { name: 'list', test: /pages\/cluster\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   { name: 'cluster', test: new RegExp(`pages/cluster/|web/src/${ofObjects}\\.`), minShareCount: 2 },
   { name: 'people', test: new RegExp(`pages/(?!cluster)|web/src/${ofPeople}\\.`), minShareCount: 2 },
 ];
