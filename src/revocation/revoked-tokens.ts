@@ -177,6 +177,7 @@ export class RevokedTokens {
 
   /** Reports whether a login has ended: here, at the issuer, or with the access of its user. */
   hasEnded({ id, issuerLogin, subjectName, at }: EndableLogin): boolean {
+    if (this.watch.size === 0) return false;
     const [login, subject] = [id === undefined ? '' : revokedTokenName('Refresh', id), revokedTokenName('Subject', subjectName)];
     const beganAt = at * 1000;
     const subjectEnd = subjectName === '' ? 0 : (this.watch.get(subject)?.notBefore ?? 0);
