@@ -24,7 +24,7 @@ import {
   webhookBinding,
   webhookUser,
 } from './objects.ts';
-import { demoCertificate, demoFirstRevisions, demoWorkloads } from './workloads.ts';
+import { demoCertificate, demoFirstRevisions, demoStuckRevision, demoWorkloads } from './workloads.ts';
 
 export interface DemoOptions {
   /** Address that the embedded cluster listens on. */
@@ -76,7 +76,13 @@ interface DemoDirectory {
 }
 
 const tokenSeconds = 12 * 3600;
-const rolloutPollMs = 100;
+const rolloutPollMs = 20;
+
+/** The part of a Deployment that tells how far its rollout is. */
+interface Rollout {
+  status?: { observedGeneration?: number; availableReplicas?: number };
+}
+
 /** Account of the service, which alone may write passwords. */
 const serviceAccount = `system:serviceaccount:${demoNamespace}:atrium`;
 
@@ -126,18 +132,24 @@ export async function startDemo({
   return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, stop };
 }
 
-/** Applies the second revisions after the first ones are available, so that a stuck rollout leaves available replicas. */
+/** Applies the second revisions after the controllers have seen the first ones, and a stuck one after the first one is available. */
 async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   const first = demoFirstRevisions().filter(({ kind }) => kind === 'Deployment');
-  const isAvailable = (deployment: KubernetesObject) => {
-    const found = cluster.get(deployment) as { status?: { availableReplicas?: number } } | undefined;
-    return found === undefined || (found.status?.availableReplicas ?? 0) > 0;
+  /** Returns once all Deployments that still exist match, or with false at the stop of the demo. */
+  const untilAll = async (matches: (deployment: Rollout) => boolean): Promise<boolean> => {
+    const doesMatch = (key: KubernetesObject) => {
+      const found = cluster.get(key) as Rollout | undefined;
+      return found === undefined || matches(found);
+    };
+    while (!first.every(doesMatch)) {
+      await setTimeout(rolloutPollMs, undefined, { ref: false });
+      if (signal.aborted) return false;
+    }
+    return true;
   };
-  while (!first.every(isAvailable)) {
-    await setTimeout(rolloutPollMs, undefined, { ref: false });
-    if (signal.aborted) return;
-  }
+  if (!(await untilAll(({ status }) => status?.observedGeneration !== undefined))) return;
   await cluster.apply(...demoWorkloads());
+  if (await untilAll(({ status }) => (status?.availableReplicas ?? 0) > 0)) await cluster.apply(demoStuckRevision);
 }
 
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {

@@ -223,16 +223,22 @@ const nodeExporter = (version: string) =>
     images: { exporter: `node-exporter:${version}` },
   });
 
-/** Returns the first revisions, which are applied before the others, so that there is a history. */
+/**
+ * Returns the first revisions, which are applied before the others, so that there is a history. That of the storefront has no
+ * pods: they would be replaced in the first seconds of the demo, while a user looks at one.
+ */
 export const demoFirstRevisions = (): KubernetesObject[] => [
   ...['shop', 'payments', 'monitoring'].map(namespace),
   node('node-1', { role: 'control-plane' }),
   node('node-2', { role: 'worker' }),
   node('node-3', { role: 'worker', isCordoned: true }),
-  deployment({ ...storefront, images: { web: 'storefront:1.8.0' }, cause: 'First release of the year' }),
+  deployment({ ...storefront, replicas: 0, images: { web: 'storefront:1.8.0' }, cause: 'First release of the year' }),
   deployment({ ...checkout, images: { api: 'checkout:4.1.0' }, cause: 'Payments by invoice' }),
   nodeExporter('1.8.2'),
 ];
+
+/** Replaces the first revision once it is available, so that the stuck rollout leaves available replicas. */
+export const demoStuckRevision = deployment({ ...checkout, images: { api: 'checkout:4.2.0-typo' }, cause: 'Payments by card' });
 
 export const demoWorkloads = (): KubernetesObject[] => [
   settings('shop', 'storefront', { currency: 'EUR', 'features.json': '{"search":true,"reviews":false}' }),
@@ -248,7 +254,6 @@ export const demoWorkloads = (): KubernetesObject[] => [
   service('shop', 'storefront'),
   deployment({ namespace: 'shop', name: 'cart', replicas: 2, images: { cart: 'cart:2.3.1', recommendations: 'recommendations:0.4.0' } }),
   service('shop', 'cart'),
-  deployment({ ...checkout, images: { api: 'checkout:4.2.0-typo' }, cause: 'Payments by card' }),
   service('payments', 'checkout'),
   deployment({ namespace: 'payments', name: 'ledger', replicas: 1, images: { ledger: 'ledger:1.0.3' } }),
   deployment({

@@ -69,6 +69,21 @@ describe('atrium sandbox, the demo', () => {
     expect(demo.stdout).not.to.match(tokenInText).and.not.to.match(/cat_/);
   });
 
+  it('has a storefront with a history and with pods of its last revision only', async () => {
+    const itemsOf = async (path: string) => {
+      const answer = await get(`/api/kubernetes/${path}?labelSelector=app%3Dstorefront`, 'admin');
+      return z.object({ items: z.array(z.unknown()) }).parse(await answer.json()).items;
+    };
+    const replicaSet = z.object({ metadata: z.object({ name: z.string() }), spec: z.object({ replicas: z.number() }) });
+    const pod = z.object({ metadata: z.object({ ownerReferences: z.array(z.object({ name: z.string() })) }) });
+    const sets = (await itemsOf('apis/apps/v1/namespaces/shop/replicasets')).map((item) => replicaSet.parse(item));
+    const pods = (await itemsOf('api/v1/namespaces/shop/pods')).map((item) => pod.parse(item));
+    const last = sets.find(({ spec }) => spec.replicas === 3)?.metadata.name;
+
+    expect(sets.map(({ spec }) => spec.replicas)).to.have.members([0, 3]);
+    expect(pods.map(({ metadata }) => metadata.ownerReferences[0]?.name)).to.deep.equal([last, last, last]);
+  });
+
   it('takes an access token, and so does its cluster', async () => {
     const headers = { 'content-type': 'application/json' };
     const made = await get('/auth/v1/accesstoken', 'manager', { method: 'POST', headers, body: '{"description":"try"}' });
