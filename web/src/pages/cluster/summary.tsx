@@ -7,7 +7,8 @@ import { Facts } from '../../ui/facts';
 import { StateWord } from './cells';
 import { Conditions } from './sections/condition-table';
 import { podWord } from './sections/pod-state';
-import { hasSections, type SectionProps, Sections } from './sections/sections';
+import type { SectionProps } from './sections/section';
+import { hasSections, Sections } from './sections/sections';
 import { selectedLabels } from './sections/selector';
 
 export function Summary({ kind, kinds, object }: SectionProps) {

@@ -10,7 +10,7 @@ import { BindingList } from './binding-list';
 import { roleRefOf, subjectForAccount } from './bindings';
 import { BindingName } from './bound-by';
 import { ObjectLink } from './object-link';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 
 const group = 'rbac.authorization.k8s.io';
 /** The rules of more roles are on their own pages. */

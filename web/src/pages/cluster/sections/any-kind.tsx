@@ -6,7 +6,7 @@ import { type ConditionRow, summaryConditions } from './conditions';
 import { fieldsOf } from './field-tree';
 import { FieldTree } from './field-tree-view';
 import { otherKinds } from './other-kinds';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 
 /** More are a mistake of the controller, and are left to the table. */
 const shownConditions = 20;

@@ -7,7 +7,7 @@ import { durationText, jobState } from './job-state';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 
 function JobView({ object }: SectionProps) {

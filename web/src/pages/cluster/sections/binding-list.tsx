@@ -4,7 +4,7 @@ import { may, type Right, useRights } from '../../../app/rights';
 import { t } from '../../../text/text';
 import { Empty, Notice } from '../../../ui/state';
 import { RelatedObjects } from './related-objects';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 
 const group = 'rbac.authorization.k8s.io';
 /** RBAC has no selector for roles and subjects, and bindings are small. */

@@ -4,7 +4,7 @@ import { PlainTable } from '../../../ui/plain-table';
 import { BindingList } from './binding-list';
 import { bindsRole, subjectsOf } from './bindings';
 import { ObjectLink } from './object-link';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 import { SubjectName } from './subject-name';
 
 const group = 'rbac.authorization.k8s.io';

@@ -3,7 +3,7 @@ import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { requestedCertificate } from './signing-request';
 import { TextLines } from './text-lines';
 

@@ -8,7 +8,7 @@ import { type Amounts, usageKey } from '../usage-amounts';
 import { UsageOfContainer } from './container-usage';
 import { ObjectLink } from './object-link';
 import { type Container, type ContainerSpec, containersOf, containerWord, isSidecar } from './pod-state';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 
 /** Shows the containers of a pod, regular ones first. */
 export function Containers({ kind, kinds, object }: SectionProps) {

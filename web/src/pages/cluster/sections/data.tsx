@@ -10,7 +10,7 @@ import { mask } from '../masks';
 import { saveAs } from '../save-as';
 import { type DataEntry, dataEntries, indented } from './data-entries';
 import { quantityText } from './requests';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { CertificateSection, hasCertificate } from './tls-section';
 
 /** A longer text is cut on the page and whole in its file. */

@@ -11,7 +11,7 @@ import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
 import { conditions } from './any-kind';
 import { type Definition, definitionOf, instanceCount, missingVersions } from './definitions';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 
 function DefinitionFacts({ object }: SectionProps) {
   const { group, names, scope, strategy } = definitionOf(object);

@@ -7,7 +7,7 @@ import { StateWord } from '../cells';
 import { type Endpoint, endpointsOf } from './endpoints';
 import { ObjectLink } from './object-link';
 import { RelatedObjects } from './related-objects';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 
 /** The label by which EndpointSlices belong to a Service. */
 const serviceLabel = 'kubernetes.io/service-name';

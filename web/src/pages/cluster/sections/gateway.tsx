@@ -5,7 +5,7 @@ import { Conditions } from './condition-table';
 import { backendsOf, filterText, matchText, type Reference, type RouteRule, type RouteSpec } from './gateway-route';
 import { ObjectLink } from './object-link';
 import { RelatedObjects } from './related-objects';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 
 const group = 'gateway.networking.k8s.io';
 

@@ -23,7 +23,7 @@ import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
 import { ObjectLink } from './object-link';
 import { type Revision, revisionKindOf, revisionsOf, rollbackPatch } from './revisions';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 import { selectedLabels } from './selector';
 
 interface SetList {

@@ -12,7 +12,7 @@ import { metricRows } from './metrics';
 import { ObjectLink } from './object-link';
 import { LimitTable, QuotaTable } from './quota-tables';
 import { RelatedTable } from './related-table';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectorText } from './selector';
 import { UsageBar } from './usage-bar';
 

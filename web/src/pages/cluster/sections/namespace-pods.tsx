@@ -10,7 +10,7 @@ import { Notice } from '../../../ui/state';
 import { StateWord } from '../cells';
 import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 
 /** Rows without their objects take about 150 bytes. */
 const limit = 2000;

@@ -12,7 +12,7 @@ import { NamespacePods } from './namespace-pods';
 import { ObjectLink } from './object-link';
 import { LimitTable, QuotaTable } from './quota-tables';
 import { RelatedObjects } from './related-objects';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { SubjectName } from './subject-name';
 
 const shownGroups = 10;

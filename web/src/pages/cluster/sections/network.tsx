@@ -5,7 +5,7 @@ import { Empty } from '../../../ui/state';
 import { serviceEndpoints, sliceSections } from './endpoint-tables';
 import { ObjectLink } from './object-link';
 import { policySections } from './policy-view';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 import { selectedLabels } from './selector';
 

@@ -16,7 +16,7 @@ import { isMeasured, usageKey } from '../usage-amounts';
 import { NodeActions } from './node-actions';
 import { podsRight, useNodePods } from './node-pods';
 import { quantityText, requestedBy } from './requests';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { UsageBar } from './usage-bar';
 
 type Texts = Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { Notice } from '../../../ui/state';
 import { Containers } from './containers-view';
 import { ObjectLink } from './object-link';
 import { type Trouble, troublesOf } from './pod-state';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { tolerationsOf } from './tolerations';
 import { type VolumeRow, volumeRows } from './volumes';
 

@@ -2,7 +2,7 @@ import { type Key, language, t } from '../../../text/text';
 import { findKind } from './find-kind';
 import { policySentences, type Speech } from './network-policy';
 import { RelatedTable } from './related-table';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectorText } from './selector';
 
 const speech = (): Speech => ({

@@ -8,7 +8,7 @@ import { roleRefOf, subjectsOf } from './bindings';
 import { BoundBy } from './bound-by';
 import { ObjectLink } from './object-link';
 import { RelatedTable } from './related-table';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { SubjectName } from './subject-name';
 
 const group = 'rbac.authorization.k8s.io';

@@ -1,27 +1,12 @@
 /** Sections of the page of an object by its kind. A kind is one entry here, and a list of sections in the file of its family. */
 
 import './sections.css';
-import type { ComponentType } from 'preact';
 import { type Kind, kindId } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
-import type { ClusterObject } from '../../../api/objects';
-import { type Key, t } from '../../../text/text';
+import { t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
 import { otherKinds } from './other-kinds';
-
-export interface SectionProps {
-  kind: Kind;
-  kinds: readonly Kind[];
-  object: ClusterObject;
-}
-
-export interface Section {
-  /** Without one the section has no heading. */
-  title?: Key;
-  /** Unset: always shown. */
-  isShown?: (object: ClusterObject) => boolean;
-  View: ComponentType<SectionProps>;
-}
+import type { Section, SectionProps } from './section';
 
 type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section[]>> }>;
 

@@ -1,6 +1,6 @@
 import { t } from '../../../text/text';
 import { RelatedTable } from './related-table';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectedLabels } from './selector';
 
 function Pods({ kinds, object }: SectionProps) {

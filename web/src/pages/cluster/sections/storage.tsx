@@ -7,7 +7,7 @@ import { StateWord } from '../cells';
 import { ObjectLink } from './object-link';
 import { podWord } from './pod-state';
 import { RelatedObjects } from './related-objects';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { claimsOf, sourceOf } from './volumes';
 
 interface ClaimSpec {

@@ -1,7 +1,7 @@
 import { href } from '../../../app/router';
 import type { Subject } from './bindings';
 import { ObjectLink } from './object-link';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 
 /** A subject as a link: users and groups have pages in the console, ServiceAccounts in the cluster. */
 export function SubjectName({ kinds, subject: { kind, name, namespace } }: { kinds: SectionProps['kinds']; subject: Subject }) {

@@ -5,7 +5,7 @@ import { Facts } from '../../../ui/facts';
 import { Loaded } from '../../../ui/loaded';
 import { Notice } from '../../../ui/state';
 import { secretText } from './data-entries';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 import { TextLines } from './text-lines';
 import type { TlsCertificate } from './tls-certificate';
 

@@ -7,7 +7,7 @@ import { groupOf } from './find-kind';
 import { metricRows } from './metrics';
 import { ObjectLink } from './object-link';
 import { RelatedObjects } from './related-objects';
-import type { SectionProps } from './sections';
+import type { SectionProps } from './section';
 import { selects } from './selector';
 
 interface Target {

@@ -4,7 +4,7 @@ import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import { History } from './history';
 import { type Rollout, rolloutOf } from './rollout';
-import type { Section, SectionProps } from './sections';
+import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 import { WorkloadBounds } from './workload-bounds';
 
