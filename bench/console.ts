@@ -22,7 +22,7 @@ import { isLoggedIn, press, submitPassword } from '../test/tools/browser/demo.ts
 import { browse, type Console, type Figures, median, type Sample } from './peers/browse.ts';
 import { fillPods, podName, podNamespace } from './peers/pods.ts';
 import { Measured } from './peers/process.ts';
-import { atrium, type Surroundings, type Target } from './peers/servers.ts';
+import { atrium, type ServerContext, type Target } from './peers/servers.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -97,13 +97,13 @@ function sample(): Sample {
 
 /** Starts Atrium twice: its console lists pods by the API server, and by the service (`lists.resources`). */
 async function bothOf(name: string, folder: string): Promise<Console[]> {
-  const surroundings: Surroundings = {
+  const context: ServerContext = {
     ...{ directory, plane, adminToken, isDrawn: false },
     files: join(folder, 'web/dist'),
     serviceToken: await admin.serviceToken(),
   };
   const one = async (label: string, settings: Record<string, unknown>) => {
-    const target = await atrium(label.replaceAll(/\W+/g, '-'), join(folder, 'dist'), surroundings, settings);
+    const target = await atrium(label.replaceAll(/\W+/g, '-'), join(folder, 'dist'), context, settings);
     started.push(target);
     return atriumConsole(label, target, browser);
   };

@@ -63,8 +63,8 @@ let replicas = 0;
 /** Starts a replica, and waits until it lists the users: it is ready after 15 s also without them. */
 async function startReplica(): Promise<Target> {
   replicas += 1;
-  const surroundings = { directory, files: directory, plane, adminToken, serviceToken: await admin.serviceToken(), isDrawn: false };
-  const target = await atrium(`replica-${replicas}`, 'dist', surroundings);
+  const context = { directory, files: directory, plane, adminToken, serviceToken: await admin.serviceToken(), isDrawn: false };
+  const target = await atrium(`replica-${replicas}`, 'dist', context);
   await eventually(
     async () => (await fetch(`${target.url}/auth/v2/users?limit=1`, { headers })).status,
     (status) => status === 200,

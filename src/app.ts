@@ -43,18 +43,18 @@ export class App {
   /** Operations of the public port. */
   readonly operations: readonly Operation[];
 
-  constructor(surroundings: ProcessContext) {
-    const { config, log } = surroundings;
+  constructor(context: ProcessContext) {
+    const { config, log } = context;
     const { server } = config;
     this.#config = config;
     this.#log = log;
-    this.#health = new Health(surroundings);
-    this.#features = createFeatures(surroundings);
+    this.#health = new Health(context);
+    this.#features = createFeatures(context);
     const { services, authenticator, before } = this.#features;
     const { apiServer, audit, basePath, metrics } = services;
-    const { ATRIUM_REVISION: revision = 'unknown' } = surroundings.environment;
+    const { ATRIUM_REVISION: revision = 'unknown' } = context.environment;
     metrics.buildInfo.set({ version, revision, node: process.version }, 1);
-    metrics.certificate('kubernetes-client', () => surroundings.connection.tls.cert);
+    metrics.certificate('kubernetes-client', () => context.connection.tls.cert);
     metrics.certificate('server', () => this.#public.certificate);
     for (const check of this.#features.checks) this.#health.add(check);
     const addresses = new ClientAddresses(server.trustedProxies, log);
@@ -64,7 +64,7 @@ export class App {
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const { otlpEndpoint: endpoint, caFile, sampleRatio } = config.tracing;
-    const instance = surroundings.environment.HOSTNAME ?? 'unknown';
+    const instance = context.environment.HOSTNAME ?? 'unknown';
     this.#spans = endpoint === undefined ? undefined : new SpanExporter({ endpoint, caFile, service: { version, instance }, log, metrics });
     const tracing = new Tracing(this.#spans && { sampleRatio, record: this.#spans.record });
 

@@ -14,7 +14,7 @@ import type { SigningKeys } from './keys/signing-keys.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import type { PluginSurroundings } from './plugins/plugins.ts';
+import type { PluginContext } from './plugins/plugins.ts';
 import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import type { Services } from './services.ts';
@@ -39,7 +39,7 @@ export interface ProcessContext {
   /** Creates keys of the embedded issuer. Default: new keys. */
   newSigningKeys?: () => Promise<SigningKeys>;
   /** Network in which tests run the Services of plugins. */
-  pluginSurroundings?: PluginSurroundings;
+  pluginContext?: PluginContext;
   /** Current time. Default: the time of the API server. */
   now?: () => Date;
   /** The clock of this machine, which may be wrong. */
@@ -49,14 +49,14 @@ export interface ProcessContext {
 }
 
 /** Creates the services that all features share. */
-function createServices(surroundings: ProcessContext) {
-  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = surroundings;
+function createServices(context: ProcessContext) {
+  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = context;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
   const client = apiServer.asService;
   const { serverClock } = client;
-  const now = surroundings.now ?? (() => serverClock.now());
+  const now = context.now ?? (() => serverClock.now());
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
   const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
@@ -76,7 +76,7 @@ function createServices(surroundings: ProcessContext) {
     apiServer,
     client,
     access,
-    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: surroundings.newSigningKeys }),
+    keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: context.newSigningKeys }),
     rbac,
     longRequests: new LongRequests({ access, rbac, now, clock }),
   };
@@ -84,9 +84,9 @@ function createServices(surroundings: ProcessContext) {
 }
 
 /** Creates the shared state of the features: the services, user records and groups. */
-export function createBase(surroundings: ProcessContext) {
-  const { services, events } = createServices(surroundings);
-  const { connection } = surroundings;
+export function createBase(context: ProcessContext) {
+  const { services, events } = createServices(context);
+  const { connection } = context;
   const { config } = services;
   const watched = watchUsers(services);
   const watchedGroups = config.features.groups ? watchGroups(services) : undefined;

@@ -64,11 +64,11 @@ export interface Features {
   stop(): Promise<void>;
 }
 
-export function createFeatures(surroundings: ProcessContext): Features {
-  const base = createBase(surroundings);
+export function createFeatures(context: ProcessContext): Features {
+  const base = createBase(context);
   const { services, connection, accounts, localGroups, events } = base;
   const { config, rbac } = services;
-  const { console, plugins } = createConsoles(base, surroundings);
+  const { console, plugins } = createConsoles(base, context);
   const translations = new Translations(config.console.languages, (language) => console.pluginFiles.localesOf(language));
   const {
     login,
@@ -86,7 +86,7 @@ export function createFeatures(surroundings: ProcessContext): Features {
     noticeMail,
   } = createLogins(base, {
     brand: console.brand,
-    passwords: surroundings.passwords ?? new Passwords(),
+    passwords: context.passwords ?? new Passwords(),
     translations,
   });
   const users = createUsers(services, base.watched, {
@@ -115,7 +115,7 @@ export function createFeatures(surroundings: ProcessContext): Features {
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
     ...createGroupsAndBindings(base, {
       letterhead: { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title },
-      network: surroundings.pluginSurroundings?.network,
+      network: context.pluginContext?.network,
       again: (ctx) => authenticator.revalidate(ctx),
     }),
     createRoles({ services, accounts, localGroups }),
@@ -200,14 +200,14 @@ function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Feat
 }
 
 /** Creates the console and its plugins. */
-function createConsoles(base: Base, { environment, pluginSurroundings }: ProcessContext) {
+function createConsoles(base: Base, { environment, pluginContext }: ProcessContext) {
   const consolePlugins = watchConsolePlugins(base.services);
   const console = createConsole(base.services, { consolePlugins, environment });
   const plugins = createPlugins(base.services, {
     apiServerURL: base.connection.server,
     consolePlugins,
     files: console.pluginFiles,
-    surroundings: pluginSurroundings,
+    context: pluginContext,
   });
   return { console, plugins };
 }

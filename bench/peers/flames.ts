@@ -7,9 +7,6 @@ import { type Row, warmUp } from './rows.ts';
 
 const run = promisify(execFile);
 
-/** Additional options of the service, by which perf knows the names of compiled functions. */
-export const namesForPerf = '--perf-basic-prof --interpreted-frames-native-stack';
-
 /** Merges the compiled forms of a function, and its paths in different builds. */
 const asOneFunction = "s/JS:[*+^~]'?//g; s#file://[^;]*/([^/;]+/[^/;]+[.]js)#\\1#g";
 

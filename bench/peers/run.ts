@@ -27,7 +27,7 @@ import type { LoadOptions, Request } from './load.ts';
 import { mixedLoad } from './mixed.ts';
 import { residentMiB } from './process.ts';
 import { type Contender, measureRows, type Row } from './rows.ts';
-import { atrium, bareProxy, bareServer, kubectlProxy, nginx, type Surroundings, type Target } from './servers.ts';
+import { atrium, bareProxy, bareServer, kubectlProxy, nginx, type ServerContext, type Target } from './servers.ts';
 import { type Aim, aimTable, holds, table } from './table.ts';
 import { fillUsers } from './users.ts';
 
@@ -65,7 +65,7 @@ try {
   admin = new ClusterAdmin(plane, adminToken);
   await admin.install();
   await fillUsers(admin, plane.etcdURL, 0, userCount - 1);
-  const surroundings: Surroundings = {
+  const context: ServerContext = {
     directory,
     files,
     plane,
@@ -78,8 +78,8 @@ try {
     started.push(target);
     return target;
   };
-  const ours = await add(atrium('atrium', dist, surroundings));
-  const before = given.before === undefined ? undefined : await add(atrium('before', given.before, surroundings));
+  const ours = await add(atrium('atrium', dist, context));
+  const before = given.before === undefined ? undefined : await add(atrium('before', given.before, context));
   const authorization = { Authorization: `Bearer ${adminToken}` };
   for (const { url } of before ? [ours, before] : [ours]) await untilFollowed(url);
   await untilQuiet();
@@ -107,11 +107,11 @@ try {
     if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
     await writeFile(join(files, name), await answer.text());
   }
-  const node = await add(bareServer('node', surroundings));
-  const koa = await add(bareServer('koa', surroundings));
-  const undici = await add(bareProxy(surroundings));
-  const web = await add(nginx(surroundings));
-  const kubectl = await add(kubectlProxy(surroundings));
+  const node = await add(bareServer('node', context));
+  const koa = await add(bareServer('koa', context));
+  const undici = await add(bareProxy(context));
+  const web = await add(nginx(context));
+  const kubectl = await add(kubectlProxy(context));
   const kubernetes: Target = { url: plane.url, pid: plane.apiServer.pid ?? 0, async end() {} };
 
   const atriumDoes = (request: Request): Contender[] => [

@@ -4,7 +4,6 @@ import { stringify } from 'yaml';
 import type { ControlPlane } from '../../test/cluster/control-plane.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { writeServiceAccount } from '../../test/tools/image/service-account.ts';
-import { namesForPerf } from './flames.ts';
 import { Measured } from './process.ts';
 
 /** A running server, with the process whose CPU is counted. */
@@ -16,7 +15,7 @@ export interface Target {
   end(): Promise<void>;
 }
 
-export interface Surroundings {
+export interface ServerContext {
   /** Directory for the files that the servers need. */
   directory: string;
   /** Directory of the files that all of them serve. */
@@ -28,17 +27,19 @@ export interface Surroundings {
   isDrawn: boolean;
 }
 
+/** Additional options of the service, by which perf knows the names of compiled functions. */
+const namesForPerf = '--perf-basic-prof --interpreted-frames-native-stack';
 const bare = new URL('bare.ts', import.meta.url).pathname;
 const bareProxyProgram = new URL('bare-proxy.ts', import.meta.url).pathname;
 
-export async function bareServer(kind: 'node' | 'koa', { directory, files }: Surroundings): Promise<Target> {
+export async function bareServer(kind: 'node' | 'koa', { directory, files }: ServerContext): Promise<Target> {
   const port = await freePort();
   const program = await Measured.start([process.execPath, bare, kind, `${port}`, files], { logFile: join(directory, `${kind}.log`) });
   return targetOf(program, port);
 }
 
 /** Starts Koa with undici, without the checks of a service before it forwards a request. */
-export async function bareProxy({ directory, plane, adminToken }: Surroundings): Promise<Target> {
+export async function bareProxy({ directory, plane, adminToken }: ServerContext): Promise<Target> {
   const port = await freePort();
   const authority = join(directory, 'authority.crt');
   await writeFile(authority, plane.certificateAuthority);
@@ -50,7 +51,7 @@ export async function bareProxy({ directory, plane, adminToken }: Surroundings):
 }
 
 /** Starts nginx with one worker, and Debian's defaults otherwise; connections to the API server are kept alive. */
-export async function nginx({ directory, files, plane, adminToken }: Surroundings): Promise<Target> {
+export async function nginx({ directory, files, plane, adminToken }: ServerContext): Promise<Target> {
   const port = await freePort();
   const home = join(directory, 'nginx');
   await mkdir(home);
@@ -81,7 +82,7 @@ http {
 }
 
 /** Starts Go's HTTP server, file server and reverse proxy, which other consoles in Go use. */
-export async function kubectlProxy({ directory, files, plane }: Surroundings): Promise<Target> {
+export async function kubectlProxy({ directory, files, plane }: ServerContext): Promise<Target> {
   const port = await freePort();
   const args = ['proxy', `--kubeconfig=${plane.kubeconfig}`, `--port=${port}`, `--www=${files}`, '--www-prefix=/static/'];
   const program = await Measured.start(['kubectl', ...args], { logFile: join(directory, 'kubectl.log') });
@@ -96,10 +97,10 @@ export async function kubectlProxy({ directory, files, plane }: Surroundings): P
 export async function atrium(
   name: string,
   dist: string,
-  surroundings: Surroundings,
+  context: ServerContext,
   settings: Record<string, unknown> = {},
 ): Promise<Target & { metricsURL: string }> {
-  const { directory, files, plane, serviceToken, isDrawn } = surroundings;
+  const { directory, files, plane, serviceToken, isDrawn } = context;
   const [port, metricsPort] = [await freePort(), await freePort()];
   const home = join(directory, name);
   await mkdir(home);

@@ -121,7 +121,7 @@ const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: S
     },
     environment,
     // Services of the embedded cluster do not run: the plugins' servers are on this machine.
-    pluginSurroundings: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
+    pluginContext: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
     log: createLog({ level: 'warn', format: 'json' }),
   });
 

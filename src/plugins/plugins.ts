@@ -12,7 +12,7 @@ import { PluginServices } from './services.ts';
 const proxyTimeoutMs = 60_000;
 
 /** Replacements for tests, whose Services are on loopback, unlike those of a cluster. */
-export interface PluginSurroundings {
+export interface PluginContext {
   network?: Network;
   proxyTimeoutMs?: number;
 }
@@ -33,15 +33,15 @@ interface PluginsNeeds {
   apiServerURL: string;
   consolePlugins: ConsolePlugins;
   files: PluginFiles;
-  surroundings: PluginSurroundings | undefined;
+  context: PluginContext | undefined;
 }
 
 /** Creates the feature `plugins`. */
-export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, surroundings = {} }: PluginsNeeds): Plugins {
+export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, context = {} }: PluginsNeeds): Plugins {
   const { config, basePath } = services;
   const { pluginAssets, pluginProxy } = config.features;
-  const timeoutMs = surroundings.proxyTimeoutMs ?? proxyTimeoutMs;
-  const pluginServices = new PluginServices(services, apiServerURL, surroundings.network ?? clusterNetwork);
+  const timeoutMs = context.proxyTimeoutMs ?? proxyTimeoutMs;
+  const pluginServices = new PluginServices(services, apiServerURL, context.network ?? clusterNetwork);
   const sources = { consolePlugins, files, pluginServices };
   const controller = pluginAssets ? pluginsController(services, sources) : undefined;
   return {

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import type { PluginSurroundings } from '../../src/plugins/plugins.ts';
+import type { PluginContext } from '../../src/plugins/plugins.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import type { Passwords } from '../../src/users/passwords/passwords.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
@@ -61,7 +61,7 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   /** Default: hashes that cost little. */
   passwords?: Passwords;
   /** Addresses of the Services of plugins. */
-  pluginSurroundings?: PluginSurroundings;
+  pluginContext?: PluginContext;
   /** Starts a proxy between the service and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
@@ -84,7 +84,7 @@ export async function startServer({
   issuers = [],
   now,
   passwords,
-  pluginSurroundings,
+  pluginContext,
   between,
   isReused = true,
 }: ServerOptions = {}): Promise<TestServer> {
@@ -120,7 +120,7 @@ export async function startServer({
       ...(now && { now }),
       wallClock: () => new Date(Date.now() + clockAheadMs),
       ...(passwords && { passwords }),
-      ...(pluginSurroundings && { pluginSurroundings }),
+      ...(pluginContext && { pluginContext }),
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => auditLines.push(line),
     });

@@ -13,12 +13,12 @@ export class TestApp extends App {
   #metricsURL = '';
   readonly #undeclaredFields: Set<string>;
 
-  constructor({ writeAudit, ...surroundings }: ProcessContext) {
+  constructor({ writeAudit, ...context }: ProcessContext) {
     const undeclared = new Set<string>();
     super({
       passwords: cheapPasswords(),
       newSigningKeys: keptSigningKeys,
-      ...surroundings,
+      ...context,
       writeAudit(line) {
         for (const field of undeclaredFields(line)) undeclared.add(field);
         writeAudit?.(line);

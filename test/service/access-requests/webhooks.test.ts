@@ -38,7 +38,7 @@ describe('webhooks of access requests', () => {
           ],
         },
       },
-      pluginSurroundings: {
+      pluginContext: {
         network: {
           resolve: async (host) => [host === 'metadata.svc' ? '169.254.169.254' : '127.0.0.1'],
           isRefused: (address) => !loopback(address) && clusterNetwork.isRefused(address),

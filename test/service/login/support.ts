@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.ts';
-import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
+import type { PluginContext } from '../../../src/plugins/plugins.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import type { TrustedIssuer } from '../../cluster/authentication-config.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
@@ -23,7 +23,7 @@ export interface ServiceOptions {
   /** Settings that differ from the baseline, by section. */
   config?: Partial<Record<'server' | 'kubernetes' | 'login' | 'users' | 'identity' | 'features' | 'console' | 'tracing', Section>>;
   /** Addresses of the Services of plugins. */
-  pluginSurroundings?: PluginSurroundings;
+  pluginContext?: PluginContext;
   /** Starts a proxy between this replica and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
@@ -124,7 +124,7 @@ export class LoginCluster {
    * Starts a replica with login at that provider, and waits until its watches are synchronized. The replica impersonates users unless
    * `kubernetes.credentials` has another value; then the cluster trusts the provider.
    */
-  async service({ provider, config = {}, pluginSurroundings, between }: ServiceOptions): Promise<Service> {
+  async service({ provider, config = {}, pluginContext, between }: ServiceOptions): Promise<Service> {
     if (config.kubernetes?.credentials === 'passthrough') await this.#trust(provider);
     const middle = await between?.(this.#cluster);
     const relay = new TcpProxy(middle?.url ?? this.#cluster.url);
@@ -158,7 +158,7 @@ export class LoginCluster {
       }),
       connection: connectionWith(this.#serviceToken, { url: relay.url, certificateAuthority: this.#cluster.certificateAuthority }),
       environment: {},
-      ...(pluginSurroundings && { pluginSurroundings }),
+      ...(pluginContext && { pluginContext }),
       now: this.clock.now,
       clock: this.clock.clock,
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),

@@ -39,7 +39,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
           kubernetes: { credentials },
           console: { static: { directory: 'web/dist' }, plugins: { caFile: await cluster.file(authority.certificate) } },
         },
-        pluginSurroundings: { network: loopbackNetwork() },
+        pluginContext: { network: loopbackNetwork() },
       });
       jane = await session(service);
     });

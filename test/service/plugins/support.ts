@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PluginSurroundings } from '../../../src/plugins/plugins.ts';
+import type { PluginContext } from '../../../src/plugins/plugins.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
 import { publicLabel } from '../console/objects.ts';
@@ -31,7 +31,7 @@ export interface PluginSuite {
   stop(): Promise<void>;
 }
 
-export async function startPluginSuite(options: ServerOptions = {}, surroundings: PluginSurroundings = {}): Promise<PluginSuite> {
+export async function startPluginSuite(options: ServerOptions = {}, context: PluginContext = {}): Promise<PluginSuite> {
   const authority = await ServiceAuthority.create();
   const service = await PluginService.start(await authority.issue('shop.plugins.svc'));
   const directory = await mkdtemp(join(tmpdir(), 'atrium-plugins-'));
@@ -43,7 +43,7 @@ export async function startPluginSuite(options: ServerOptions = {}, surroundings
   const server = await startServer({
     ...rest,
     config: { ...config, console: { static: { directory: 'web/dist' }, plugins: { caFile }, ...(config.console as object) } },
-    pluginSurroundings: { network: loopbackNetwork(), ...surroundings },
+    pluginContext: { network: loopbackNetwork(), ...context },
   });
   /** Number in the content security policy of pages, which shows the current change. */
   let mark = 0;

@@ -6,17 +6,17 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
-import { endGroup, type Surroundings } from './shell.ts';
+import { endGroup, type ShellContext } from './shell.ts';
 
 export const startsDemo = (text: string) => text.trim().startsWith('npm run demo');
 
 /** Runs one demo at a time, and keeps it for further pages with the same command. */
 export class DemoTerminal {
-  readonly #surroundings: Surroundings;
+  readonly #context: ShellContext;
   #running: { command: string; process: ChildProcess; port: number } | undefined;
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings;
+  constructor(context: ShellContext) {
+    this.#context = context;
   }
 
   async ensure(command: string): Promise<void> {
@@ -24,7 +24,7 @@ export class DemoTerminal {
     await this.stop();
     const port = await freePort();
     const atPort = `${command.includes(' -- ') ? command : `${command} --`} --port ${port}`;
-    const { directory: cwd, environment: env } = this.#surroundings;
+    const { directory: cwd, environment: env } = this.#context;
     const [, info] = / --info ~\/(\S+)/.exec(command) ?? [];
     const infoFile = info === undefined ? undefined : join(env.HOME ?? '', info);
     // The file is left over from the previous demo.

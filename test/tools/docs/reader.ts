@@ -7,7 +7,7 @@ import { helmProgram } from '../../cluster/build.ts';
 import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
 import { DemoTerminal, startsDemo } from './demo.ts';
 import type { Commands, Page } from './page.ts';
-import { differences, runCommands, type Shell, type Surroundings } from './shell.ts';
+import { differences, runCommands, type Shell, type ShellContext } from './shell.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -19,8 +19,8 @@ export class Reader {
 
   static async start(shell: Shell): Promise<Reader> {
     const home = await mkdtemp(join(tmpdir(), 'atrium-reader-'));
-    const surroundings = { directory: await checkout(join(home, 'demo')), environment: environmentOf(home) };
-    return new Reader(shell, home, new DemoTerminal(surroundings));
+    const context = { directory: await checkout(join(home, 'demo')), environment: environmentOf(home) };
+    return new Reader(shell, home, new DemoTerminal(context));
   }
 
   private constructor(shell: Shell, home: string, demo: DemoTerminal) {
@@ -43,7 +43,7 @@ export class Reader {
         if (startsDemo(commands.text)) await this.#demo.ensure(commands.text.trim());
         else blocks.push({ ...commands, text: this.#demo.here(commands.text), shown: commands.shown.map((line) => this.#demo.here(line)) });
       }
-      problems.push(...(await this.#run(blocks, await this.#surroundings(name, this.#home), signal)));
+      problems.push(...(await this.#run(blocks, await this.#context(name, this.#home), signal)));
     }
     if (isApart) await this.#demo.stop();
     if (onCluster.length > 0) problems.push(...(await this.#run(onCluster, await this.#atCluster(name), signal)));
@@ -57,25 +57,25 @@ export class Reader {
     await rm(this.#home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 
-  async #run(blocks: readonly Commands[], surroundings: Surroundings, signal: AbortSignal): Promise<string[]> {
-    const ran = await runCommands(this.#shell, blocks, surroundings, signal);
+  async #run(blocks: readonly Commands[], context: ShellContext, signal: AbortSignal): Promise<string[]> {
+    const ran = await runCommands(this.#shell, blocks, context, signal);
     return ran.flatMap((one) => differences(one).map((problem) => `${one.commands.line}: ${problem}`));
   }
 
-  #surroundings = async (name: string, home: string, path = process.env.PATH): Promise<Surroundings> => ({
+  #context = async (name: string, home: string, path = process.env.PATH): Promise<ShellContext> => ({
     directory: await checkout(join(this.#home, name)),
     environment: environmentOf(home, path),
   });
 
   /** Prepares a home with the cluster's administrator in ~/.kube/config, and Helm. */
-  async #atCluster(name: string): Promise<Surroundings> {
+  async #atCluster(name: string): Promise<ShellContext> {
     const home = join(this.#home, 'administrator');
     if (this.#cluster === undefined) {
       this.#cluster = await startControlPlane({ people: ['admin'] });
       await mkdir(join(home, '.kube'), { recursive: true });
       await cp(this.#cluster.kubeconfig, join(home, '.kube/config'));
     }
-    return this.#surroundings(`${name}-cluster`, home, `${dirname(await helmProgram())}:${process.env.PATH}`);
+    return this.#context(`${name}-cluster`, home, `${dirname(await helmProgram())}:${process.env.PATH}`);
   }
 }
 

@@ -10,7 +10,7 @@ export type Shell = (typeof shells)[number];
 /** Options that ignore the startup files of the machine's owner. */
 const options = { bash: ['--noprofile', '--norc'], zsh: ['--no-rcs'] } as const;
 
-export interface Surroundings {
+export interface ShellContext {
   directory: string;
   environment: Record<string, string>;
 }
@@ -28,7 +28,7 @@ export interface Ran {
 export async function runCommands(
   shell: Shell,
   blocks: readonly Commands[],
-  { directory, environment }: Surroundings,
+  { directory, environment }: ShellContext,
   signal: AbortSignal,
 ): Promise<Ran[]> {
   // The process gets a group, so that background processes of the page end with it.
