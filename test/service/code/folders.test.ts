@@ -6,9 +6,15 @@ const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).pars
 const tests = globSync('test/**/*.test.ts');
 /** Pattern of all tests in a folder, with the slowest first. */
 const longFirst = /'(test\/\w+)\/\*\*\/\*\.long\.test\.ts' '\1\/\*\*\/!\(\*\.long\)\.test\.ts'/;
+const defaultOfVariable = /\$\{\w+:-(\w+)\}/g;
 /** Arguments of mocha in each script. */
 const runs = Object.values(scripts).flatMap((script) =>
-  [...script.replace(longFirst, '$1').matchAll(/\bmocha ([^&"]+)/g)].map(([, given = '']) => given.trim().split(/\s+/)),
+  [
+    ...script
+      .replace(longFirst, '$1')
+      .replaceAll(defaultOfVariable, '$1')
+      .matchAll(/\bmocha ([^&"]+)/g),
+  ].map(([, given = '']) => given.trim().split(/\s+/)),
 );
 const folders = runs.flat().filter((word) => word.startsWith('test/'));
 
