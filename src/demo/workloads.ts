@@ -224,7 +224,7 @@ const nodeExporter = (version: string) =>
   });
 
 /**
- * Returns the first revisions, which are applied before the others, so that there is a history. That of the storefront has no
+ * Returns the first revisions, which are applied before the others, so that there is a history. The first revision of the storefront has no
  * pods: they would be replaced in the first seconds of the demo, while a user looks at one.
  */
 export const demoFirstRevisions = (): KubernetesObject[] => [
