@@ -84,7 +84,7 @@ export const optionsOperation = (context: AccessContext): Operation =>
     query,
     answers: {
       200: { description: 'The roles.', content: { 'application/json': optionsSchema } },
-      400: { description: 'Without `verb` or `resource`, or with a parameter that cannot be.' },
+      400: { description: '`verb` or `resource` is missing, or a parameter is invalid.' },
     },
     async handle({ ctx, caller, query: { verb, group, resource, subresource, namespace, name }, signal }) {
       const question = { verb, group, resource, subresource, namespace, name };

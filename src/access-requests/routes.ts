@@ -173,7 +173,7 @@ function createOperation(context: AccessContext) {
     query: z.object({ dryRun }),
     body: newRequestBody,
     answers: {
-      201: { ...theRequest, headers: { Location: 'Where it is.' } },
+      201: { ...theRequest, headers: { Location: 'Path of the UserBinding.' } },
       401: stepUp,
       403: { description: 'The caller has no User record (`NoRecord`), or uses an access token.' },
       409: { description: 'The caller has an open request for the same role and place.' },

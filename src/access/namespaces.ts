@@ -29,7 +29,7 @@ const namespace = z
       name: z.string(),
       labels: z.record(z.string(), z.string()),
       creationTimestamp: z.string().describe('RFC 3339.'),
-      deletionTimestamp: z.string().optional().describe('Since when it is being deleted.'),
+      deletionTimestamp: z.string().optional().describe('Time of the deletion request.'),
     }),
   })
   .meta({
@@ -85,17 +85,20 @@ const listNamespaces = (list: (query: NamespacesQuery, caller: Caller, signal: A
     method: 'GET',
     paths: ['/auth/v1/namespaces'],
     tag: 'access',
-    summary: 'Lists the namespaces in which the caller may do something',
+    summary: 'Lists the namespaces in which the caller may perform an action',
     description:
-      'Needs no right to list namespaces, and tells of no other. Of a namespace its name, labels and times are shown. An answer may be as old as `kubernetes.accessCache`.',
+      'Requires no right to list namespaces, and shows no other namespace. Shows name, labels and times of a namespace. Answers are cached for `kubernetes.accessCache`.',
     credential: 'required',
     before: [compressed],
     query: namespacesQuery,
     viewAs: () => ({ verb: 'list', group: '', resource: 'namespaces' }),
     answers: {
-      200: { ...listAnswer(namespaceList), description: 'The list, or one page of it; `total` is how many the caller may know of.' },
-      400: { description: 'Without `verb` or `resource`, or with a parameter that cannot be.' },
-      403: { description: 'The cluster has taken the right to ask away.' },
+      200: {
+        ...listAnswer(namespaceList),
+        description: 'The list, or a page of it. `total` counts the namespaces that the caller may see.',
+      },
+      400: { description: '`verb` or `resource` is missing, or a parameter is invalid.' },
+      403: { description: 'The cluster does not allow access reviews to the caller.' },
       410: { description: '`continue` is too old; start again without it.' },
     },
     async handle({ ctx, caller, query, signal }) {

@@ -40,8 +40,8 @@ const ownReviews = { verb: 'create', group: 'authorization.k8s.io' };
 
 const answers = (description: string, schema: z.ZodType): Operation['answers'] => ({
   201: { description, content: { 'application/json': schema } },
-  403: { description: 'The cluster has taken the right to ask away.' },
-  422: { description: 'The API server refuses the review, or a batch holds none or too many.' },
+  403: { description: 'The cluster does not allow access reviews to the caller.' },
+  422: { description: 'The API server refuses the review, or a batch is empty or too large.' },
 });
 
 interface ReviewPath {
@@ -58,16 +58,16 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     // The console requests explanations whether or not the feature is enabled.
     ignoredQuery: path.startsWith('/apis/') ? 'all' : ['explain'],
     tag,
-    summary: 'Asks whether the caller may do something, or each of up to 100 things',
+    summary: 'Reviews whether the caller may perform an action, or each of up to 100 actions',
     description:
-      '"No" is an answer: 201 with `allowed: false`. Both paths are one operation. An answer may be as old as `kubernetes.accessCache`.',
+      'Returns 201 with `allowed: false` for a denied action. Both paths are one operation. Answers are cached for `kubernetes.accessCache`.',
     credential: 'required',
     before: [compressed],
     query: reviewing,
     viewAs: () => ({ ...ownReviews, resource: 'selfsubjectaccessreviews' }),
     body: reviewBody,
     isAskedAgain: true,
-    answers: answers('The review with its answer, or a list of them in the order asked.', reviewAnswer),
+    answers: answers('The review with its status, or a list of reviews in the requested order.', reviewAnswer),
     handle(request) {
       const { ctx, caller, query, body } = request;
       const isExplained = 'explain' in query && query.explain === 'true';
@@ -93,8 +93,8 @@ function rulesReview(service: AccessService): Operation {
     method: 'POST',
     paths: ['/auth/v1/selfsubjectrulesreviews'],
     tag,
-    summary: 'Asks what the caller may do in a namespace',
-    description: 'As complete as the authorizers of the cluster make it; to decide something, ask an access review.',
+    summary: 'Lists the permissions of the caller in a namespace',
+    description: 'Complete as far as the authorizers of the cluster report rules. Use an access review for a decision.',
     credential: 'required',
     before: [compressed],
     query: reviewQuery,

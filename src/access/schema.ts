@@ -17,7 +17,7 @@ const selector = z
   })
   .meta({ id: 'ReviewSelector' })
   .nullish()
-  .describe('Counts where the API server knows it, from 1.32 on; else the answer is for the wider request.');
+  .describe('Requires Kubernetes 1.32. An older API server answers for the request without it.');
 
 export const resourceAttributes = z
   .object({
@@ -40,7 +40,7 @@ const reviewSpec = z
   .object({ resourceAttributes: resourceAttributes.nullish(), nonResourceAttributes: nonResourceAttributes.nullish() })
   .meta({ id: 'SelfSubjectAccessReviewSpec' })
   .nullish()
-  .describe('Exactly one of the two; which of it is valid, the API server says.');
+  .describe('Exactly one of both attributes, which the API server validates.');
 
 export type ReviewSpec = z.output<typeof reviewSpec>;
 
@@ -64,7 +64,7 @@ const reviewList = z
     items: z
       .array(z.object({ spec: reviewSpec }))
       .default([])
-      .describe('1-100 reviews.'),
+      .describe('1 to 100 reviews.'),
   })
   .meta({ id: 'SelfSubjectAccessReviewListRequest' });
 
@@ -94,19 +94,19 @@ export type RulesReview = z.output<typeof rulesReviewBody>;
 
 /** Parameters that kubectl and client libraries send. They have no effect, because a review changes nothing. */
 export const reviewQuery = z.object({
-  dryRun: z.array(z.string()).optional().describe('Accepted, without effect.'),
-  fieldManager: z.array(z.string()).optional().describe('Accepted, without effect.'),
+  dryRun: z.array(z.string()).optional().describe('Accepted and ignored.'),
+  fieldManager: z.array(z.string()).optional().describe('Accepted and ignored.'),
 });
 
 export const explainQuery = reviewQuery.extend({
-  explain: z.enum(['true', 'false']).meta(shownAsBoolean).optional().describe('`true`: each status says why, in `explanation`.'),
+  explain: z.enum(['true', 'false']).meta(shownAsBoolean).optional().describe('`true`: adds the reason to each status, in `explanation`.'),
 });
 
 const role = z
   .object({
     kind: z.enum(['Role', 'ClusterRole']),
     name: z.string(),
-    namespace: z.string().describe('Empty: a ClusterRole.'),
+    namespace: z.string().describe('Namespace of the Role. Empty for a ClusterRole.'),
   })
   .meta({ id: 'ExplainedRole' });
 
@@ -115,8 +115,8 @@ const binding = z
   .object({
     kind: z.enum(['RoleBinding', 'ClusterRoleBinding']),
     name: z.string(),
-    namespace: z.string().describe('Empty: it holds everywhere.'),
-    userBinding: z.string().exactOptional().describe('The UserBinding that the binding was made for.'),
+    namespace: z.string().describe('Namespace of the binding. Empty: the whole cluster.'),
+    userBinding: z.string().exactOptional().describe('UserBinding for which the binding was created.'),
   })
   .meta({ id: 'ExplainedBinding' });
 
@@ -134,7 +134,7 @@ const rule = z
     resourceNames: texts.exactOptional(),
     nonResourceURLs: texts.exactOptional(),
   })
-  .meta({ id: 'ExplainedRule', description: 'The one of the role that allows it.' });
+  .meta({ id: 'ExplainedRule', description: 'Rule of the role that allows the action.' });
 
 /** Parts of an explanation, which answers of the access explorer have, too. */
 export const explainedParts = { role, binding, subject, rule };
@@ -152,11 +152,13 @@ const explanation = z
       source: z.literal('rbac'),
       roles: z
         .array(role)
-        .describe('Roles of the cluster that would allow it, at most 20, the narrowest first; only those that the caller may get.'),
+        .describe('ClusterRoles that would allow the action and that the caller may get: at most 20, the narrowest first.'),
     }),
     z.object({ source: z.literal('unknown') }),
   ])
-  .describe('The binding that allows it, or the roles that would; `unknown` where roles are not the reason, or not seen yet.')
+  .describe(
+    'The binding that allows the action, or the roles that would allow it. `unknown` if another authorizer decides, or RBAC is not loaded yet.',
+  )
   .meta({ id: 'AccessExplanation' });
 
 export type Explanation = z.output<typeof explanation>;
@@ -170,7 +172,7 @@ export const accessStatus = z.object({
 });
 
 const answeredStatus = accessStatus
-  .extend({ explanation: explanation.exactOptional().describe('Only with `explain=true`.') })
+  .extend({ explanation: explanation.exactOptional().describe('Reason, with `explain=true`.') })
   .meta({ id: 'AccessStatus' });
 
 export type AnsweredStatus = z.output<typeof answeredStatus>;

@@ -11,14 +11,14 @@ export const objectMeta = z
     namespace: z.string().optional(),
     generateName: z.string().optional(),
     uid: z.string(),
-    resourceVersion: z.string().optional().describe('Missing in the answer to a dry run that makes something.'),
-    generation: z.int().optional().describe('Grows with each change of `spec`.'),
+    resourceVersion: z.string().optional().describe('Missing in the answer to a dry run of a creation.'),
+    generation: z.int().optional().describe('Incremented by each change of `spec`.'),
     creationTimestamp: time,
-    deletionTimestamp: time.optional().describe('Since when it is being deleted.'),
+    deletionTimestamp: time.optional().describe('Time of the deletion request.'),
     deletionGracePeriodSeconds: z.int().optional(),
     labels: texts.optional(),
     annotations: texts.optional(),
-    finalizers: z.array(z.string()).optional().describe('What has to be done before it is gone.'),
+    finalizers: z.array(z.string()).optional().describe('Finalizers, which delay the deletion.'),
     ownerReferences: z
       .array(
         z.object({
@@ -31,7 +31,7 @@ export const objectMeta = z
         }),
       )
       .optional()
-      .describe('It goes when these are gone.'),
+      .describe('Owners. The object is deleted after its owners.'),
     managedFields: z
       .array(
         z.object({
@@ -45,7 +45,7 @@ export const objectMeta = z
         }),
       )
       .optional()
-      .describe('Only where the API server answers itself, below `/apis`.'),
+      .describe('Set only in answers of the API server, below `/apis`.'),
   })
   .meta({ id: 'ObjectMeta' });
 
@@ -63,4 +63,4 @@ export const conditions = z
       })
       .meta({ id: 'Condition' }),
   )
-  .describe('One of each type.');
+  .describe('Conditions, unique by type.');

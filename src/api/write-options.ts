@@ -22,7 +22,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
   return headers;
 }
 
-export const dryRun = z.enum(['All'], 'must be All').optional().describe('Everything is checked and nothing changes.');
+export const dryRun = z.enum(['All'], 'must be All').optional().describe('Checks everything and changes nothing.');
 
 /** Query of creations and changes. */
 export const writeQuery = z.object({
@@ -30,7 +30,7 @@ export const writeQuery = z.object({
   fieldValidation: z
     .enum(['Strict', 'Warn', 'Ignore'])
     .default('Strict')
-    .describe('What becomes of unknown fields: refused, dropped with a warning, or dropped.'),
+    .describe('Treatment of unknown fields: `Strict` refuses them, `Warn` drops them with a warning, `Ignore` drops them.'),
 });
 
 /**

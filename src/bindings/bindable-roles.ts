@@ -20,8 +20,8 @@ export const clusterRoles: ResourceType = { group: 'rbac.authorization.k8s.io', 
 const bindableRole = z.object({
   name: z.string(),
   bindable: z.object({
-    isBindable: z.boolean().describe("The service's account has the right to bind the role."),
-    reason: z.string().optional().describe('Why it is not bindable, and what an administrator changes.'),
+    isBindable: z.boolean().describe('`true` if the ServiceAccount of Atrium may bind the role.'),
+    reason: z.string().optional().describe('Reason why the role is not bindable, with the remedy.'),
   }),
 });
 
@@ -30,7 +30,7 @@ export const bindableRoleList = z
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('BindableRoleList'),
     metadata: z.object({}),
-    items: z.array(bindableRole).describe('By name.'),
+    items: z.array(bindableRole).describe('ClusterRoles, sorted by name.'),
   })
   .meta({
     id: 'BindableRoleList',

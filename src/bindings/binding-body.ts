@@ -27,12 +27,12 @@ const subject = z.strictObject({
   kind: z.enum(['User', 'Group']),
   name: text(512)
     .refine((name) => !name.startsWith('system:'), 'names that begin with system: belong to Kubernetes')
-    .describe('Of a User record or a Group, or a name as Kubernetes sees it; a record or Group of that name wins.'),
+    .describe('Name of a User record or a Group, or a name as Kubernetes sees it. Records and Groups take precedence.'),
 });
 
 const place = z.strictObject({
-  cluster: z.string().max(253, 'may not be longer than 253 characters').optional().describe('Kept, not used.'),
-  project: labelValue.optional().describe('Namespaces labelled console.platform.io/project with this value.'),
+  cluster: z.string().max(253, 'may not be longer than 253 characters').optional().describe('Stored and not used.'),
+  project: labelValue.optional().describe('Selects namespaces whose label console.platform.io/project has this value.'),
   namespace: dnsLabel.optional(),
 });
 
@@ -52,13 +52,13 @@ export const newBindingBody = z
           .max(253, 'may not be longer than 253 characters')
           .regex(subdomainPattern, notDNS)
           .optional()
-          .describe('May be left out: one is made.'),
+          .describe('Optional. Default: a generated name.'),
         generateName: z
           .string()
           .max(240, 'may not be longer than 240 characters')
           .regex(/^[a-z0-9][-a-z0-9.]*$/, 'must be the beginning of a DNS subdomain')
           .optional()
-          .describe('What a name that is made begins with; `binding-` by default.'),
+          .describe('Prefix of a generated name. Default: `binding-`.'),
         labels: marks.optional(),
         annotations: marks.optional(),
         namespace: kept('a UserBinding has no namespace'),
@@ -74,19 +74,17 @@ export const newBindingBody = z
         .array(subject)
         .min(1, 'must hold at least one subject')
         .max(maxSubjects, `may not hold more than ${maxSubjects} subjects`)
-        .describe(`Who gets the role: 1-${maxSubjects}, each once.`),
-      roleRef: text(253).describe('Name of a ClusterRole. Takes the right to bind it.'),
-      scope: z
-        .enum(['platform', 'project', 'namespace'])
-        .describe('How far: everywhere, the namespaces of projects, or single namespaces.'),
+        .describe(`Subjects of the role: 1 to ${maxSubjects}, without duplicates.`),
+      roleRef: text(253).describe('Name of a ClusterRole. Requires the right to bind it.'),
+      scope: z.enum(['platform', 'project', 'namespace']).describe('Scope: the cluster, the namespaces of projects, or single namespaces.'),
       request: kept('is set by the service, for access requests'),
-      notBefore: time.optional().describe('From when on the role is given; without it, from now on.'),
-      expiresAt: time.optional().describe('When the role is taken away; without it, never. The UserBinding stays.'),
+      notBefore: time.optional().describe('Start of the role. Default: now.'),
+      expiresAt: time.optional().describe('End of the role. Default: never. The UserBinding stays.'),
       constraint: z
         .array(place)
         .max(maxPlaces, `may not hold more than ${maxPlaces} places`)
         .optional()
-        .describe('For `project` and `namespace`: which.'),
+        .describe('Projects or namespaces, for the scopes `project` and `namespace`.'),
     }),
     status: kept(byService),
   })

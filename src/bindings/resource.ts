@@ -37,9 +37,9 @@ const spec = z.object({
   request: z
     .object({ name: z.string(), uid: z.string(), recordUID: z.string() })
     .optional()
-    .describe('AccessRequest that the binding belongs to. Set by the service alone.'),
-  notBefore: time.optional().describe('From when on the role is given.'),
-  expiresAt: time.optional().describe('When the role is taken away. The UserBinding stays, in phase Expired.'),
+    .describe('AccessRequest to which the binding belongs. Set by the service.'),
+  notBefore: time.optional().describe('Start of the role.'),
+  expiresAt: time.optional().describe('End of the role. The UserBinding stays, in phase Expired.'),
 });
 
 const status = z.object({
@@ -49,11 +49,8 @@ const status = z.object({
   subjects: z
     .array(subject.extend({ uid: z.string() }))
     .optional()
-    .describe('The records and Groups that are bound, with the uid that they had.'),
-  subjectNames: z
-    .array(z.string())
-    .optional()
-    .describe('The subjects as people read them: their kinds, and users by their e-mail addresses.'),
+    .describe('Bound records and Groups, with their UIDs.'),
+  subjectNames: z.array(z.string()).optional().describe('Display names of the subjects: kind and name, or the e-mail address of a user.'),
   bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
 });
 

@@ -25,7 +25,7 @@ const json = 'application/json';
 const tag = 'userbindings';
 const resultKind = 'UserBindingDeleteResult';
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
-const absent: AnswerDescription = { description: 'There is no such UserBinding.' };
+const absent: AnswerDescription = { description: 'The UserBinding does not exist.' };
 
 type Bindings = Collection<UserBindingRow>;
 
@@ -64,8 +64,8 @@ const listRolesOperation = (services: Services) =>
     method: 'GET',
     paths: ['/auth/v2/bindableroles'],
     tag,
-    summary: 'Lists ClusterRoles, and says which of them UserBindings may name',
-    description: 'A role that is not `isBindable` may still work, if the service holds all of its rules itself. A dry run tells.',
+    summary: 'Lists ClusterRoles, and reports which of them UserBindings can name',
+    description: 'A role that is not `isBindable` may still work if the service holds all of its rules. A dry run decides.',
     credential: 'required',
     before: [compressed],
     answers: {
@@ -83,12 +83,12 @@ const getOperation = ({ access }: Services, bindings: Bindings) =>
     method: 'GET',
     paths: ['/auth/v2/userbindings/:name'],
     tag,
-    summary: 'Shows a UserBinding, and in its status what has come of it',
+    summary: 'Shows a UserBinding with its status',
     credential: 'required',
     params: z.object({ name: bindingName }),
     answers: {
       200: { description: 'The UserBinding.', content: { [json]: userBindingSchema }, headers: { ETag: 'The resource version.' } },
-      403: { description: 'The API server says no; the same whether or not there is such a UserBinding.' },
+      403: { description: 'RBAC denies it, also if the UserBinding does not exist.' },
       404: absent,
     },
     async handle({ ctx, caller, params: { name }, signal }) {
@@ -105,8 +105,8 @@ const createOperation = (services: Services, { cache }: Bindings) =>
     method: 'POST',
     paths: ['/auth/v2/userbindings'],
     tag,
-    summary: 'Gives a ClusterRole to users and groups, for callers who may bind it',
-    description: 'The role is theirs once `status.phase` is `Synced`, in a moment.',
+    summary: 'Binds a ClusterRole to users and groups, for callers who may bind it',
+    description: 'The role takes effect when `status.phase` becomes `Synced`, within seconds.',
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
@@ -115,11 +115,14 @@ const createOperation = (services: Services, { cache }: Bindings) =>
       201: {
         description: 'The UserBinding.',
         content: { [json]: userBindingSchema },
-        headers: { Location: 'Where it is.', ETag: 'The resource version.' },
+        headers: { Location: 'Path of the UserBinding.', ETag: 'The resource version.' },
       },
-      403: { description: 'The API server denies making UserBindings or binding that role, or the caller uses an access token.' },
-      409: { description: 'There is a UserBinding of that name.' },
-      422: { description: 'With every violation; also a ClusterRole that is not there, or that the service may not bind.' },
+      403: { description: 'RBAC denies creating UserBindings or binding that role, or the caller uses an access token.' },
+      409: { description: 'A UserBinding of that name exists.' },
+      422: {
+        description:
+          'The UserBinding is invalid, or the ClusterRole does not exist or cannot be bound by the service. Causes name every violation.',
+      },
     },
     async handle({ ctx, caller, query: { dryRun: dry, fieldValidation }, body, signal }) {
       const isDryRun = dry !== undefined;
@@ -139,16 +142,16 @@ const deleteOperation = (services: Services, { cache }: Bindings) =>
     method: 'DELETE',
     paths: ['/auth/v2/userbindings/:name'],
     tag,
-    summary: 'Takes the role away, and the UserBinding with it',
+    summary: 'Deletes a UserBinding and its role bindings',
     credential: 'required',
     params: z.object({ name: bindingName }),
     query: z.object({ dryRun }),
     body: deleteOptions,
     answers: {
-      204: { description: 'Gone, or going: it stays until the RBAC that was made for it is removed.' },
+      204: { description: 'The UserBinding is deleted, or exists until its role bindings are deleted.' },
       403: forbidden,
       404: absent,
-      409: { description: 'Another object than the preconditions say.' },
+      409: { description: 'The object does not match the preconditions.' },
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const deletion = deletionOf(query, body);
@@ -170,14 +173,14 @@ function deleteManyOperation(services: Services, bindings: Bindings): Operation 
     tag,
     summary: 'Deletes named or selected UserBindings',
     description:
-      'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
+      'Takes either names or a selector, in body or query. Continues after a failure, and returns a result for each object. Objects that were not reached in time have the result 504.',
     credential: 'required',
     before: [compressed],
     query: bulkQuery,
     body: bulkBody,
     answers: {
-      200: { description: 'What became of each, in the order asked.', content: { [json]: bulkResultSchema(resultKind) } },
-      403: { description: 'The API server says no for all of them.' },
+      200: { description: 'A result for each object, in the requested order.', content: { [json]: bulkResultSchema(resultKind) } },
+      403: { description: 'RBAC denies all of them.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };

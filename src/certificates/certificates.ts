@@ -13,17 +13,18 @@ export function createCertificates(context: CertificatesContext): { operations: 
     method: 'POST',
     paths: ['/auth/v1/authorize'],
     tag: 'users',
-    summary: 'Issues a client certificate for the Kubernetes API, for oneself or for a user whom the caller may impersonate',
-    description: 'Kubernetes cannot recall a certificate: it outlives a disabled user until its end, and is therefore short.',
+    summary: 'Issues a client certificate for the Kubernetes API to the caller, or for a user whom the caller may impersonate',
+    description:
+      'Kubernetes cannot revoke a certificate: it stays valid for a disabled user until it expires, and is therefore short-lived.',
     credential: 'required',
     body: certificateBody,
     answers: {
       201: {
-        description: 'The certificate; the key, if the service made it, is in no later answer.',
+        description: 'The certificate. A key that the service created is never returned again.',
         content: { 'application/json': userCertificate },
       },
-      403: { description: 'The API server says no, the cluster denies it, or the request names others.' },
-      404: { description: 'There is no such user, or certificates are switched off (`users.certificates.enabled`).' },
+      403: { description: 'RBAC denies it, the cluster denies the request, or the request names another user or group.' },
+      404: { description: 'The user does not exist, or certificates are disabled (`users.certificates.enabled`).' },
     },
     async handle({ ctx, caller, body, signal }) {
       const { certificate, account } = await issueCertificate(context, body.spec, caller, signal);

@@ -19,19 +19,19 @@ export const certificateBody = z
           .min(1)
           .max(maxRequestLength)
           .optional()
-          .describe('Base64 of one PEM certificate request (PKCS #10). Without it a new key is made, and handed out once.'),
+          .describe('Base64 of a PEM certificate request (PKCS #10). Default: the service creates a key, and returns it once.'),
         expirationSeconds: z
           .int({ error: 'must be a whole number of seconds' })
           .min(leastSeconds, `must be at least ${leastSeconds}`)
           .default(3600)
-          .describe('More than `users.certificates.maxSeconds` counts as that.'),
+          .describe('Lifetime in seconds, at most `users.certificates.maxSeconds`; a larger number is reduced.'),
         user: z.string().min(1).optional().describe('Name of a User record. Default: the caller.'),
-        groups: z.array(z.string().min(1)).max(512).optional().describe('Some of the groups of that user. Default: all.'),
+        groups: z.array(z.string().min(1)).max(512).optional().describe('Subset of the groups of that user. Default: all groups.'),
         namespace: z
           .string()
           .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label')
           .optional()
-          .describe('For the context of the kubeconfig only.'),
+          .describe('Namespace of the context in the kubeconfig.'),
       })
       .prefault({}),
   })
@@ -51,12 +51,12 @@ export const userCertificate = z
     status: z.object({
       subject: z.object({ commonName: z.string(), organizations: z.array(z.string()) }),
       certificate: z.string().describe('PEM.'),
-      key: z.string().optional().describe('PEM, PKCS #8; only if the service made it, and never again.'),
+      key: z.string().optional().describe('PEM, PKCS #8. Returned once, if the service created the key.'),
       certificateAuthority: z.string().describe('PEM; verifies the API server.'),
       serialNumber: z.string().describe('Hexadecimal.'),
       notBefore: time,
       notAfter: time,
-      kubeconfig: z.string().describe('YAML; without a key of ours it names the file client.key.'),
+      kubeconfig: z.string().describe('YAML. Names the file client.key if the client has the key.'),
     }),
   })
   .meta({

@@ -5,7 +5,7 @@ import { dryRun } from '../api/write-options.ts';
 
 const maxNames = 500;
 
-const names = z.array(z.string()).describe('1-500 names, each once.');
+const names = z.array(z.string()).describe('1 to 500 names, without duplicates.');
 const selector = (kind: string) => z.string().describe(`Kubernetes ${kind} selector.`);
 
 /** zod drops the description inside of `optional()`. */
@@ -22,7 +22,7 @@ export const bulkBody = z
 
 export const bulkQuery = z.object({
   dryRun,
-  names: z.array(z.string()).optional().describe('As in the body; repeated, or with commas.'),
+  names: z.array(z.string()).optional().describe('Names as in the body, repeated or separated by commas.'),
   labelSelector: described('label'),
   fieldSelector: described('field'),
 });

@@ -24,7 +24,7 @@ const highWaterMark = 16 * 1024;
 /** Query parameters of an operation that also answers live. */
 export const liveParameters = {
   watch: z.string().meta(shownAsBoolean).optional().describe('`true`: server-sent events, with `Accept: text/event-stream`.'),
-  timeoutSeconds: wholeNumber().optional().describe('When a watch ends, in seconds; at most 1800, which is the default.'),
+  timeoutSeconds: wholeNumber().optional().describe('Duration of a watch in seconds, at most 1800. Default: 1800.'),
 };
 
 export interface LiveParameters extends ListParameters {

@@ -30,7 +30,7 @@ const resourceVersion = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,19})?$/, 'must be a resource version that an answer gave')
   .default('')
-  .describe('Waits until this replica has seen at least that version, 3 s at most.');
+  .describe('Minimum resource version of the answer. Waits at most 3 seconds for it.');
 
 /** Returns the query of a list (docs/contract/users.md). An empty value of a parameter that is no number counts as missing. */
 export const listQuery = (properties: ListProperties<never>) =>
@@ -44,31 +44,35 @@ export const listQuery = (properties: ListProperties<never>) =>
       .array(z.string().meta({ pattern: filterPattern(filterNames(properties)) }))
       .default([])
       .describe(
-        `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: ${filterNames(properties).join(', ')}.`,
+        `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Matches any value of the same property, and all properties. Properties: ${filterNames(properties).join(', ')}.`,
       ),
     search: z
       .string()
       .max(maxSearch, `must have at most ${maxSearch} characters`)
       .default('')
-      .describe(`Part of ${oneOf(properties.search)}, in any case; at most ${maxSearch} characters. With \`filterBy\`, both must fit.`),
+      .describe(
+        `Part of ${oneOf(properties.search)}, at most ${maxSearch} characters. Case is ignored. Applies in addition to \`filterBy\`.`,
+      ),
     sortBy: z
       .string()
       .meta({ pattern: sortPattern([...properties.sorted.keys()]) })
       .default('')
       .describe(
-        `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`${properties.defaultSort}\`. Missing values are last, ties are in the order of names. Properties: ${[...properties.sorted.keys()].join(', ')}.`,
+        `\`a,property\` or \`d,property\` pairs, or properties in the direction of \`order\`. Default: \`${properties.defaultSort}\`. Missing values are last. Ties are ordered by name. Properties: ${[...properties.sorted.keys()].join(', ')}.`,
       ),
-    order: z.enum(['asc', 'desc']).default('asc').describe('Direction of bare properties in `sortBy`; the letter of a pair wins.'),
+    order: z.enum(['asc', 'desc']).default('asc').describe('Direction of properties in `sortBy` without a letter of their own.'),
     limit: wholeNumber({ cap: maxLimit })
       .optional()
       .describe(
-        `How many at most, 1-${maxLimit}; more counts as ${maxLimit}. Default with \`page\`: ${defaultLimit}. Without either: everything, up to ${maxItems} items; if that is not all, \`continue\` and a \`Warning\` say so.`,
+        `Maximum number, 1 to ${maxLimit}. A larger number is reduced to ${maxLimit}. Default with \`page\`: ${defaultLimit}. Default without it: ${maxItems}, with \`continue\` and a \`Warning\` if there are more items.`,
       ),
-    page: wholeNumber().optional().describe('Which page of `limit` items, from 1; past the end it is empty.'),
+    page: wholeNumber().optional().describe('Number of the page of `limit` items, from 1. Empty past the last page.'),
     continue: z
       .string()
       .default('')
-      .describe('From the page before; with the same selectors, filters and order. Not with `page`. Lives one hour.'),
+      .describe(
+        '`metadata.continue` of the previous page, with the same selectors, filters and order. Excludes `page`. Expires after an hour.',
+      ),
     resourceVersion,
   });
 
@@ -76,17 +80,17 @@ export type ListParameters = z.output<ReturnType<typeof listQuery>>;
 
 const listMetadata = z
   .object({
-    resourceVersion: z.string().describe('How far this replica has seen the cluster.'),
-    continue: z.string().describe('Where to go on; empty on the last page.'),
-    remainingItemCount: z.number().int().describe('How many follow this page.'),
+    resourceVersion: z.string().describe('Resource version that this replica has seen.'),
+    continue: z.string().describe('Token of the next page. Empty on the last page.'),
+    remainingItemCount: z.number().int().describe('Number of items after this page.'),
   })
   .meta({ id: 'PagedListMeta' });
 
 /** Describes the answer to `listQuery` in the OpenAPI document. */
 export const listAnswer = (list: z.ZodType): AnswerDescription => ({
-  description: 'The list, or one page of it.',
+  description: 'The list, or a page of it.',
   content: { 'application/json': list },
-  headers: { Warning: `If everything was asked for, and there are more than ${maxItems} items.` },
+  headers: { Warning: `Set if the list is cut at ${maxItems} items.` },
 });
 
 /** Returns the schema of a list. */
@@ -98,7 +102,7 @@ export function listSchema<Item extends z.ZodType>(item: Item, { apiVersion, kin
       apiVersion: z.literal(apiVersion),
       kind: z.literal(kind),
       metadata: listMetadata,
-      total: z.number().int().describe('How many match, on all pages.'),
+      total: z.number().int().describe('Number of matches on all pages.'),
       items: z.array(item),
     })
     .meta({ id: kind, examples: [{ apiVersion, kind, metadata, total: 41 + items.length, items }] });

@@ -99,7 +99,7 @@ export const usersSection = z.strictObject({
         .min(600)
         .max(31_536_000)
         .default(86_400)
-        .describe('Longest lifetime of a certificate; more counts as this.'),
+        .describe('Maximum lifetime of a certificate. A longer request is reduced to it.'),
     })
     .prefault({}),
   accessTokens: z

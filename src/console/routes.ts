@@ -39,8 +39,8 @@ export interface ConsoleService {
 
 const tag = 'console';
 const json = (schema: z.ZodType) => ({ 'application/json': schema });
-const etag = { ETag: 'of this text' };
-const refused: Record<number, AnswerDescription> = { 401: { description: 'the token is not accepted' } };
+const etag = { ETag: 'ETag of the text.' };
+const refused: Record<number, AnswerDescription> = { 401: { description: 'The token is not accepted.' } };
 
 /** Operations of the console. The static files match all remaining paths, and so come last. */
 export const consoleOperations = (service: ConsoleService): Operation[] => [
@@ -59,16 +59,16 @@ const handleConfigMapImage = (service: ConsoleService): Operation =>
     paths: ['/api/v1/cm/:name/:key'],
     ignoredQuery: 'all',
     tag,
-    summary: 'An image out of a ConfigMap',
+    summary: 'Serves an image of a ConfigMap',
     description:
-      'Typed by its bytes; what is no image is not found. ConfigMaps labelled `console.platform.io/public` are public; any other is read with the rights of the caller.',
+      'Derives the media type from the bytes. Other files are 404. ConfigMaps with the label `console.platform.io/public` are public; others are read with the rights of the caller.',
     credential: 'optional',
-    params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key in it.') }),
+    params: z.object({ name: z.string().describe('Name of the ConfigMap.'), key: z.string().describe('Key of the ConfigMap.') }),
     answers: {
-      200: { description: 'the image', content: { 'image/*': bytes }, headers: { ETag: 'of this version of the ConfigMap' } },
+      200: { description: 'The image.', content: { 'image/*': bytes }, headers: { ETag: 'ETag of this version of the ConfigMap.' } },
       ...refused,
-      403: { description: 'the caller may not get the ConfigMap' },
-      404: { description: 'no such image, or none that the anonymous may see' },
+      403: { description: 'The caller may not get the ConfigMap.' },
+      404: { description: 'The image does not exist, or is not public.' },
     },
     async handle({ ctx, caller, params, signal }) {
       const found = await service.images.find({ ...params, caller, signal });
@@ -91,10 +91,10 @@ const handleConsolePlugins = (service: ConsoleService): Operation =>
     method: 'GET',
     paths: ['/api/v1/console-plugins'],
     tag,
-    summary: 'Path and contents of the console plugin files that the caller may see',
+    summary: 'Returns path and contents of the console plugin files that the caller may see',
     credential: 'optional',
     before: [compressed],
-    answers: { 200: { description: 'the files', content: json(pluginFilesSchema), headers: etag }, ...refused },
+    answers: { 200: { description: 'The files.', content: json(pluginFilesSchema), headers: etag }, ...refused },
     async handle({ ctx, caller, signal }) {
       sendPrepared(ctx, caller, await service.pluginFiles(caller, signal));
     },
@@ -106,10 +106,10 @@ const handleEnvVars = (service: ConsoleService): Operation =>
     method: 'GET',
     paths: ['/api/v1/envs'],
     tag,
-    summary: 'Variables for the console',
+    summary: 'Returns the environment variables of the console',
     credential: 'optional',
     before: [compressed],
-    answers: { 200: { description: 'names and values', content: json(envVarsSchema), headers: etag }, ...refused },
+    answers: { 200: { description: 'Names and values.', content: json(envVarsSchema), headers: etag }, ...refused },
     handle(request) {
       return sendWhenPrepared(request, service.environment(request.caller, request));
     },
@@ -121,10 +121,10 @@ const handleModules = (service: ConsoleService): Operation =>
     method: 'GET',
     paths: ['/api/v1/modules'],
     tag,
-    summary: 'What the console needs to know of its backend',
+    summary: 'Returns the configuration of the console',
     credential: 'optional',
     before: [compressed],
-    answers: { 200: { description: 'the module information', content: json(modulesSchema), headers: etag }, ...refused },
+    answers: { 200: { description: 'The configuration.', content: json(modulesSchema), headers: etag }, ...refused },
     handle(request) {
       return sendWhenPrepared(request, service.modules(request.caller, request));
     },
@@ -136,10 +136,10 @@ const handleLanguages = (service: ConsoleService): Operation =>
     method: 'GET',
     paths: ['/api/v1/i18n/languages'],
     tag,
-    summary: 'Languages of the console',
+    summary: 'Lists the languages of the console',
     credential: 'none',
     before: [compressed],
-    answers: { 200: { description: 'the languages, in order', content: json(languagesSchema), headers: etag } },
+    answers: { 200: { description: 'The languages, in the order of the configuration.', content: json(languagesSchema), headers: etag } },
     handle({ ctx }) {
       ctx.set('Cache-Control', 'public, max-age=3600');
       sendJsonText(ctx, service.languages);
@@ -154,21 +154,21 @@ function handleStaticFiles(service: ConsoleService): Operation {
     paths: ['/{*subpath}'],
     ignoredQuery: 'all',
     tag,
-    summary: 'A file of the console',
-    description: 'A missing path without extension gets the index, if the request names `text/html` among what it accepts.',
+    summary: 'Serves a file of the console',
+    description: 'Returns the index for a missing path without extension, if the request accepts `text/html`.',
     credential: 'none',
     described: {
       headers: {
-        Range: 'One range of bytes (RFC 9110, section 14.2).',
-        'If-Range': 'ETag or date of the file that the caller has the rest of.',
+        Range: 'A range of bytes (RFC 9110, section 14.2).',
+        'If-Range': 'ETag or date of the file of which the client has a part.',
       },
     },
     answers: {
-      200: { description: 'the file', content: { '*/*': bytes }, headers: etag },
-      206: { description: 'the part of it that `Range` asks for', content: { '*/*': bytes } },
-      400: { description: 'the path wants out of the root' },
-      404: { description: 'no such file' },
-      416: { description: 'the range lies outside the file' },
+      200: { description: 'The file.', content: { '*/*': bytes }, headers: etag },
+      206: { description: 'The requested range of the file.', content: { '*/*': bytes } },
+      400: { description: 'The path leaves the root.' },
+      404: { description: 'The file does not exist.' },
+      416: { description: 'The range lies outside the file.' },
     },
     handle({ ctx }) {
       const path = pathOf(ctx.originalUrl);

@@ -5,11 +5,13 @@ const keyValue = z.object({ key: z.string(), value: z.string() });
 
 export const modulesSchema = z
   .object({
-    apiAddress: z.string().describe('Address of the API; empty: the same origin.'),
+    apiAddress: z.string().describe('Address of the API. Empty: the same origin.'),
     assetsHostPath: z.string(),
     assetsURLPath: z.string().describe('Begins and ends with `/`.'),
-    environment: z.array(keyValue).describe('`console.environment` in its order, then what HandleEnvVars tells this caller.'),
-    _: z.string().describe('Opaque; changes when an open page should reload.'),
+    environment: z
+      .array(keyValue)
+      .describe('Variables of `console.environment` in their order, then those that HandleEnvVars shows to this caller.'),
+    _: z.string().describe('Opaque value. A change tells open pages to reload.'),
     envsFilter: z.string(),
     recurveIndex: z.boolean(),
   })
@@ -43,7 +45,7 @@ const pluginFile = z
     contents: z.string(),
     encoding: z.enum(['utf-8', 'base64']),
     contentType: z.string(),
-    sha256: z.string().describe('Of the decoded bytes, hex.'),
+    sha256: z.string().describe('SHA-256 of the decoded bytes, in hexadecimal digits.'),
     configMap: z.string(),
   })
   .meta({ id: 'ConsolePluginFile' });
@@ -55,7 +57,7 @@ const listedPlugin = z
     order: z.int(),
     source: z.enum(['ConfigMap', 'Service']),
     manifest: z.string().describe('Path of its `plugin-manifest.json`, below the base path.'),
-    integrity: z.string().optional().describe('SHA-256 that the manifest must have.'),
+    integrity: z.string().optional().describe('Required SHA-256 of the manifest.'),
   })
   .meta({ id: 'ListedConsolePlugin' });
 
@@ -65,10 +67,10 @@ export const pluginFilesSchema = z
     kind: z.literal('ConsolePluginFileList'),
     metadata: z.object({
       resourceVersion: z.string(),
-      remainingItemCount: z.int().optional().describe('Files left out for want of room.'),
+      remainingItemCount: z.int().optional().describe('Number of files that did not fit in the answer.'),
     }),
     items: z.array(pluginFile),
-    plugins: z.array(listedPlugin).describe('The enabled ConsolePlugins: a console runs these and no others.'),
+    plugins: z.array(listedPlugin).describe('The enabled ConsolePlugins, which a console runs.'),
   })
   .meta({
     id: 'ConsolePluginFileList',

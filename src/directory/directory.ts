@@ -44,19 +44,19 @@ const syncUsers = (sync: UserSync, { access }: Services) =>
     method: 'PUT',
     paths: ['/auth/v1/users/sync'],
     tag: 'users',
-    summary: 'Synchronises users with the directories that they come from',
+    summary: 'Synchronises users with their directories',
     description:
-      'Who is new there becomes a user, who is gone becomes invalid. A directory that cannot be read to its end changes nothing.',
+      'New entries become users, and users without an entry become invalid. A directory that cannot be read completely changes nothing.',
     credential: 'required',
     before: [compressed, longRunning(() => true)],
     query: syncQuery,
     body: syncBody,
     answers: {
-      200: { description: 'What became of it, per directory.', content },
-      202: { description: 'It takes longer, and goes on.', content },
+      200: { description: 'The results by directory.', content },
+      202: { description: 'The synchronisation is still running.', content },
       403: forbidden,
-      404: { description: 'There is no such connector.' },
-      409: { description: 'Another synchronisation is running, here or on another replica.' },
+      404: { description: 'The directory does not exist.' },
+      409: { description: 'Another synchronisation is running.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       await access.require(caller, { ...right, verb: 'update' }, signal);
@@ -75,13 +75,13 @@ const lastSync = (sync: UserSync, { access }: Services) =>
     method: 'GET',
     paths: ['/auth/v1/users/sync'],
     tag: 'users',
-    summary: 'Shows the synchronisation that runs, or the last one',
+    summary: 'Shows the running or the last synchronisation',
     credential: 'required',
     before: [compressed],
     answers: {
-      200: { description: 'What became of it, as far as it is.', content },
+      200: { description: 'The results so far.', content },
       403: forbidden,
-      404: { description: 'There was none yet.' },
+      404: { description: 'No synchronisation has run yet.' },
     },
     async handle({ ctx, caller, signal }) {
       await access.require(caller, { ...right, verb: 'get' }, signal);

@@ -5,15 +5,18 @@ import { userApiVersion } from '../users/record/schema.ts';
 
 export const syncBody = z
   .strictObject({
-    connector_id: z.string().min(1).max(63).optional().describe('One of `users.ldap`. Default: all of them.'),
-    dryRun: z.boolean().optional().describe('Everything is read and counted, nothing is written.'),
-    force: z.boolean().optional().describe('Invalidate also more than `users.sync.maxInvalidPercent` of a connector’s users.'),
+    connector_id: z.string().min(1).max(63).optional().describe('Id of a directory in `users.ldap`. Default: all directories.'),
+    dryRun: z.boolean().optional().describe('Reads and counts everything, and writes nothing.'),
+    force: z
+      .boolean()
+      .optional()
+      .describe('Allows more than `users.sync.maxInvalidPercent` of the users of a directory to become invalid.'),
   })
   .optional()
   .meta({ examples: [{ connector_id: 'corp-ldap', dryRun: true }] });
 
 export const syncQuery = z.object({
-  timeoutSeconds: wholeNumber({ max: 300 }).default(60).describe('How long to wait for the end before 202 is answered.'),
+  timeoutSeconds: wholeNumber({ max: 300 }).default(60).describe('Seconds to wait for the end before the answer is 202.'),
 });
 
 const count = z.int().min(0);
@@ -33,11 +36,11 @@ const connectorResult = z
     created: count,
     updated: count,
     unchanged: count,
-    linked: count.describe('Users of another source, or of none yet, with the address of an entry.'),
-    restored: count.describe('Invalid users whose entry is there again.'),
-    invalidated: count.describe('Users whose entry is gone.'),
-    failed: count.describe('Entries that became no user.'),
-    errors: z.array(syncError).describe('At most 20.'),
+    linked: count.describe('Users of another source, or without a source, that have the e-mail address of an entry.'),
+    restored: count.describe('Invalid users whose entry exists again.'),
+    invalidated: count.describe('Users whose entry no longer exists.'),
+    failed: count.describe('Entries that could not become users.'),
+    errors: z.array(syncError).describe('The first 20 errors.'),
   })
   .meta({ id: 'UserSyncConnectorResult' });
 

@@ -28,7 +28,7 @@ import { whoCan } from './who-can.ts';
 const tag = 'access';
 const json = 'application/json';
 
-const forbidden = { description: 'The caller may not list the bindings that the answer is made of.' };
+const forbidden = { description: 'The caller may not list the bindings.' };
 
 /** Bounds of one caller, because an answer may need every role and binding of the cluster. */
 const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are waiting' };
@@ -47,12 +47,12 @@ const subjectsOperation = (context: ExplorerContext, inTurn: InTurn) =>
     method: 'GET',
     paths: ['/auth/v1/accesssubjects'],
     tag,
-    summary: 'Lists the users, groups and ServiceAccounts that may do something, by RBAC',
+    summary: 'Lists the users, groups and ServiceAccounts that may perform an action, by RBAC',
     description: 'Other authorizers may allow or deny more. Bindings of the whole cluster are left out if the caller may not list them.',
     credential: 'required',
     before: [compressed],
     query: subjectsQuery,
-    answers: { 200: { description: 'One page.', content: { [json]: accessSubjectList } }, 403: forbidden },
+    answers: { 200: { description: 'A page of roles.', content: { [json]: accessSubjectList } }, 403: forbidden },
     async handle({ ctx, caller, query, signal }) {
       const question = questionOf(query);
       ctx.body = await inTurn(caller, () => whoCan(context, question, query, { caller, signal }), signal);
@@ -76,12 +76,12 @@ function rulesOperation(context: ExplorerContext, inTurn: InTurn): Operation {
     paths: ['/auth/v1/accessrules'],
     tag,
     summary: 'Lists the rules that bindings give to a user, group or ServiceAccount',
-    description: 'Those of its groups included. The groups of a user are those of the User record.',
+    description: 'Includes the rules of its groups. The groups of a user are those of the User record.',
     credential: 'required',
     before: [compressed],
     query: rulesQuery,
     answers: {
-      200: { description: 'One page.', content: { [json]: accessRuleList } },
+      200: { description: 'A page of roles.', content: { [json]: accessRuleList } },
       403: forbidden,
       410: { description: '`continue` is too old; start again without it.' },
     },
@@ -97,13 +97,13 @@ const reviewOperation = ({ services }: ExplorerContext) =>
     method: 'POST',
     paths: ['/auth/v1/subjectaccessreviews'],
     tag,
-    summary: 'Asks the API server whether another user may do something',
-    description: 'Passed on as the caller. "No" is an answer: 201 with `allowed: false`.',
+    summary: 'Reviews whether another user may perform an action',
+    description: 'Passed to the API server with the credential of the caller. Returns 201 with `allowed: false` for a denied action.',
     credential: 'required',
     before: [compressed],
     body: subjectReviewBody,
     answers: {
-      201: { description: 'The review with its answer.', content: { [json]: subjectReviewAnswer } },
+      201: { description: 'The review with its status.', content: { [json]: subjectReviewAnswer } },
       403: { description: 'The caller may not create subjectaccessreviews.authorization.k8s.io.' },
       422: { description: 'The API server refuses the review.' },
     },
@@ -121,15 +121,15 @@ function simulationOperation(context: ExplorerContext): Operation {
     method: 'POST',
     paths: ['/auth/v1/simulations'],
     tag,
-    summary: 'Tells what subjects would gain and lose by changes of roles, bindings and groups',
-    description: 'Changes nothing. `refusals` are those of a dry run with the rights of the caller.',
+    summary: 'Simulates changes of roles, bindings and groups, and reports the rights that subjects would gain and lose',
+    description: 'Changes nothing. `refusals` are the refusals of a dry run with the rights of the caller.',
     credential: 'required',
     before: [compressed],
     body: simulationBody,
     answers: {
       200: { description: 'The gained and lost rights of each subject.', content: { [json]: simulationAnswer } },
-      403: { description: 'The caller may not create simulations, or not see all roles and bindings, or a user.' },
-      422: { description: 'More than 500 subjects, or too many rules.' },
+      403: { description: 'The caller may not create simulations, or may not read all roles and bindings, or a user.' },
+      422: { description: 'The changes concern more than 500 subjects, or too many rules.' },
     },
     async handle({ ctx, caller, body, signal }) {
       ctx.body = await simulations.run(body, { caller, signal });

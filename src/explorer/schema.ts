@@ -13,18 +13,20 @@ const text = (max = 253) => z.string().max(max, `may not be longer than ${max} c
 
 const notes = z
   .array(z.enum(['SystemMasters', 'ClusterWideHidden', 'MembersHidden', 'GroupsUnknown']))
-  .describe('Facts that the items do not show: `SystemMasters` (its members may do everything), or parts that the caller may not see.');
+  .describe('Facts that the items do not show: `SystemMasters` (members may perform every action), or parts that the caller may not see.');
 
 export const subjectsQuery = z.object({
   verb: text().min(1, 'must not be empty').describe('`get`, `list`, `create`, …'),
   group: text().default('').describe('API group; empty for the core group.'),
-  resource: text().optional().describe('Plural name, such as `pods`. Either this or `path`.'),
-  subresource: text().default('').describe('Such as `scale`.'),
-  namespace: text().default('').describe('Empty: in all namespaces, or for a resource without namespaces.'),
-  name: text().default('').describe('Empty: any object.'),
-  path: text(1024).optional().describe('A path that is no resource, such as `/metrics`.'),
-  limit: wholeNumber({ cap: maxItems }).default(100).describe(`How many at most, 1-${maxItems}, default 100; more counts as ${maxItems}.`),
-  page: wholeNumber().default(1).describe('Which page of `limit` items, from 1; past the end it is empty.'),
+  resource: text().optional().describe('Plural name, such as `pods`. Required without `path`.'),
+  subresource: text().default('').describe('Subresource, such as `scale`.'),
+  namespace: text().default('').describe('Namespace. Empty: all namespaces, or a cluster-scoped resource.'),
+  name: text().default('').describe('Name of the object. Empty: any object.'),
+  path: text(1024).optional().describe('Non-resource path, such as `/metrics`.'),
+  limit: wholeNumber({ cap: maxItems })
+    .default(100)
+    .describe(`Maximum number, 1 to ${maxItems}. A larger number is reduced to ${maxItems}.`),
+  page: wholeNumber().default(1).describe('Number of the page of `limit` items, from 1. Empty past the last page.'),
 });
 
 export type SubjectsQuery = z.output<typeof subjectsQuery>;
@@ -32,10 +34,10 @@ export type SubjectsQuery = z.output<typeof subjectsQuery>;
 const accessSubject = z.object({
   subject,
   user: z.string().exactOptional().describe('Name of the User record.'),
-  memberOf: z.string().exactOptional().describe('Group through which the user may do it.'),
+  memberOf: z.string().exactOptional().describe('Group of the user that is allowed.'),
   binding,
   role,
-  rule: rule.exactOptional().describe('Missing for a role that the caller may not get.'),
+  rule: rule.exactOptional().describe('Rule. Missing for a role that the caller may not get.'),
 });
 
 export type AccessSubject = z.output<typeof accessSubject>;
@@ -49,9 +51,9 @@ export const accessSubjectList = z
     apiVersion,
     kind: z.literal('AccessSubjectList'),
     metadata: z.object({}),
-    complete: z.boolean().describe('False if the caller may not list ClusterRoleBindings, so that more subjects may do it.'),
+    complete: z.boolean().describe('`false` if the caller may not list ClusterRoleBindings, which may name more subjects.'),
     notes,
-    total: z.int().describe('How many there are, on all pages.'),
+    total: z.int().describe('Number of items on all pages.'),
     items: z.array(accessSubject),
   })
   .meta({
@@ -80,11 +82,14 @@ export const rulesQuery = z.object({
     .regex(/^[^/]+\/[^/]+$/, 'must be NAMESPACE/NAME')
     .optional()
     .describe('`NAMESPACE/NAME` of a ServiceAccount.'),
-  namespace: text(63).min(1, 'must not be empty').optional().describe('Only what holds in this namespace. Default: everywhere.'),
+  namespace: text(63)
+    .min(1, 'must not be empty')
+    .optional()
+    .describe('Selects the rules that apply in this namespace. Default: all rules.'),
   limit: wholeNumber({ cap: maxItems })
     .default(maxItems)
-    .describe(`How many at most, 1-${maxItems}, the default; more counts as ${maxItems}.`),
-  continue: z.string().max(4096).default('').describe('`metadata.continue` of the page before.'),
+    .describe(`Maximum number, 1 to ${maxItems}. A larger number is reduced to ${maxItems}.`),
+  continue: z.string().max(4096).default('').describe('`metadata.continue` of the previous page.'),
 });
 
 export type RulesQuery = z.output<typeof rulesQuery>;
@@ -94,8 +99,8 @@ const accessRule = z.object({
   binding,
   role,
   rule: rule.exactOptional().describe('A rule of the role.'),
-  hidden: z.literal(true).exactOptional().describe('The caller may not get the role, whose rules are not shown.'),
-  missing: z.literal(true).exactOptional().describe('The role does not exist, so that the binding gives nothing.'),
+  hidden: z.literal(true).exactOptional().describe('`true` if the caller may not get the role.'),
+  missing: z.literal(true).exactOptional().describe('`true` if the role does not exist.'),
 });
 
 export type AccessRule = z.output<typeof accessRule>;
@@ -105,10 +110,10 @@ export const accessRuleList = z
     apiVersion,
     kind: z.literal('AccessRuleList'),
     metadata: z.object({ continue: z.string().exactOptional() }),
-    complete: z.boolean().describe('False if the caller may not list ClusterRoleBindings.'),
+    complete: z.boolean().describe('`false` if the caller may not list ClusterRoleBindings.'),
     notes,
     subject,
-    groups: z.array(z.string()).describe('Groups of the subject that are counted.'),
+    groups: z.array(z.string()).describe('Groups of the subject that are included.'),
     items: z.array(accessRule),
   })
   .meta({
@@ -143,7 +148,7 @@ export const subjectReviewBody = z
   .object({
     apiVersion: kubernetesVersion.optional(),
     kind: reviewKind.optional(),
-    spec: reviewSpec.describe('Goes to the API server, which says what is valid.'),
+    spec: reviewSpec.describe('Passed to the API server, which validates it.'),
   })
   .meta({
     id: 'SubjectAccessReviewRequest',

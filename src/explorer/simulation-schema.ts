@@ -47,7 +47,7 @@ const deletion = z
     type: z.literal('delete'),
     kind: z.enum(['UserBinding', 'RoleBinding', 'ClusterRoleBinding', 'Role', 'ClusterRole']),
     name,
-    namespace: namespace.optional().describe('Of a RoleBinding or Role.'),
+    namespace: namespace.optional().describe('Namespace of a RoleBinding or Role.'),
   })
   .describe('Deletes an object.');
 
@@ -63,7 +63,7 @@ export type Deletion = Extract<SimulatedChange, { type: 'delete' }>;
 const subject = z.strictObject({
   kind: z.enum(['User', 'Group', 'ServiceAccount']),
   name,
-  namespace: namespace.optional().describe('Of a ServiceAccount.'),
+  namespace: namespace.optional().describe('Namespace of a ServiceAccount.'),
 });
 
 const exampleChange = {
@@ -84,7 +84,7 @@ export const simulationBody = z
     subjects: z
       .array(subject)
       .optional()
-      .describe(`Subjects to compare, as Kubernetes sees them: at most ${maxSubjects}. Default: those that the changes are about.`),
+      .describe(`Subjects to compare, as Kubernetes sees them, at most ${maxSubjects}. Default: the subjects of the changes.`),
   })
   .meta({ id: 'SimulationRequest', examples: [{ changes: [exampleChange] }] });
 
@@ -93,10 +93,10 @@ export type SimulationRequest = z.output<typeof simulationBody>;
 const tuple = z
   .object({
     verbs: texts,
-    namespace: z.string().describe('Empty: in the whole cluster.'),
+    namespace: z.string().describe('Namespace of the binding. Empty: the whole cluster.'),
     group: z.string().exactOptional(),
-    resource: z.string().exactOptional().describe('Such as `pods`, `pods/log` or `*`.'),
-    name: z.string().exactOptional().describe('Missing: all names.'),
+    resource: z.string().exactOptional().describe('Resource, such as `pods`, `pods/log` or `*`.'),
+    name: z.string().exactOptional().describe('Name of the object. Missing: all names.'),
     path: z.string().exactOptional(),
   })
   .meta({ id: 'AccessTuple' });
@@ -109,7 +109,7 @@ const item = z.object({
   lost: z.array(tuple),
   warnings: z
     .array(z.enum(['SystemMasters', 'GroupsUnknown', 'Escalation', 'Secrets']))
-    .describe('`Escalation`: gains a right by which others are gained. `Secrets`: gains reading Secrets.'),
+    .describe('`Escalation`: gains a right that leads to more rights. `Secrets`: gains the right to read Secrets.'),
 });
 
 export type SimulatedItem = z.output<typeof item>;
@@ -127,10 +127,10 @@ export const simulationAnswer = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('Simulation'),
-    resourceVersion: z.string().describe('Version of the roles and bindings that were compared.'),
-    complete: z.boolean().describe('False if the groups of a subject are unknown.'),
+    resourceVersion: z.string().describe('Version of the compared roles and bindings.'),
+    complete: z.boolean().describe('`false` if the groups of a subject are unknown.'),
     items: z.array(item),
-    refusals: z.array(refusal).describe('Changes that the caller may not make, in the words of a dry run.'),
+    refusals: z.array(refusal).describe('Changes that the caller may not make, with the messages of a dry run.'),
   })
   .meta({
     id: 'Simulation',

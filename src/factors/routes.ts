@@ -11,8 +11,8 @@ const json = 'application/json';
 const tag = 'second factors';
 const ofUser = z.object({ name: userName });
 const ofFactor = z.object({ name: userName, id: factorID });
-const notFresh = { description: 'No credential that counts, or a login that is not fresh: cause `StepUpRequired`.' };
-const notOwn = { description: 'Not one’s own, or a credential that tells of no login: cause `StepUpNotPossible`.' };
+const notFresh = { description: 'The credential is invalid, or the login is too old: cause `StepUpRequired`.' };
+const notOwn = { description: 'The factor belongs to another user, or the credential does not prove a login: cause `StepUpNotPossible`.' };
 
 /** Creates the feature. The embedded issuer asks for the factors. */
 export const createFactors = (services: Services, needs: FactorServiceNeeds) => ({
@@ -32,14 +32,14 @@ const listOperation = (service: FactorService) =>
     method: 'GET',
     paths: ['/auth/v1/users/:name/factors'],
     tag,
-    summary: 'Shows what a user proves beside the password at the embedded issuer',
-    description: 'One’s own; those of others for callers who may `get users/factors`.',
+    summary: 'Lists the second factors of a user at the embedded issuer',
+    description: 'Shows factors of the caller, or those of other users with the right to `get users/factors`.',
     credential: 'required',
     params: ofUser,
     answers: {
       200: { description: 'The factors, the oldest first.', content: { [json]: factorListSchema } },
-      403: { description: 'Forbidden: RBAC denies it.' },
-      404: { description: 'There is no such user.' },
+      403: { description: 'RBAC denies it.' },
+      404: { description: 'The user does not exist.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       ctx.body = await service.list(name, caller, signal);
@@ -52,8 +52,8 @@ const renameOperation = (service: FactorService) =>
     method: 'PATCH',
     paths: ['/auth/v1/users/:name/factors/:id'],
     tag,
-    summary: 'Names one of one’s own factors',
-    description: 'Wants a login of the last minutes (`login.stepUp.maxAge`).',
+    summary: 'Renames a factor of the caller',
+    description: 'Requires a recent login (`login.stepUp.maxAge`).',
     credential: 'required',
     params: ofFactor,
     body: renameBody,
@@ -62,8 +62,8 @@ const renameOperation = (service: FactorService) =>
       200: { description: 'The factor.', content: { [json]: factorExample } },
       401: notFresh,
       403: notOwn,
-      404: { description: 'There is no such factor.' },
-      409: { description: 'Another request changes it at the same time.' },
+      404: { description: 'The factor does not exist.' },
+      409: { description: 'Another request changes the factor at the same time.' },
     },
     async handle({ ctx, caller, params: { name: user, id }, body: { name }, signal }) {
       ctx.body = await service.rename({ user, id }, name, caller, signal);
@@ -76,16 +76,16 @@ const deleteOperation = (service: FactorService, audit: Audit) =>
     method: 'DELETE',
     paths: ['/auth/v1/users/:name/factors/:id'],
     tag,
-    summary: 'Removes one of one’s own factors',
-    description: 'With the last one go the recovery codes. Wants a login of the last minutes (`login.stepUp.maxAge`).',
+    summary: 'Removes a factor of the caller',
+    description: 'Removes the recovery codes together with the last factor. Requires a recent login (`login.stepUp.maxAge`).',
     credential: 'required',
     params: ofFactor,
     answers: {
-      204: { description: 'It is asked no more.' },
+      204: { description: 'The factor is removed.' },
       401: notFresh,
       403: notOwn,
-      404: { description: 'There is no such factor.' },
-      409: { description: 'It is the last one, and one is required.' },
+      404: { description: 'The factor does not exist.' },
+      409: { description: 'The factor is the last one, and a factor is required.' },
     },
     async handle({ ctx, caller, params: { name: user, id }, signal }) {
       const { account, factor } = await service.remove({ user, id }, caller, signal);
@@ -100,17 +100,17 @@ const resetOperation = (service: FactorService, audit: Audit) =>
     method: 'DELETE',
     paths: ['/auth/v1/users/:name/factors'],
     tag,
-    summary: 'Takes all factors from another user, who has lost them',
+    summary: 'Removes all factors of another user, who has lost them',
     description:
-      'Ends the sessions and tokens of the user. Where a factor is required, the time to set one up begins again. Needs `delete users/factors`, and `impersonate` for a user who has rights. Wants a login of the last minutes (`login.stepUp.maxAge`).',
+      'Ends the sessions and tokens of the user. If a factor is required, the period to set one up begins again. Requires `delete users/factors`, `impersonate` for a user with rights, and a recent login (`login.stepUp.maxAge`).',
     credential: 'required',
     params: ofUser,
     answers: {
-      204: { description: 'The user logs in with the password alone.' },
+      204: { description: 'The user has no second factor.' },
       401: notFresh,
-      403: { description: 'RBAC denies it, it is the caller, or the credential tells of no login: cause `StepUpNotPossible`.' },
-      404: { description: 'There is no such user.' },
-      409: { description: 'The user was deleted meanwhile, or the name that Kubernetes sees is not known.' },
+      403: { description: 'RBAC denies it, the user is the caller, or the credential does not prove a login: cause `StepUpNotPossible`.' },
+      404: { description: 'The user does not exist.' },
+      409: { description: 'The user was deleted meanwhile, or their Kubernetes name is unknown.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.reset(name, caller, signal);

@@ -27,14 +27,14 @@ const factorSchema = z
   .object({
     id: z.string(),
     type: z.enum(['Passkey', 'TOTP', 'RecoveryCodes']),
-    name: z.string().describe('What its owner calls it; may be empty.'),
+    name: z.string().describe('Name given by the owner. May be empty.'),
     created: z.iso.datetime(),
     lastUsed: z.iso.datetime().exactOptional(),
     suspected: z.iso
       .datetime()
       .exactOptional()
-      .describe('Since when a passkey counts no longer: its counter went back, as that of a copy does.'),
-    left: z.int().exactOptional().describe('Recovery codes that were not used yet.'),
+      .describe('Time when the passkey was disabled because its counter decreased, which indicates a copy.'),
+    left: z.int().exactOptional().describe('Number of unused recovery codes.'),
   })
   .meta({ id: 'Factor' });
 
@@ -52,10 +52,12 @@ export const factorExample = factorSchema.meta({ examples: [phone] });
 
 export const factorListSchema = z
   .object({
-    rule: z.enum(['required', 'optional', 'off']).describe('What the rules say of the user (`login.factors`).'),
-    kinds: z.array(z.enum(['passkey', 'totp'])).describe('What the user can set up; none where the rule is `off`.'),
-    isChangeable: z.boolean().describe('Whether this login can set up, rename and remove them: that of the user at the embedded issuer.'),
-    isTOTPSuspended: z.boolean().describe('Too many codes were wrong: those of an app count no longer.'),
+    rule: z.enum(['required', 'optional', 'off']).describe('Rule for the user (`login.factors`).'),
+    kinds: z.array(z.enum(['passkey', 'totp'])).describe('Kinds that the user can set up. Empty with the rule `off`.'),
+    isChangeable: z
+      .boolean()
+      .describe('`true` if this login can set up, rename and remove factors: a login of the user at the embedded issuer.'),
+    isTOTPSuspended: z.boolean().describe('Codes of an app are refused after too many wrong ones.'),
     items: z.array(factorSchema),
   })
   .meta({
@@ -66,7 +68,7 @@ export const factorListSchema = z
 export type ShownFactors = z.output<typeof factorListSchema>;
 
 export const renameBody = z
-  .strictObject({ name: shownLabel(64, z.string().trim()).describe('What its owner calls it.') })
+  .strictObject({ name: shownLabel(64, z.string().trim()).describe('Name given by the owner.') })
   .meta({ id: 'FactorName', examples: [{ name: 'phone' }] });
 
 export interface FactorServiceNeeds {

@@ -27,7 +27,7 @@ const membershipList = z
     items: z.array(
       z.object({
         name: z.string().describe('Name of the User record.'),
-        groups: z.array(z.string()).describe('Its local groups as Kubernetes sees them, sorted.'),
+        groups: z.array(z.string()).describe('Local groups as Kubernetes sees them, sorted.'),
       }),
     ),
   })
@@ -51,10 +51,11 @@ export const listMemberships = (context: GroupsContext, localGroups: LocalGroupL
     summary: 'Lists the local groups of users, for callers who may list groups',
     credential: 'required',
     before: [compressed],
-    query: z.object({ names: z.array(z.string()).describe(`Names of User records, 1-${maxNames}; repeated, or with commas.`) }),
+    query: z.object({ names: z.array(z.string()).describe(`Names of User records: 1 to ${maxNames}, repeated or separated by commas.`) }),
     answers: {
       200: {
-        description: 'One item for each name, in the order asked. A user without local groups, and a name without a record, has none.',
+        description:
+          'An item for each name, in the requested order. A user without local groups and a name without a record have no groups.',
         content: { 'application/json': membershipList },
       },
       403: { description: 'The API server says no.' },

@@ -18,9 +18,9 @@ import { createGroup, deleteGroup, type GroupsContext, patchGroup, requireGroupR
 const tag = 'groups';
 const json = 'application/json';
 const params = z.object({ name: groupName.describe('Name of the Group.') });
-const forbidden: AnswerDescription = { description: 'The API server says no; the same whether or not there is such a group.' };
-const notFound: AnswerDescription = { description: 'There is no such group.' };
-const invalid: AnswerDescription = { description: 'With every violation.' };
+const forbidden: AnswerDescription = { description: 'RBAC denies it, also if the group does not exist.' };
+const notFound: AnswerDescription = { description: 'The group does not exist.' };
+const invalid: AnswerDescription = { description: 'The object is invalid. Causes name every violation.' };
 const etag = { ETag: 'The resource version.' };
 const group: AnswerDescription = { description: 'The group.', content: { [json]: groupSchema }, headers: etag };
 
@@ -82,16 +82,16 @@ const createOperation = (context: GroupsContext) =>
     method: 'POST',
     paths: ['/auth/v1/groups'],
     tag,
-    summary: 'Makes a group',
-    description: 'With members, the caller must also be allowed to impersonate the group `local:NAME`, since they get what it has.',
+    summary: 'Creates a group',
+    description: 'With members, requires the right to impersonate the group `local:NAME`, because members gain its roles.',
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
     described: { body: { [json]: newGroupBody } },
     answers: {
-      201: { ...group, headers: { Location: 'Where the group is.', ...etag } },
-      403: { description: 'The API server denies it, or an access token would add members.' },
-      409: { description: 'There is a group of this name.' },
+      201: { ...group, headers: { Location: 'Path of the group.', ...etag } },
+      403: { description: 'RBAC denies it, or an access token would add members.' },
+      409: { description: 'A group of this name exists.' },
       422: invalid,
     },
     async handle({ ctx, caller, query, body, signal }) {
@@ -112,21 +112,22 @@ const patchOperation = (context: GroupsContext) =>
     paths: ['/auth/v1/groups/:name'],
     tag,
     summary: 'Changes the texts, labels and annotations of a group',
-    description: 'A JSON Patch may add, replace and test. Members have operations of their own, so that no concurrent change is lost.',
+    description:
+      'A JSON Patch may add, replace and test. Separate operations add and remove members, so that no concurrent change is lost.',
     credential: 'required',
     params,
     query: writeQuery,
     bodyTypes: patchTypes,
     body: z.unknown(),
     described: {
-      headers: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
+      headers: { 'If-Match': 'ETag of the expected version. Another version is a conflict.' },
       body: describedPatch(groupPatchBody, [{ op: 'replace', path: '/spec/displayName', value: 'On call' }]),
     },
     answers: {
       200: group,
       403: forbidden,
       404: notFound,
-      409: { description: 'Another version than the caller has seen.' },
+      409: { description: 'The version differs from the expected one.' },
       422: invalid,
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
@@ -147,8 +148,8 @@ const deleteOperation = (context: GroupsContext) =>
     method: 'DELETE',
     paths: ['/auth/v1/groups/:name'],
     tag,
-    summary: 'Deletes a group: its members lose what is bound to it',
-    description: 'Role bindings that name the group `local:NAME` stay: a group of that name that is made again gives them to its members.',
+    summary: 'Deletes a group, whose members lose its roles',
+    description: 'Role bindings that name the group `local:NAME` stay. Members of a later group of that name would gain their roles.',
     credential: 'required',
     params,
     query: z.object({ dryRun }),
@@ -157,7 +158,7 @@ const deleteOperation = (context: GroupsContext) =>
       204: { description: 'Gone.' },
       403: forbidden,
       404: notFound,
-      409: { description: 'Another object than the preconditions say.' },
+      409: { description: 'The object does not match the preconditions.' },
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const deletion = deletionOf(query, body);
@@ -171,16 +172,16 @@ const deleteOperation = (context: GroupsContext) =>
 const membersBody = z.strictObject({ names: memberNames }).meta({ examples: [{ names: ['8c87b489ce35cf2e2f39f80e282cb2e8'] }] });
 
 const membersAnswers: Record<number, AnswerDescription> = {
-  200: { description: 'What became of each, in the order asked.', content: { [json]: membersResult } },
+  200: { description: 'A result for each object, in the requested order.', content: { [json]: membersResult } },
   403: {
-    description:
-      'The API server denies changing the group or acting as it; the same whether or not there is one. Or an access token would add members.',
+    description: 'RBAC denies changing or impersonating the group, also if it does not exist, or an access token would add members.',
   },
   404: notFound,
-  409: { description: 'Others change the group all the time.' },
-  422: { description: 'The members are known by an issuer, or there would be too many.' },
+  409: { description: 'Concurrent changes of the group prevented this one.' },
+  422: { description: 'An issuer defines the members, or the group would have too many.' },
 };
-const takesImpersonation = 'Members get what the group has, so the caller must also be allowed to impersonate the group `local:NAME`.';
+const takesImpersonation =
+  'Members gain the roles of the group, so that the caller also needs the right to impersonate the group `local:NAME`.';
 
 const addMembers = (context: GroupsContext, members: GroupMembers) =>
   operation({
@@ -213,11 +214,11 @@ const removeMembers = (context: GroupsContext, members: GroupMembers) =>
     method: 'DELETE',
     paths: ['/auth/v1/groups/:name/members'],
     tag,
-    summary: 'Takes users out of a local group',
-    description: `${takesImpersonation} A token that was issued before keeps the group until it expires.`,
+    summary: 'Removes users from a local group',
+    description: `${takesImpersonation} Tokens that were issued before contain the group until they expire.`,
     credential: 'required',
     params,
-    query: z.object({ dryRun, names: z.array(z.string()).optional().describe('As in the body; repeated, or with commas.') }),
+    query: z.object({ dryRun, names: z.array(z.string()).optional().describe('Names as in the body, repeated or separated by commas.') }),
     body: membersBody.optional(),
     answers: membersAnswers,
     handle({ ctx, caller, params: { name }, query, body, signal }) {

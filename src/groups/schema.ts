@@ -19,8 +19,8 @@ export const groupName = z.string().max(253, 'may not be longer than 253 charact
 const kept = (why: string) => z.never(why).optional();
 const byService = 'is kept by the service';
 
-const displayName = shownLabel(128).describe('The name shown to people.');
-const description = shownLabel(256).describe('What the group is for.');
+const displayName = shownLabel(128).describe('Display name.');
+const description = shownLabel(256).describe('Purpose of the group.');
 
 const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
 const marks = <Value extends z.ZodType>(value: Value) =>
@@ -41,7 +41,7 @@ const member = z.strictObject({
   importTime: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' })
     .optional()
-    .describe('Since when; default: now.'),
+    .describe('Time of joining. Default: now.'),
 });
 
 const connectorText = z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters');
@@ -65,14 +65,14 @@ export const newGroupBody = z
         displayName: displayName.optional(),
         description: description.optional(),
         refConnector: z
-          .strictObject({ id: connectorText.describe('Of the connector.'), type: connectorText.describe('Of the connector.') })
+          .strictObject({ id: connectorText.describe('Id of the connector.'), type: connectorText.describe('Id of the connector.') })
           .optional()
-          .describe('Set for a group that comes from the issuer: its members are not kept here.'),
+          .describe('Set for a group that an issuer defines: its members are not stored here.'),
         users: z
           .array(member)
           .max(maxMembers, `may not hold more than ${maxMembers} members`)
           .optional()
-          .describe('The first members. Takes the right to impersonate the group.'),
+          .describe('The first members. Requires the right to impersonate the group.'),
       })
       .default({}),
     status: kept(byService),
@@ -96,8 +96,8 @@ export const groupPatchBody = z
     metadata: z
       .strictObject({
         ...keptMetadata,
-        name: z.string().optional().describe('That of the path, if given.'),
-        resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
+        name: z.string().optional().describe('Optional. Must equal the name in the path.'),
+        resourceVersion: z.string().optional().describe('Expected version. Another version is a conflict.'),
         uid: z.string().optional(),
         labels: marks(z.string().nullable()).optional(),
         annotations: marks(z.string().nullable()).optional(),
@@ -136,7 +136,7 @@ export const groupSchema = z
         members: z
           .array(z.object({ name: z.string(), email: z.string() }))
           .optional()
-          .describe('Who the first 500 members are, by the e-mail address or login name of their records.'),
+          .describe('The first 500 members, by the e-mail address or login name of their records.'),
         conditions: conditions.optional(),
         observedGeneration: z.int().optional(),
       })
@@ -168,12 +168,12 @@ export const groupSchema = z
 export const readGroup = reader(groupSchema.pick({ spec: true }).extend({ status: z.object({ memberCount: z.int() }) }));
 
 /** Members to add or remove. The handler checks their number and duplicates. */
-export const memberNames = z.array(z.string()).describe(`Names of User records, 1-${maxMembers}, each once.`);
+export const memberNames = z.array(z.string()).describe(`Names of User records: 1 to ${maxMembers}, without duplicates.`);
 
 const memberItem = z.object({
   name: z.string(),
   status: z.enum(['Success', 'Failure']),
-  code: z.int().describe('201 and 204: done; 200: was a member already; 404: no such user, or no member.'),
+  code: z.int().describe('201: added. 204: removed. 200: already a member. 404: the user does not exist or is not a member.'),
   reason: z.string().optional(),
   message: z.string().optional(),
 });

@@ -88,11 +88,11 @@ export class Health {
         paths: ['/readyz'],
         ignoredQuery: 'all',
         tag: 'operations',
-        summary: 'Whether this replica should get requests',
+        summary: 'Reports whether this replica should receive requests',
         description:
-          'A missing API server or issuer is named, but does not make the replica unready: static files still work, and a restart cures nothing. Only right after the start it waits, for 15 seconds at most, until it knows what the other replicas know.',
+          'Names an API server or issuer that cannot be reached. The replica stays ready then, because static files still work and a restart would not help. After its start a replica becomes ready when it has read the state that replicas share, within 15 seconds.',
         credential: 'none',
-        query: z.object({ verbose: z.string().optional().describe('Names every check. Reasons are told at the port of metrics only.') }),
+        query: z.object({ verbose: z.string().optional().describe('Names every check. Reasons are shown on the metrics port only.') }),
         answers: { 200: { description: '`ok`, or the checks', content: text } },
         handle: ({ ctx, query }) => {
           const report = this.#report(showsReasons);
@@ -110,7 +110,7 @@ const livenessOperation = (id: string, path: string): Operation =>
     paths: [path],
     ignoredQuery: 'all',
     tag: 'operations',
-    summary: 'Whether the process lives',
+    summary: 'Reports whether the process lives',
     credential: 'none',
     answers: { 200: { description: '`ok`', content: text } },
     handle({ ctx }) {

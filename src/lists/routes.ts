@@ -26,15 +26,15 @@ const ofNamespace = ofResource.extend({ namespace: segment('Namespace.') });
 const answers: Record<number, AnswerDescription> = {
   200: {
     ...listAnswer(rowsAnswer),
-    description: 'The list, one page of it, the summary, or the events as `text/event-stream`.',
+    description: 'The list, a page of it, the summary, or the events as `text/event-stream`.',
   },
-  403: { description: 'The caller may not list the resource, in no namespace or not in this one.' },
-  404: { description: 'The resource is not offered (`lists.resources`), or the API server does not know it.' },
+  403: { description: 'The caller may not list the resource in any namespace, or not in this one.' },
+  404: { description: 'The resource is not configured (`lists.resources`), or the API server does not serve it.' },
   410: { description: '`continue` is older than an hour.' },
 };
 
 const description =
-  'Shows what the caller may list: everything with the right in the cluster, otherwise the objects of those namespaces in which the caller has it. Totals and summaries are made of these alone. With `watch=true` and `Accept: text/event-stream`: events as of `ListUsers`, for those who may watch.';
+  'Shows the objects that the caller may list: all objects with the right in the cluster, otherwise those of the namespaces with the right. Totals and summaries count these objects only. Sends events like `ListUsers` with `watch=true` and `Accept: text/event-stream`, to callers who may watch.';
 
 interface Asked {
   target: Target;
@@ -70,8 +70,8 @@ export function listOperations(service: ListsService): Operation[] {
       method: 'GET',
       paths: ['/api/v2/resources'],
       tag: 'lists',
-      summary: 'Names the resources that are listed here, with their columns',
-      description: 'What `lists.resources` names and the API server knows. It tells nothing of what the caller may list.',
+      summary: 'Lists the resources that this service lists, with their columns',
+      description: 'The resources of `lists.resources` that the API server serves, whether or not the caller may list them.',
       credential: 'required',
       before: [compressed],
       viewAs: () => ({ verb: 'get', path: '/apis' }),

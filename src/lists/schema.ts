@@ -15,19 +15,19 @@ export const rowsQuery = listQuery(rowProperties([])).extend({
     .array(z.string().meta({ pattern: filterPattern([columnName]) }))
     .default([])
     .describe(
-      `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Of the same property any value may fit, different properties must all fit. Properties: name, namespace, owner, uid, creationTimestamp, ${columnsToo}. The name and columns of texts are searched, others are compared whole.`,
+      `\`property,value[,property,value…]\`; a comma in a value is written \`\\,\`. Matches any value of the same property, and all properties. Properties: name, namespace, owner, uid, creationTimestamp, ${columnsToo}. Matches parts of the name and of text columns, and whole values of other columns.`,
     ),
   sortBy: z
     .string()
     .meta({ pattern: sortPattern([columnName]) })
     .default('')
     .describe(
-      `\`a,property\` or \`d,property\` pairs, or bare properties that go by \`order\`; default \`a,namespace,a,name\`. Missing values are last. Properties: name, namespace, uid, creationTimestamp, owner, ${columnsToo}.`,
+      `\`a,property\` or \`d,property\` pairs, or properties in the direction of \`order\`. Default: \`a,namespace,a,name\`. Missing values are last. Properties: name, namespace, uid, creationTimestamp, owner, ${columnsToo}.`,
     ),
   summary: z
     .string()
     .default('')
-    .describe('A column, `namespace` or `owner`: answers how many objects have each value, the 100 most frequent ones, instead of rows.'),
+    .describe('Column, `namespace` or `owner`: returns the number of objects of each of the 100 most frequent values, in place of rows.'),
 });
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -43,8 +43,8 @@ const row = z
       creationTimestamp: z.string().describe('RFC 3339.'),
       labels: z.record(z.string(), z.string()),
     }),
-    owner: z.string().optional().describe('`Kind/name` of the controller.'),
-    values: z.record(z.string(), value).describe('By the name of the column; null where the object has no such value.'),
+    owner: z.string().optional().describe('Controller of the object, as `Kind/name`.'),
+    values: z.record(z.string(), value).describe('Values by column. `null` if the object has no value.'),
   })
   .meta({
     id: 'ResourceRow',
@@ -70,7 +70,7 @@ const [example] = list.meta()?.examples ?? [];
 const columns = z.array(
   z.object({
     name: z.string(),
-    title: z.string().optional().describe('The heading of a printer column, as the custom resource definition has it.'),
+    title: z.string().optional().describe('Title of a printer column of the CustomResourceDefinition.'),
     type: z.enum(['string', 'number', 'date', 'boolean']),
   }),
 );
@@ -99,9 +99,9 @@ const summarySchema = z
     apiVersion: z.literal(rowsApiVersion),
     kind: z.literal('ResourceSummary'),
     metadata: z.object({ resourceVersion: z.string() }),
-    total: z.int().describe('How many match.'),
-    values: z.array(z.object({ value, count: z.int() })).describe('The 100 most frequent ones.'),
-    other: z.int().describe('How many objects have another value.'),
+    total: z.int().describe('Number of matches.'),
+    values: z.array(z.object({ value, count: z.int() })).describe('The 100 most frequent values.'),
+    other: z.int().describe('Number of objects with another value.'),
   })
   .meta({
     id: 'ResourceSummary',

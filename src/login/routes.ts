@@ -35,7 +35,7 @@ type Settings = Pick<Services, 'config' | 'basePath'>;
 
 const json = 'application/json';
 const tag = 'login';
-const badParameters: AnswerDescription = { description: 'A parameter is not allowed, or login is not configured.' };
+const badParameters: AnswerDescription = { description: 'A parameter is invalid, or no login is configured.' };
 
 export function loginOperations(services: Settings, { begin, finish, info }: LoginHandlers): Operation[] {
   const { server, login } = services.config;
@@ -56,12 +56,12 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
     method: 'GET',
     tag,
     summary: 'Begins a login',
-    description: 'Gives the address of the issuer to go to, and a cookie that binds the flow to this browser for ten minutes.',
+    description: 'Returns the authorization URL of the issuer, and sets a cookie that binds the flow to this browser for ten minutes.',
     credential: 'none',
     answersHead: false,
     query,
     ignoredQuery: 'all',
-    answers: { 200: { description: 'Where to go.', content: { [json]: loginInfo } }, 400: badParameters },
+    answers: { 200: { description: 'The authorization URL.', content: { [json]: loginInfo } }, 400: badParameters },
     async handle({ ctx, query }: { ctx: Context; query: LoginQuery }) {
       ctx.body = await begin(ctx, query);
     },
@@ -79,14 +79,14 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
     method: 'GET',
     paths: ['/api/v2/token/redirect'],
     tag,
-    summary: 'Begins a login and sends a browser there',
+    summary: 'Begins a login and redirects the browser to the issuer',
     credential: 'none',
     answersHead: false,
     query,
     ignoredQuery: 'all',
     answers: {
       200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
-      302: { description: 'The same, for a browser.', headers: { Location: 'The issuer, or `login.externalURL`.' } },
+      302: { description: 'The redirect, for a browser.', headers: { Location: 'The authorization URL, or `login.externalURL`.' } },
       400: badParameters,
     },
     async handle({ ctx, query }) {
@@ -105,21 +105,20 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
   const shared = {
     method: 'GET',
     tag,
-    summary: 'Ends a login',
-    description: 'Takes what the issuer sent the browser back with, once, and answers who has logged in.',
+    summary: 'Completes a login',
+    description: 'Verifies the answer of the issuer, once, and returns the user who has logged in.',
     credential: 'none',
     answersHead: false,
     query: callbackQuery,
     ignoredQuery: 'all',
     described: { query: describedCallbackQuery },
     answers: {
-      200: { description: 'Who has logged in, with their tokens or a session.', content: { [json]: loggedIn } },
-      400: { description: 'The flow is unknown, over or of another browser, or a parameter is missing.' },
-      401: { description: 'Code or token are not accepted, or the user may not log in.' },
-      403: { description: 'The user who links an account may link none any more.' },
+      200: { description: 'The user, with tokens or a session.', content: { [json]: loggedIn } },
+      400: { description: 'The flow is unknown, expired or belongs to another browser, or a parameter is missing.' },
+      401: { description: 'The code or token is not accepted, or the user may not log in.' },
+      403: { description: 'The user may no longer link accounts.' },
       409: {
-        description:
-          'The user who links an account has one of this issuer, or another request links it at this moment. The user who logs in is deleted meanwhile.',
+        description: 'The user already has an account of this issuer, another request links it, or the user was deleted meanwhile.',
       },
     },
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
@@ -140,7 +139,7 @@ function infoOperations(info: LoginHandlers['info']): Operation[] {
   const shared = {
     method: 'GET',
     tag,
-    summary: 'Tells who the caller is',
+    summary: 'Returns the identity of the caller',
     credential: 'forwarded',
     openToPasswordDue: true,
     answers: { 200: { description: 'The caller.', content: { [json]: userInfo } } },
@@ -164,10 +163,10 @@ function issuersOperation(issuers: readonly IssuerConfig[]): Operation {
     method: 'GET',
     paths: ['/api/v2/token/issuers'],
     tag,
-    summary: 'Lists the issuers that people can log in at',
+    summary: 'Lists the issuers for logins',
     credential: 'none',
     answers: {
-      200: { description: 'In the order of the configuration; a login takes the first by default.', content: { [json]: issuerList } },
+      200: { description: 'The issuers in the order of the configuration. The first is the default.', content: { [json]: issuerList } },
     },
     async handle({ ctx }) {
       ctx.body = { items } satisfies IssuerList;

@@ -4,8 +4,8 @@ import { renewPayload } from '../sessions/renew-payload.ts';
 
 export const loginInfo = z
   .object({
-    auth_url: z.url().describe('Where the front-end sends the browser.'),
-    state: z.string().describe('To be passed to the callback, which checks that the browser is the same.'),
+    auth_url: z.url().describe('Authorization URL, to which the front-end sends the browser.'),
+    state: z.string().describe('Value for the callback, which verifies that the browser is the same.'),
     logout_url: z.url().exactOptional().describe('Logout address of the issuer.'),
   })
   .meta({
@@ -51,7 +51,7 @@ export const userInfo = z
       display_name: z.string().exactOptional(),
       connector_id: z.string().exactOptional(),
       connector_type: z.string().exactOptional(),
-      is_admin: z.boolean().exactOptional().describe('A hint for display, never a permission.'),
+      is_admin: z.boolean().exactOptional().describe('Hint for display; no permission.'),
       phase: z.string().exactOptional(),
       must_change_password: z.boolean().exactOptional(),
       issuer: z.string().exactOptional(),
@@ -59,8 +59,8 @@ export const userInfo = z
       token_storage: z.enum(['cookie', 'local']).exactOptional(),
       claims: z.record(z.string(), z.unknown()).exactOptional(),
       extra: z.record(z.string(), z.array(z.string())).exactOptional(),
-      return_to: z.string().exactOptional().describe('In the callback: where the person wanted to go.'),
-      token: renewPayload.exactOptional().describe('In the callback.'),
+      return_to: z.string().exactOptional().describe('Path to open after the login. Set by the callback.'),
+      token: renewPayload.exactOptional().describe('Tokens of the login. Set by the callback.'),
     }),
   })
   .meta({ id: 'UserInfo', examples: [jane] });
@@ -119,25 +119,30 @@ export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: reado
         'must equal one of the redirect URLs that are configured, or a callback address of this service',
       )
       .optional()
-      .describe('One of `login.redirectURLs`, or a callback address of this service; the first setting by default.'),
-    return_to: returnPath.optional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
-    issuer: hint().describe('Id of the issuer, where there are several.'),
-    connector_id: hint().describe('Passed on to the issuer; among several it may be the id of one.'),
+      .describe('An entry of `login.redirectURLs`, or a callback address of this service. Default: the first entry.'),
+    return_to: returnPath.optional().describe('Path that the front-end opens afterwards. Returned in `ext.return_to` of UserInfo.'),
+    issuer: hint().describe('Id of the issuer, if several are configured.'),
+    connector_id: hint().describe('Passed on to the issuer. Also selects an issuer by its id.'),
     prompt: hint().describe('Passed on to the issuer.'),
-    login_hint: hint().describe('Passed on to the issuer; among several its domain chooses one.'),
+    login_hint: hint().describe('Passed on to the issuer. Its domain also selects one of several issuers.'),
     ui_locales: hint().describe('Passed on to the issuer.'),
     max_age: z
       .string()
       .regex(/^\d{1,5}$/, 'must be seconds')
       .refine((text) => Number(text) <= 86_400, 'must be at most 86400')
       .optional()
-      .describe('How old the login at the issuer may be, in seconds; the callback refuses an older one.'),
-    acr_values: hint().describe('What the login is to be worth, separated by spaces; the callback refuses one that has none of them.'),
-    factor: z.enum(['passkey', 'totp', 'codes']).optional().describe('With `prompt=enrol`, at the embedded issuer: what is to be set up.'),
+      .describe('Maximum age of the login at the issuer, in seconds. The callback refuses an older login.'),
+    acr_values: hint().describe(
+      'Requested authentication context classes, separated by spaces. The callback refuses a login with none of them.',
+    ),
+    factor: z
+      .enum(['passkey', 'totp', 'codes'])
+      .optional()
+      .describe('Second factor to set up, with `prompt=enrol` at the embedded issuer.'),
     token_storage: z
       .enum(tokenStorage, 'must be one that is configured')
       .optional()
-      .describe('Who keeps the tokens: `cookie` (a session here) or `local` (the caller).'),
+      .describe('Storage of the tokens: `cookie` (a session of this service) or `local` (the client).'),
   });
 
 export type LoginQuery = z.output<ReturnType<typeof loginQuery>>;
@@ -149,19 +154,19 @@ export const callbackQuery = z.object({
   state: z
     .string()
     .regex(/^[A-Za-z0-9_-]{43}$/, 'is none that login gives')
-    .describe('As login gave it.'),
+    .describe('`state` of the login answer.'),
   code: text(),
-  id_token: text().describe('Of an issuer that sends the token itself (`login.responseMode: id_token`).'),
-  iss: text().describe('The issuer (RFC 9207).'),
-  issuer: text().describe('Of the redirect URL of an issuer that sends no `iss`.'),
-  error: text().describe('Why the issuer refused (RFC 6749, section 4.1.2.1).'),
-  error_description: text().describe('The same in words.'),
-  session_state: text().describe('Of the session at the issuer; not used.'),
+  id_token: text().describe('ID token of an issuer with `login.responseMode: id_token`.'),
+  iss: text().describe('Identifier of the issuer (RFC 9207).'),
+  issuer: text().describe('Id of the issuer, in the redirect URL of an issuer that sends no `iss`.'),
+  error: text().describe('Error code of the issuer (RFC 6749, section 4.1.2.1).'),
+  error_description: text().describe('Error message of the issuer.'),
+  session_state: text().describe('State of the session at the issuer. Ignored.'),
 });
 
 /** Query in the OpenAPI document, where clients always send `code`. The callback enforces that in the order of its checks. */
 export const describedCallbackQuery = callbackQuery.extend({
-  code: z.string().describe('From the issuer. May be empty or missing beside `id_token`.'),
+  code: z.string().describe('Authorization code of the issuer. May be empty or missing beside `id_token`.'),
 });
 
 export type CallbackQuery = z.output<typeof callbackQuery>;

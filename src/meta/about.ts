@@ -13,10 +13,10 @@ const versionInfo = z
     nodeVersion: z.string(),
     major: z.string(),
     minor: z.string(),
-    gitVersion: z.string().describe('The version as `kubectl version` reads it.'),
+    gitVersion: z.string().describe('Version in the form that `kubectl version` reads.'),
     features: z
       .record(z.string(), z.boolean())
-      .describe('Which extensions work, by the names of their settings: on, and with rights and definitions in the cluster.'),
+      .describe('Working extensions, by the names of their settings: enabled, and with rights and definitions in the cluster.'),
   })
   .meta({
     id: 'Version',
@@ -52,9 +52,9 @@ export function versionOperation(version: string, featuresNow: () => Readonly<Re
     paths: ['/version'],
     ignoredQuery: 'all',
     tag: 'operations',
-    summary: 'The version of the service, and which extensions are on',
+    summary: 'Shows the version of the service, and the enabled extensions',
     credential: 'none',
-    answers: { 200: { description: 'the version', content: { 'application/json': versionInfo } } },
+    answers: { 200: { description: 'The version.', content: { 'application/json': versionInfo } } },
     handle: ({ ctx }) => sendJsonText(ctx, answerWith(featuresNow())),
   });
 }
@@ -86,14 +86,14 @@ export function openApiOperation(operations: readonly Operation[], about: Docume
     paths: ['/openapi/v3'],
     ignoredQuery: 'all',
     tag: 'operations',
-    summary: 'This description, OpenAPI 3.1',
+    summary: 'Shows this description, OpenAPI 3.1',
     credential: 'none',
     before: [compressed],
     answers: {
       200: {
-        description: 'the document',
+        description: 'The document.',
         content: { 'application/json': documentSchema, 'application/yaml': z.string().meta({ examples: ['openapi: 3.1.1\n'] }) },
-        headers: { ETag: 'Of this text.' },
+        headers: { ETag: 'ETag of the text.' },
       },
     },
     handle({ ctx }) {
@@ -116,7 +116,7 @@ function once<T>(make: () => T): () => T {
 
 const metricsText = {
   200: {
-    description: 'the metrics in the text format of Prometheus',
+    description: 'The metrics in the text format of Prometheus.',
     content: { 'text/plain': z.string().meta({ examples: ['process_resident_memory_bytes 123456789\n'] }) },
   },
 };
@@ -152,9 +152,9 @@ export const metricsOperation = (metrics: Metrics, mayScrape: (caller: Caller, s
     paths: ['/metrics'],
     ignoredQuery: 'all',
     tag: 'operations',
-    summary: 'Metrics, for those who may get that path',
+    summary: 'Shows metrics to callers who may `get` the path `/metrics`',
     credential: 'required',
-    answers: { ...metricsText, 403: { description: 'The API server says that the caller may not get that path.' } },
+    answers: { ...metricsText, 403: { description: 'The caller may not `get` the path `/metrics`.' } },
     async handle({ ctx, caller, signal }) {
       if (!(await mayScrape(caller, signal))) throw forbiddenPath({ user: caller.identity.name, verb: 'get', path: '/metrics' });
       await sendMetrics(ctx, metrics);

@@ -109,8 +109,8 @@ export function discoveryOperations(): Operation[] {
       paths: ['/apis'],
       ignoredQuery: 'all',
       tag,
-      summary: 'The API groups that are served here',
-      description: 'With the media type that Kubernetes clients ask for since 1.27, all their resources too.',
+      summary: 'Lists the API groups that this service serves',
+      description: 'Includes all resources if the client accepts aggregated discovery (Kubernetes 1.27 and later).',
       credential: 'none',
       before: [compressed],
       answers: {
@@ -138,7 +138,7 @@ export function discoveryOperations(): Operation[] {
 
 const tag = 'discovery';
 
-const revalidated = { ETag: 'Of this text.' };
+const revalidated = { ETag: 'ETag of the text.' };
 
 function described(id: string, [groupPath, versionPath]: readonly [string, string], resource: ServedResource): Operation[] {
   const group = apiGroup(resource);
@@ -154,7 +154,7 @@ function described(id: string, [groupPath, versionPath]: readonly [string, strin
       paths: [groupPath],
       ignoredQuery: 'all',
       tag,
-      summary: `The versions of ${resource.group}`,
+      summary: `Lists the versions of ${resource.group}`,
       credential: 'none',
       answers: answer('The group.', groupSchema, group),
       handle: ({ ctx }) => send(ctx, groupText),
@@ -165,7 +165,7 @@ function described(id: string, [groupPath, versionPath]: readonly [string, strin
       paths: [versionPath],
       ignoredQuery: 'all',
       tag,
-      summary: `The resources of ${resource.group}/${resource.version} and what can be done with them here`,
+      summary: `Lists the resources of ${resource.group}/${resource.version}, with their verbs`,
       credential: 'none',
       answers: answer('The resources.', resourceListSchema, resources),
       handle: ({ ctx }) => send(ctx, resourcesText),

@@ -131,7 +131,7 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 const pageTag = `"${hash('sha256', pageHtml).slice(0, 32)}"`;
-const etag = { ETag: 'Of these bytes.' };
+const etag = { ETag: 'ETag of the page.' };
 
 /**
  * @param basePath base path of the service, without a trailing slash
@@ -146,7 +146,7 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       paths: ['/docs'],
       ignoredQuery: 'all',
       tag: 'operations',
-      summary: 'A page that shows this description and tries it out',
+      summary: 'Shows this description as a page that can send requests',
       credential: 'none',
       answers: { 200: { description: 'The page.', content: { 'text/html': bytes }, headers: etag } },
       handle: ({ ctx }) => sendPage(ctx),
@@ -157,7 +157,7 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       paths: ['/docs/'],
       ignoredQuery: 'all',
       tag: 'operations',
-      summary: 'Leads to the page, whose links would not work here',
+      summary: 'Redirects to `/docs`, because relative links would not work here',
       credential: 'none',
       answers: { 308: { description: 'The page is at `/docs`.', headers: { Location: 'The path of the page.' } } },
       handle({ ctx }) {
@@ -171,13 +171,13 @@ export const docsPageOperations = (basePath: string, directory?: string): Operat
       paths: ['/docs/:file'],
       ignoredQuery: 'all',
       tag: 'operations',
-      summary: 'A script or style sheet of the page',
+      summary: 'Serves a script or style sheet of the page',
       credential: 'none',
       before: [compressed],
       params: z.object({ file: z.enum(assetNames).describe('Name of the file.') }),
       answers: {
         200: { description: 'The file.', content: { 'text/css': bytes, 'text/javascript': bytes }, headers: etag },
-        404: { description: 'There is no such file.' },
+        404: { description: 'The file does not exist.' },
       },
       handle: ({ ctx, params: { file } }) => sendAsset(ctx, file),
     }),

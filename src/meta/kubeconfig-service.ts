@@ -15,7 +15,7 @@ export const kubeconfigQuery = z.object({
     })
     .default('exec')
     .describe(
-      '`exec`: kubectl gets its tokens from the program kubectl-atrium. `oidc-login`: from kubelogin. `token`: the bearer token of this very request.',
+      '`exec`: the program kubectl-atrium gets tokens. `oidc-login`: kubelogin gets tokens. `token`: the kubeconfig contains the bearer token of this request.',
     ),
   via: z
     .enum(['cluster', 'console'], { error: 'must be cluster or console' })
@@ -27,11 +27,11 @@ export const kubeconfigQuery = z.object({
     .string()
     .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label')
     .optional()
-    .describe('Of the context in the file.'),
+    .describe('Namespace of the context in the file.'),
   issuer: z
     .string()
     .optional()
-    .describe('Id of the issuer to log in at, except with `mode=token`. Default: that of the caller’s own login, or else the first.'),
+    .describe('Id of the issuer for logins, except with `mode=token`. Default: the issuer of the caller, or the first one.'),
 });
 
 type KubeconfigQuery = z.output<typeof kubeconfigQuery>;

@@ -29,7 +29,7 @@ export function createKubeconfig(facts: KubeconfigFacts): { operations: Operatio
     method: 'GET',
     paths: ['/auth/v1/kubeconfig'],
     tag: 'users',
-    summary: 'Gives the caller a kubeconfig: one that logs in by itself and holds no secret, or one with the token of this request',
+    summary: 'Returns a kubeconfig that logs in by a program and contains no secret, or that contains the token of this request',
     credential: 'required',
     query: kubeconfigQuery,
     answers: {
@@ -39,7 +39,7 @@ export function createKubeconfig(facts: KubeconfigFacts): { operations: Operatio
         headers: { 'Content-Disposition': 'attachment; filename="kubeconfig.yaml"' },
       },
       400: {
-        description: 'The server in the file would refuse the credential, the request has no token to put in, or there is no such issuer.',
+        description: 'The server in the file would refuse the credential, the request has no token, or the issuer does not exist.',
       },
     },
     async handle({ ctx, caller, query }) {

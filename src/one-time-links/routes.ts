@@ -11,11 +11,11 @@ import { LinkService, type LinkServiceNeeds, linkBody, linkSchema, mailedSchema 
 const tag = 'one-time links';
 const ofUser = z.object({ name: userName });
 const rights =
-  'Needs the right to create or delete `users/links` and to update `users/password`, `impersonate` for a user who has rights, and a login of the last minutes (`login.stepUp.maxAge`).';
+  'Requires the right to create or delete `users/links` and to update `users/password`, `impersonate` for a user with rights, and a recent login (`login.stepUp.maxAge`).';
 const refusals = {
-  401: { description: 'No credential that counts, or a login that is not fresh: cause `StepUpRequired`.' },
-  403: { description: 'RBAC denies it, it is the caller, or the credential tells of no login: cause `StepUpNotPossible`.' },
-  404: { description: 'There is no such user.' },
+  401: { description: 'The credential is invalid, or the login is too old: cause `StepUpRequired`.' },
+  403: { description: 'RBAC denies it, the user is the caller, or the credential does not prove a login: cause `StepUpNotPossible`.' },
+  404: { description: 'The user does not exist.' },
 };
 
 /** Creates the operations for administrators. The links lead to a page of the embedded issuer. */
@@ -30,16 +30,16 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
     method: 'POST',
     paths: ['/auth/v1/users/:name/links'],
     tag,
-    summary: 'Makes a link with which a user sets a password or a second factor, once',
-    description: `With a password, second factors stay. A link of the kind \`enrol\` wants the password, and its new factor takes the place of the others; it also needs the right to delete \`users/factors\`. ${rights}`,
+    summary: 'Creates a link with which a user sets a password or a second factor, once',
+    description: `A new password keeps the second factors. A link of the kind \`enrol\` asks for the password, and its new factor replaces the others; it also requires the right to delete \`users/factors\`. ${rights}`,
     credential: 'required',
     params: ofUser,
     body: linkBody,
     answers: {
       ...refusals,
-      201: { description: 'The link. It is kept nowhere.', content: { 'application/json': linkSchema } },
-      202: { description: 'A link is mailed to `spec.email` of the user.', content: { 'application/json': mailedSchema } },
-      409: { description: 'The user is not local, may not log in, or has no use for a link of this kind.' },
+      201: { description: 'The link, which is not stored.', content: { 'application/json': linkSchema } },
+      202: { description: 'The link was mailed to `spec.email` of the user.', content: { 'application/json': mailedSchema } },
+      409: { description: 'The user is not local, may not log in, or cannot use a link of this kind.' },
       422: { description: '`seconds` is out of range, or no mail can be sent.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
@@ -55,14 +55,14 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
     method: 'DELETE',
     paths: ['/auth/v1/users/:name/links'],
     tag,
-    summary: 'Ends all links of a user that were not used yet',
+    summary: 'Revokes all unused links of a user',
     description: rights,
     credential: 'required',
     params: ofUser,
     answers: {
       ...refusals,
-      204: { description: 'None that was made before counts.' },
-      409: { description: 'The user was deleted meanwhile, or the name that Kubernetes sees is not known.' },
+      204: { description: 'All earlier links are revoked.' },
+      409: { description: 'The user was deleted meanwhile, or their Kubernetes name is unknown.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.end(name, caller, signal);

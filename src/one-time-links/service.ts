@@ -20,9 +20,9 @@ export const linkBody = z
   .strictObject({
     kind: z
       .enum(linkKinds)
-      .describe('`password` for a user who has forgotten it, `invite` for one who has not logged in yet, `enrol` for a new second factor.'),
-    seconds: z.int().exactOptional().describe('How long it counts: 300 to 1800, of `invite` to 604800. Default: the longest.'),
-    mail: z.boolean().exactOptional().describe('Mail it to `spec.email` of the user, and do not show it.'),
+      .describe('`password` replaces a forgotten password, `invite` sets the first one, `enrol` sets up a new second factor.'),
+    seconds: z.int().exactOptional().describe('Lifetime in seconds: 300 to 1800, or to 604800 for `invite`. Default: the maximum.'),
+    mail: z.boolean().exactOptional().describe('Mails the link to `spec.email` of the user, and does not return it.'),
   })
   .meta({ id: 'LinkRequest', examples: [{ kind: 'invite' }] });
 
@@ -30,7 +30,7 @@ export type LinkRequest = z.output<typeof linkBody>;
 
 export const linkSchema = z
   .object({
-    url: z.string().describe('To be given to the user, and to no one else.'),
+    url: z.string().describe('Secret address for the user.'),
     expiresAt: z.iso.datetime(),
   })
   .meta({

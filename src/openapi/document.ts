@@ -13,22 +13,22 @@ import { readable } from './schemas.ts';
 
 /** Groups of operations, in reading order. */
 const tagDescriptions: Readonly<Record<string, string>> = {
-  login: 'Logging in and out by OpenID Connect, and who the caller is.',
-  sessions: 'Sessions: seeing and ending them.',
-  'access tokens': 'Tokens for programs, which act as their owner.',
-  users: 'The custom resource User: people who may log in, local or of a directory.',
-  'second factors': 'What users prove beside the password at the embedded issuer.',
-  'one-time links': 'Links with which users set a password: for one that was forgotten, or the first one.',
-  groups: 'Groups of users: of the issuer, or kept here.',
-  userbindings: 'Roles of users and groups, as UserBindings that become role bindings.',
+  login: 'Login and logout by OpenID Connect, and the identity of the caller.',
+  sessions: 'Browser sessions: list and end them.',
+  'access tokens': 'Access tokens for programs, which act as their owner.',
+  users: 'The custom resource User: local users and users of a directory.',
+  'second factors': 'Second factors of users at the embedded issuer.',
+  'one-time links': 'Links with which users set their first password, or replace a forgotten one.',
+  groups: 'Groups of users: defined by the issuer, or local.',
+  userbindings: 'Roles of users and groups: UserBindings, from which the service creates role bindings.',
   'access requests': 'Roles for a while: policies that let users ask, requests, and decisions.',
-  access: 'Access reviews: what the API server lets the caller do.',
-  lists: 'Objects of the resources that the administrator names: filtered, sorted, counted, live.',
-  search: 'Finding users, groups and objects by name, label and image.',
+  access: 'Access reviews: permissions of the caller, decided by the API server.',
+  lists: 'Objects of the configured resources: filtered, sorted, counted and live.',
+  search: 'Search for users, groups and objects by name, label and image.',
   kubernetes: 'The Kubernetes API itself, as the caller.',
   namespaces: 'Namespaces that the caller may do something in.',
   kubeconfig: 'Files that kubectl and other clients begin with.',
-  console: 'What the page of the console is made of.',
+  console: 'Configuration and files of the console.',
   plugins: 'Files and Services of console plugins.',
   discovery: 'Kubernetes API discovery, so that kubectl can be pointed here.',
   operations: 'Health, version, metrics and this description.',
@@ -64,7 +64,7 @@ const template = (path: string) => path.replace(rest, '/{$1}').replace(/:(\w+)/g
 /** Parameters of the path. The rest of a path is none to its handler, and one to the document. */
 function pathParameters(path: string, params: z.ZodObject): z.ZodObject {
   const name = rest.exec(path)?.[1];
-  return name === undefined ? params : params.extend({ [name]: z.string().describe('All of the path.') });
+  return name === undefined ? params : params.extend({ [name]: z.string().describe('Path at the API server.') });
 }
 
 /** Returns the examples of a schema, or those of the schema inside an optional one. */
@@ -139,14 +139,14 @@ function describe(operation: Operation, path: string): ZodOpenApiOperationObject
 }
 
 const viewHeaderTexts = {
-  'Impersonate-User': 'Answers as this user, if the caller may impersonate them (docs/contract/view-as.md).',
-  'Impersonate-Group': 'A group of that user; one header line for each.',
-  'Impersonate-Uid': 'The uid of that user.',
-  'Atrium-View-As-Groups': 'Groups as a JSON array, for scripts of pages: browsers join repeated header lines.',
+  'Impersonate-User': 'User to impersonate, if the caller may (docs/contract/view-as.md).',
+  'Impersonate-Group': 'Group of the impersonated user; a header line for each group.',
+  'Impersonate-Uid': 'UID of the impersonated user.',
+  'Atrium-View-As-Groups': 'Groups of the impersonated user as a JSON array, because browsers join repeated header lines.',
 };
 
 function requestHeaders(operation: Operation): z.ZodObject {
-  const known = isRevalidated(operation) && { 'If-None-Match': 'The ETag of what the caller has: if it is still that, the answer is 304.' };
+  const known = isRevalidated(operation) && { 'If-None-Match': "ETag of the caller's copy. The answer is 304 if it is current." };
   const described = Object.entries({ ...known, ...(operation.viewAs && viewHeaderTexts), ...operation.described?.headers });
   return z.object(Object.fromEntries(described.map(([name, text]) => [name, z.string().optional().describe(text)])));
 }
@@ -168,13 +168,13 @@ const securitySchemes = (sessionCookie: string) => ({
   bearer: {
     type: 'http' as const,
     scheme: 'bearer',
-    description: 'A token of the issuer, an access token, or any other that the API server accepts.',
+    description: 'A token of the issuer, an access token, or another token that the API server accepts.',
   },
   session: {
     type: 'apiKey' as const,
     in: 'cookie' as const,
     name: sessionCookie,
-    description: 'The cookie of a session. Browsers send it by themselves. Its name is of this installation.',
+    description: 'The cookie of a session, which browsers send automatically. Its name depends on the installation.',
   },
 });
 
@@ -209,9 +209,9 @@ export function openApiDocument(operations: readonly Operation[], { version, ser
       paths,
       components: {
         ...failureComponents,
-        responses: { ...failureComponents.responses, NotModified: { description: 'The caller has it already.' } },
+        responses: { ...failureComponents.responses, NotModified: { description: 'The copy of the caller is current.' } },
         headers: {
-          'X-Request-Id': { description: 'Id of the request in the log; that of the caller, if one came.', schema: { type: 'string' } },
+          'X-Request-Id': { description: 'Id of the request in the log: the one of the caller, or a new one.', schema: { type: 'string' } },
         },
         securitySchemes: securitySchemes(sessionCookie),
       },

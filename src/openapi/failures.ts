@@ -53,7 +53,7 @@ const status = z
     details: statusDetails.optional(),
     metadata: listMeta.optional(),
   })
-  .meta({ id: 'Status', description: 'The error body of every operation, as the Kubernetes API server builds it.' });
+  .meta({ id: 'Status', description: 'The error body of every operation: a Status of Kubernetes.' });
 
 const users = { group: 'auth.platform.io', resource: 'users' };
 const jane = '8c87b489ce35cf2e2f39f80e282cb2e8';
@@ -69,7 +69,7 @@ const failures: Record<number, StatusError> = {
   410: expired('the continue token is older than an hour; start again'),
   413: entityTooLarge('the body is larger than 1048576 bytes'),
   415: unsupportedMediaType(['application/json']),
-  416: new StatusError(416, 'BadRequest', 'the range lies outside the file'),
+  416: new StatusError(416, 'BadRequest', 'The range lies outside the file.'),
   422: invalid({ group: users.group, kind: 'User', name: jane }, [
     { reason: 'FieldValueInvalid', message: 'Invalid value: "***": is a common password', field: 'spec.password' },
   ]),
@@ -82,23 +82,23 @@ const failures: Record<number, StatusError> = {
 
 /** Failures that every operation may give (docs/contract/conventions.md). */
 const ofAny: Record<number, string> = {
-  400: 'Parameters or body cannot be used.',
+  400: 'A parameter or the body is invalid.',
   405: 'The method is not allowed on this path.',
   413: 'The body is too large.',
-  415: 'The body has another media type, or is encoded.',
+  415: 'The media type or the encoding of the body is not supported.',
   429: 'Too many requests.',
   431: 'The headers are too large.',
-  500: 'A defect of the service.',
-  503: 'Something behind the service is out of reach.',
-  504: 'Something behind the service took too long.',
+  500: 'Internal error of the service.',
+  503: 'A server that the service depends on cannot be reached.',
+  504: 'A server that the service depends on did not answer in time.',
 };
 
-const ofCredentials = { 401: 'No credential where one is needed, or one that is not accepted.' };
+const ofCredentials = { 401: 'The credential is missing or not accepted.' };
 const ofCallers = {
-  403: 'The password of the caller is due, or a session came along without the proof that the request comes from one of our own pages.',
+  403: 'The caller must change the password, or a session came without proof that the request comes from a page of this console.',
 };
 
-const retryAfter = { 'Retry-After': 'Seconds after which to try again.' };
+const retryAfter = { 'Retry-After': 'Seconds to wait before a retry.' };
 
 const headersOf: Record<number, Record<string, string>> = {
   401: { 'WWW-Authenticate': 'RFC 6750, section 3.' },

@@ -28,15 +28,15 @@ export function assetOperations(sources: AssetSources, basePath: string): Operat
       paths: ['/plugins/:plugin/{*path}'],
       ignoredQuery: 'all',
       tag,
-      summary: 'A file of a console plugin',
+      summary: 'Serves a file of a console plugin',
       description:
-        'Out of a ConfigMap that the caller may see, or from the Service of an enabled ConsolePlugin, which learns nothing of the caller. `?v=` with the first digits of the SHA-256, or a hash in the name, makes the answer immutable.',
+        'Reads a ConfigMap that the caller may see, or the Service of an enabled ConsolePlugin, which learns nothing about the caller. `?v=` with the first digits of the SHA-256, or a hash in the name, makes the answer immutable.',
       credential: 'optional',
       params: z.object({ plugin: pluginName }),
       answers: {
-        200: { description: 'the file', content: { '*/*': bytes }, headers: { ETag: 'of the contents' } },
-        401: { description: 'the token is not accepted' },
-        404: { description: 'no such file, or none that the caller may see' },
+        200: { description: 'The file.', content: { '*/*': bytes }, headers: { ETag: 'ETag of the contents.' } },
+        401: { description: 'The token is not accepted.' },
+        404: { description: 'The file does not exist, or the caller may not see it.' },
       },
       handle: ({ ctx, caller, params, signal }) =>
         answerAsset(sources, { ctx, caller, plugin: params.plugin, path: restOfPath(ctx.originalUrl, ownSegments), signal }),
@@ -66,7 +66,7 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
       tag,
       summary: `${method} at a Service that a ConsolePlugin names`,
       description:
-        'Passed on as it is, up to 10 MiB in either direction and 60 seconds: status and body are those of the Service, of the headers a list of harmless ones. The token of the caller goes along only with `authorization: UserToken`.',
+        'Passes the request on without changes, up to 10 MiB in either direction and for 60 seconds. Returns status and body of the Service, with a list of harmless headers. The Service receives the token of the caller only with `authorization: UserToken`.',
       credential: 'required',
       before: [withTimeout(timeoutMs + spareMs)],
       params: z.object({
@@ -76,11 +76,11 @@ export function proxyOperations(sources: AssetSources, basePath: string, timeout
           .regex(/^[A-Za-z0-9_-]{1,63}$/)
           .describe('Alias of the Service.'),
       }),
-      described: { passedOn: 'What the Service answers.', ...(method !== 'GET' && { body: { '*/*': z.unknown() } }) },
+      described: { passedOn: 'The answer of the Service.', ...(method !== 'GET' && { body: { '*/*': z.unknown() } }) },
       bodyLimit: maxBytes,
       answers: {
-        403: { description: 'an access token, where the token of the caller would go along; or a session, from another site' },
-        404: { description: 'no such plugin or alias' },
+        403: { description: 'The Service would receive an access token, or a request of another site carries a session.' },
+        404: { description: 'The plugin or alias does not exist.' },
       },
       handle: ({ ctx, caller, params, signal }) =>
         answerThroughPlugin(sources, {

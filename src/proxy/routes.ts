@@ -36,18 +36,18 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       credential: 'required',
       before: [withHeaders(safeHeaders), withTimeout(longestMs), proxy.prepare],
       described: {
-        passedOn: 'What the API server answers.',
+        passedOn: 'The answer of the API server.',
         ...(!['GET', 'OPTIONS'].includes(method) && { body: { '*/*': z.unknown() } }),
       },
       bodyLimit: maxBodyBytes,
       ...(method !== 'OPTIONS' && { viewAs: (ctx: Context) => proxy.access(ctx) }),
       answers: {
-        400: { description: 'a path that is not plain, or headers of a view that are not valid' },
+        400: { description: 'The path is not in its normal form, or headers of an impersonation are invalid.' },
         403: {
           description:
-            'from another site, `readOnly`, the subresource `proxy`, or an access token that would make a credential or a right; or the API server says no',
+            'The request comes from another site, changes something with `readOnly`, names the subresource `proxy`, or would create a credential or a right with an access token; or the API server denies it.',
         },
-        404: { description: 'outside of `kubernetes.proxy.paths`; or the API server knows no such thing' },
+        404: { description: 'The path is not in `kubernetes.proxy.paths`, or the API server does not know it.' },
       },
       handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),
     }),
@@ -56,4 +56,4 @@ export function createProxy(services: Services, authenticator: Authenticator): {
 }
 
 const description =
-  'Passed on byte for byte as the caller, up to 3 MiB: path, query and body go along, of the headers a list of harmless ones. Watches and followed logs last; exec, attach and port-forward are WebSocket upgrades of a GET.';
+  'Passes path, query, body (up to 3 MiB) and a list of harmless headers on, with the credential of the caller and without changes. Watches and followed logs have no deadline. A GET with a WebSocket upgrade serves exec, attach and port-forward.';

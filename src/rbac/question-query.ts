@@ -9,8 +9,8 @@ const word = (what: string, example: string) =>
 
 /** Query parameters of a question about a right, without its place. */
 export const questionQuery = {
-  verb: word('a verb', 'list').describe('What the caller wants to do: `get`, `list`, `create`, …'),
-  resource: word('the plural of a resource, without its group', 'pods').describe('Of what: `pods`, `deployments`, …'),
+  verb: word('a verb', 'list').describe('Verb of the action: `get`, `list`, `create`, …'),
+  resource: word('the plural of a resource, without its group', 'pods').describe('Plural of the resource: `pods`, `deployments`, …'),
   group: z
     .string()
     .max(253)
@@ -22,5 +22,5 @@ export const questionQuery = {
     .max(253)
     .regex(/^\S*$/, 'must be a subresource, such as log')
     .default('')
-    .describe('Of the resource: `log`, `scale`, …'),
+    .describe('Subresource: `log`, `scale`, …'),
 };

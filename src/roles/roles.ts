@@ -14,15 +14,15 @@ export function createRoles(context: RolesContext): { operations: Operation[] } 
     method: 'GET',
     paths: ['/auth/v1/usersroles'],
     tag: 'users',
-    summary: 'Lists the roles that are bound to a user: oneself, or one whose roles the caller may get',
-    description: 'Directly and through groups. Roles of all logged-in users are left out.',
+    summary: 'Lists the roles of a user: the caller, or a user whose roles the caller may get',
+    description: 'Includes roles of groups. Roles of all logged-in users are left out.',
     credential: 'required',
     before: [compressed],
     query: rolesQuery,
     answers: {
-      200: { description: 'One page.', content: { 'application/json': userRoleList } },
-      403: { description: 'The API server says no; the same whether or not there is such a user.' },
-      404: { description: 'There is no such user.' },
+      200: { description: 'A page of roles.', content: { 'application/json': userRoleList } },
+      403: { description: 'RBAC denies it, also if the user does not exist.' },
+      404: { description: 'The user does not exist.' },
     },
     async handle({ ctx, caller, query, signal }) {
       ctx.body = await listRoles(context, query, caller, signal);

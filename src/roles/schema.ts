@@ -4,14 +4,16 @@ import { wholeNumber } from '../http/input.ts';
 const maxLimit = 1000;
 
 export const rolesQuery = z.object({
-  name: z.string().min(1, 'must not be empty').optional().describe('Name of the record. Neither name nor email: oneself.'),
+  name: z.string().min(1, 'must not be empty').optional().describe('Name of the User record. Default, without `email`: the caller.'),
   email: z.string().min(1, 'must not be empty').optional().describe('E-mail address or login name of the user.'),
-  namespace: z.string().optional().describe('Only bindings in this namespace; empty for those of the whole cluster.'),
-  via: z.enum(['User', 'Group']).optional().describe('Only bindings that name the user, or a group.'),
-  sortBy: z.enum(['role', 'namespace']).default('role').describe('Ties are in the order of the other, then of the bindings.'),
-  order: z.enum(['asc', 'desc']).default('asc').describe('Ascending or descending.'),
-  limit: wholeNumber({ cap: maxLimit }).default(100).describe('How many at most, 1-1000, default 100; more counts as 1000.'),
-  page: wholeNumber().default(1).describe('Which page of `limit` roles, from 1; past the end it is empty.'),
+  namespace: z.string().optional().describe('Selects bindings of this namespace. Empty: bindings of the whole cluster.'),
+  via: z.enum(['User', 'Group']).optional().describe('Selects bindings that name the user, or a group.'),
+  sortBy: z.enum(['role', 'namespace']).default('role').describe('Orders ties by the other property, then by binding.'),
+  order: z.enum(['asc', 'desc']).default('asc').describe('Direction: ascending or descending.'),
+  limit: wholeNumber({ cap: maxLimit })
+    .default(100)
+    .describe('Maximum number, 1 to 1000. Default: 100. A larger number is reduced to 1000.'),
+  page: wholeNumber().default(1).describe('Page of `limit` roles, from 1. Empty past the last page.'),
 });
 
 export type RolesQuery = z.output<typeof rolesQuery>;
@@ -19,14 +21,14 @@ export type RolesQuery = z.output<typeof rolesQuery>;
 const userRole = z.object({
   role: z.string(),
   kind: z.enum(['Role', 'ClusterRole']),
-  displayName: z.string().optional().describe('What the role says of itself in the annotation console.platform.io/display-name.'),
-  missing: z.literal(true).optional().describe('There is no such role.'),
-  namespace: z.string().describe('Empty: in the whole cluster.'),
+  displayName: z.string().optional().describe('Display name of the annotation console.platform.io/display-name.'),
+  missing: z.literal(true).optional().describe('`true` if the role does not exist.'),
+  namespace: z.string().describe('Namespace of the binding. Empty: the whole cluster.'),
   via: z.enum(['User', 'Group']),
-  subject: z.string().describe('As the binding names it.'),
+  subject: z.string().describe('Subject as the binding names it.'),
   source: z.enum(['rbac', 'userbinding']),
   binding: z.object({ kind: z.enum(['RoleBinding', 'ClusterRoleBinding']), name: z.string(), namespace: z.string() }),
-  userBinding: z.string().optional().describe('The UserBinding that the binding was made for.'),
+  userBinding: z.string().optional().describe('UserBinding for which the binding was created.'),
 });
 
 export type UserRole = z.output<typeof userRole>;
@@ -36,11 +38,11 @@ export const userRoleList = z
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('UserRoleList'),
     metadata: z.object({}),
-    total: z.int().describe('How many match, on all pages.'),
+    total: z.int().describe('Number of matches on all pages.'),
     user: z.object({
-      name: z.string().describe('Of the record; empty for a caller who has none.'),
+      name: z.string().describe('Name of the User record. Empty for a caller without one.'),
       subjectName: z.string().describe('The user name that Kubernetes sees.'),
-      groups: z.array(z.string()).describe('As Kubernetes sees them.'),
+      groups: z.array(z.string()).describe('Groups as Kubernetes sees them.'),
     }),
     items: z.array(userRole),
   })

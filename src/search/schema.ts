@@ -12,20 +12,22 @@ export const searchQuery = z.object({
     .min(1, 'must be given: the text to search for')
     .max(maxLength, `must have at most ${maxLength} characters`)
     .describe(
-      `Part of a name, of the value of a label, or of an image, in any case; with \`=\` in it, of a label as \`key=value\`. At most ${maxLength} characters.`,
+      `Part of a name, of the value of a label, or of an image; with \`=\`, part of a label as \`key=value\`. Case is ignored. At most ${maxLength} characters.`,
     ),
   kinds: z
     .array(z.string())
     .default([])
-    .describe('Searches these alone: `pods,deployments.apps,users.auth.platform.io`. Default: users, groups and all of `lists.resources`.'),
+    .describe(
+      'Kinds to search, such as `pods,deployments.apps,users.auth.platform.io`. Default: users, groups and all of `lists.resources`.',
+    ),
   namespace: z
     .string()
     .max(253)
     .default('')
-    .describe('Searches this namespace alone, and no objects without a namespace. Default: all that the caller may list.'),
+    .describe('Namespace to search, without cluster-scoped objects. Default: all namespaces in which the caller may list.'),
   limit: wholeNumber({ cap: maxItems })
     .default(maxItems)
-    .describe(`How many objects of each kind at most, 1-${maxItems}; more counts as ${maxItems}.`),
+    .describe(`Maximum number of objects of each kind, 1 to ${maxItems}. A larger number is reduced to ${maxItems}.`),
 });
 
 export type SearchParameters = z.output<typeof searchQuery>;
@@ -35,24 +37,24 @@ const type = z.object({ group: z.string(), version: z.string(), resource: z.stri
 const found = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().optional(), uid: z.string() }),
   title: z.string().optional().describe('The display name of a user or group.'),
-  detail: z.string().optional().describe('The e-mail address of a user; the state of another object.'),
+  detail: z.string().optional().describe('The e-mail address of a user, or the state of another object.'),
   match: z.object({
-    rank: z.enum(ranks).describe('How well the text fits; a Word begins with it.'),
+    rank: z.enum(ranks).describe('Rank of the match. `Word`: a word begins with the text.'),
     field: z.enum(fields),
     text: z.string().describe('The name, the label as `key=value`, or the image.'),
   }),
 });
 
 const foundKind = type.extend({
-  scope: z.enum(['Cluster', 'Namespaces']).describe('`Namespaces`: the objects of those namespaces alone in which the caller may list.'),
-  total: z.int().describe('How many objects match.'),
-  items: z.array(found).describe('The best ones, best first.'),
+  scope: z.enum(['Cluster', 'Namespaces']).describe('`Namespaces` if only the namespaces were searched in which the caller may list.'),
+  total: z.int().describe('Number of matching objects.'),
+  items: z.array(found).describe('The best matches, best first.'),
 });
 
 const unsearchedKind = type.extend({
   reason: z
     .enum(['Forbidden', 'NotInstalled', 'Unavailable'])
-    .describe('The caller may not list the kind, the API server does not know it, or its objects are not known for now.'),
+    .describe('Reason: the caller may not list the kind, the API server does not serve it, or its objects are not loaded.'),
   message: z.string(),
 });
 
@@ -64,8 +66,8 @@ export const searchResult = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('SearchResult'),
-    kinds: z.array(foundKind).describe('Every kind that was searched, also without a match; the one with the best match first.'),
-    unsearched: z.array(unsearchedKind).describe('Every kind that was not searched, and why. Nothing is known of its objects.'),
+    kinds: z.array(foundKind).describe('All searched kinds, the one with the best match first.'),
+    unsearched: z.array(unsearchedKind).describe('Kinds that were not searched, with the reason. Their objects are unknown.'),
   })
   .meta({
     id: 'SearchResult',

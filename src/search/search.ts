@@ -18,13 +18,13 @@ const searchOperations = (service: SearchService): Operation[] => [
     tag: 'search',
     summary: 'Searches users, groups and objects by name, label and image',
     description:
-      'Searches users, groups and the kinds of `lists.resources`. Of each kind the caller gets what its list would show: all objects, or those of the namespaces in which the caller may list. A kind that the caller may not list, or that is not known yet, is named in `unsearched`.',
+      'Searches users, groups and the kinds of `lists.resources`. Finds the objects that a list of the kind would show to the caller. `unsearched` names kinds that the caller may not list, or that are not loaded yet.',
     credential: 'required',
     before: [compressed],
     query: searchQuery,
     answers: {
-      200: { description: 'What was found, and what was not searched.', content: { 'application/json': searchResult } },
-      400: { description: 'Without `q`, or with a kind that is not searched.' },
+      200: { description: 'The objects by kind, and the kinds that were not searched.', content: { 'application/json': searchResult } },
+      400: { description: '`q` is missing, or a kind cannot be searched.' },
     },
     async handle({ ctx, caller, query, signal }) {
       ctx.body = await service.search(query, caller, signal);

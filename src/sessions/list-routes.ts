@@ -9,10 +9,10 @@ import type { SessionService } from './service.ts';
 
 const tag = 'sessions';
 const whose = z.object({
-  user: z.string().min(1).max(253).optional().describe('Name of a User record; one’s own by default.'),
+  user: z.string().min(1).max(253).optional().describe('Name of a User record. Default: the caller.'),
 });
-const warned = { Warning: 'If the issuer did not hear of it.' };
-const forbidden: AnswerDescription = { description: 'Another’s, and the API server says no.' };
+const warned = { Warning: 'Set if the issuer could not be told.' };
+const forbidden: AnswerDescription = { description: 'Sessions of another user, without the right to list them.' };
 
 export const sessionListOperations = (service: SessionService): Operation[] => [
   operation({
@@ -20,8 +20,8 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
     method: 'GET',
     paths: ['/auth/v1/sessions'],
     tag,
-    summary: 'Lists sessions of one user',
-    description: 'One’s own by default. `current` marks the session of this request. Nothing in it is a secret.',
+    summary: 'Lists the sessions of a user',
+    description: 'Default: the sessions of the caller. `current` marks the session of this request. Contains no secret.',
     credential: 'required',
     query: listQuery(sessionProperties).extend(whose.shape),
     answers: {
@@ -38,15 +38,15 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
     method: 'DELETE',
     paths: ['/auth/v1/sessions'],
     tag,
-    summary: 'Logs a user out everywhere',
+    summary: 'Ends all sessions of a user',
     description:
-      'Oneself by default. Ends all sessions, the one that asks for it too, the tokens that the user has, and what the embedded issuer remembers; access tokens go on.',
+      'Default: the caller. Ends all sessions, including the current one, all tokens of logins, and the login at the embedded issuer. Access tokens stay valid.',
     credential: 'required',
     query: whose,
     answers: {
-      204: { description: 'Nothing of it counts any more.', headers: warned },
+      204: { description: 'All sessions and tokens of logins have ended.', headers: warned },
       403: forbidden,
-      404: { description: 'There is no such user.' },
+      404: { description: 'The user does not exist.' },
     },
     async handle({ ctx, caller, query, signal }) {
       await service.endAll(ctx, query.user, caller, signal);
@@ -64,15 +64,15 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
       name: z
         .string()
         .regex(/^s-[0-9a-f]{64}$/)
-        .describe('As in a list.'),
+        .describe('Name of the session in a list.'),
     }),
     query: z.object({ dryRun }),
     body: deleteOptions,
     answers: {
       204: { description: 'Gone.', headers: warned },
       403: forbidden,
-      404: { description: 'There is no such session.' },
-      409: { description: 'Another session than the preconditions say.' },
+      404: { description: 'The session does not exist.' },
+      409: { description: 'The session does not match the preconditions.' },
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       await service.end(ctx, { name, ...deletionOf(query, body) }, caller, signal);

@@ -9,9 +9,9 @@ import { type SessionRow, sessionApiVersion } from './record.ts';
 const shownSpec = z.object({
   user: z.string().describe('Name of the User record.'),
   subjectName: z.string().optional().describe('The user name that Kubernetes sees.'),
-  createdAt: z.iso.datetime().describe('When the user logged in.'),
-  expiration: z.iso.datetime().describe('When it ends in any case.'),
-  idleExpiration: z.iso.datetime().optional().describe('When it ends if it is not used.'),
+  createdAt: z.iso.datetime().describe('Time of the login.'),
+  expiration: z.iso.datetime().describe('Absolute expiry.'),
+  idleExpiration: z.iso.datetime().optional().describe('Expiry without use.'),
   source: z.string().optional().describe('Address of the browser.'),
   userAgent: z.string().optional().describe('Name of the browser.'),
 });
@@ -43,7 +43,7 @@ const sessionSchema = z
     kind: z.literal('Session'),
     metadata: objectMeta,
     spec: shownSpec,
-    current: z.literal(true).optional().describe('The session that this request came with.'),
+    current: z.literal(true).optional().describe('`true` for the session of this request.'),
   })
   .meta({ id: 'Session', examples: [example] });
 

@@ -15,14 +15,12 @@ const ofSession = {
 export const renewPayload = z
   .object({
     token_type: z.literal('Bearer'),
-    access_token: z.string().exactOptional().describe('The credential to send as Bearer. With `cookie` it stays here.'),
+    access_token: z.string().exactOptional().describe('Bearer token. Not returned with `cookie`.'),
     id_token: z.string().exactOptional(),
     refresh_token: z
       .string()
       .exactOptional()
-      .describe(
-        'Renews and ends the login here, and is worth nothing elsewhere. With `cookie` it is worth nothing without the cookie of the session.',
-      ),
+      .describe('Renews and ends the login at this service only. With `cookie`, valid only together with the cookie of the session.'),
     issued_at: z.iso.datetime(),
     expire_at: z.iso.datetime(),
     token_storage: z.enum(['cookie', 'local']),

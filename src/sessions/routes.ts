@@ -10,7 +10,7 @@ import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload }
 export type ReceiveLogout = (ctx: Context, logoutToken: string, signal: AbortSignal) => Promise<void>;
 
 const form = z
-  .object({ logout_token: z.string().min(1).describe('A JWT that the issuer has signed, for this client.') })
+  .object({ logout_token: z.string().min(1).describe('Logout token: a JWT signed by the issuer for this client.') })
   .meta({ examples: [{ logout_token: 'eyJhbGciOi…' }] });
 const readForm = formReader(16 * 1024);
 
@@ -21,14 +21,14 @@ export const backchannelOperation = (receive: ReceiveLogout): Operation =>
     paths: ['/api/v2/token/backchannel-logout'],
     ignoredQuery: 'all',
     tag: 'login',
-    summary: 'Ends what the issuer has ended',
+    summary: 'Ends logins that the issuer has ended',
     description:
-      'For the issuer: the sessions and tokens of one of its sessions (`sid`), or else of all of a user (`sub`), end on every replica. A logout token counts once.',
+      'Called by the issuer. Ends the sessions and tokens of one of its sessions (`sid`), or of a user (`sub`), on every replica. A logout token is accepted once.',
     credential: 'none',
     described: { body: { 'application/x-www-form-urlencoded': form } },
     answers: {
-      200: { description: 'Nothing of it counts any more, if anything did.' },
-      400: { description: 'No logout token of the issuer for this client, or one that was used before.' },
+      200: { description: 'All its sessions and tokens have ended.' },
+      400: { description: 'The token is no logout token of the issuer for this client, or was used before.' },
     },
     async handle({ ctx, signal }) {
       const { logout_token: token } = form.parse(parseQuery(form, new Set(), await readForm(ctx)));
@@ -52,7 +52,9 @@ const refreshInput = z
       .min(1)
       .max(8192)
       .regex(/^[\x20-\x7e]*$/, 'must be visible ASCII')
-      .describe('As RenewPayload gave it: a seal of the login, or the handle of the session, which counts beside its cookie.'),
+      .describe(
+        '`refresh_token` of RenewPayload: a sealed refresh token, or the handle of a session, which is valid with its cookie only.',
+      ),
   })
   .meta({ examples: [{ refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo' }] });
 
@@ -63,46 +65,46 @@ const logoutInput = refreshInput
       .regex(/^[\x21-\x7e]{1,57344}$/, 'must be visible ASCII')
       .optional()
       .describe(
-        'For callers who keep the tokens: the ID token of the login, by which the issuer knows who logs out. Any other is ignored.',
+        'ID token of the login, from clients that store tokens. Passed to the issuer as a hint. An ID token of another login is ignored.',
       ),
   })
   .meta({ examples: [{ refresh_token: 'k1.3q2-7wZc', id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln' }] });
 
 const tag = 'login';
 
-const crossSite: AnswerDescription = { description: 'The cookie of a session came with a request of another site.' };
+const crossSite: AnswerDescription = { description: 'A request of another site carries the cookie of a session.' };
 
 export function sessionOperations({ refresh, logout }: SessionHandlers): Operation[] {
   const refreshed: Record<number, AnswerDescription> = {
     200: {
-      description: 'The new tokens, with a new seal of the same login, or how long the session goes on.',
+      description: 'The new tokens with a new sealed refresh token, or the new expiry of the session.',
       content: { 'application/json': renewPayload },
     },
     400: {
       description:
-        'No `refresh_token` that could be one, or the handle of another session; or no cookie, where `login.tokenStorage` does not list `local`.',
+        'The `refresh_token` is malformed or the handle of another session, or the cookie is missing and `login.tokenStorage` does not list `local`.',
     },
     401: {
       description:
-        'The login is over: the user may not go on, the issuer refuses, or the new tokens are of another user; or this service gave no such token.',
+        'The login has ended: the user is no longer allowed, the issuer refuses, the new tokens belong to another user, or the token is unknown.',
     },
     403: crossSite,
   };
   const loggedOut: Record<number, AnswerDescription> = {
     200: {
-      description: 'The login has ended here, on every replica, and the cookies are expired.',
+      description: 'The login has ended on every replica, and the cookies are expired.',
       content: { 'application/json': endedPayloadSchema },
       headers: {
-        Link: 'Where the issuer ends its own session, `rel="logout"`.',
-        Warning: 'The issuer was not reached; it is tried again.',
+        Link: 'Logout address of the issuer, `rel="logout"`.',
+        Warning: 'The issuer could not be reached. The service retries.',
       },
     },
     400: refreshed[400] ?? { description: '' },
-    401: { description: 'Nothing that could be ended: no login of this service, or one that was over before. Nothing is written.' },
+    401: { description: 'The token belongs to no login of this service, or the login has already ended. Changes nothing.' },
     403: crossSite,
   };
-  const renewal = { summary: 'Renew tokens', answers: refreshed, handle: refresh, input: refreshInput, maxForm: 16 * 1024 };
-  const ending = { summary: 'Log out', answers: loggedOut, handle: logout, input: logoutInput, maxForm: 72 * 1024 };
+  const renewal = { summary: 'Renews tokens', answers: refreshed, handle: refresh, input: refreshInput, maxForm: 16 * 1024 };
+  const ending = { summary: 'Logs out', answers: loggedOut, handle: logout, input: logoutInput, maxForm: 72 * 1024 };
   return [
     get({ id: 'HandleRefresh', path: '/api/v1/token/refresh', ...renewal }),
     get({ id: 'HandleRefreshV2', path: '/api/v2/token/refresh', ...renewal }),
@@ -147,7 +149,7 @@ const post = ({ path, handle, input, maxForm, ...rest }: Route): Operation => {
     method: 'POST',
     paths: [path],
     tag,
-    description: 'As GET, with the token as field `refresh_token` of a form, which keeps it out of addresses.',
+    description: 'Works like GET, with `refresh_token` as a form field, which keeps it out of addresses.',
     credential: 'none',
     described: { body: { 'application/x-www-form-urlencoded': input } },
     async handle({ ctx }) {

@@ -94,7 +94,7 @@ function singleRange(header: string, size: number): ByteRange | undefined {
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
   if (start > end) {
-    throw new StatusError(416, 'BadRequest', 'the range lies outside the file', { headers: { 'Content-Range': `bytes */${size}` } });
+    throw new StatusError(416, 'BadRequest', 'The range lies outside the file.', { headers: { 'Content-Range': `bytes */${size}` } });
   }
   return { start, end };
 }

@@ -44,15 +44,15 @@ const makeOperation = (service: AccessTokenService, audit: Audit) =>
     method: 'POST',
     paths: ['/auth/v1/accesstoken'],
     tag,
-    summary: 'Makes an access token that acts as the caller',
-    description: 'It has the groups that its owner has when it is used, and ends with the owner. It is shown in this answer only.',
+    summary: 'Creates an access token that acts as the caller',
+    description: 'The token has the current groups of its owner, and ends with the owner. Only this answer shows it.',
     credential: 'required',
     query: z.object({ dryRun }),
     body: newAccessTokenBody,
     answers: {
       201: { description: 'The token.', content: { [json]: madeAccessToken } },
-      403: { description: 'The caller has no User record, or has come with an access token.' },
-      409: { description: 'The caller has as many as one may have.' },
+      403: { description: 'The caller has no user record, or uses an access token.' },
+      409: { description: 'The caller has the maximum number of access tokens.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
@@ -69,13 +69,13 @@ const listOperation = (service: AccessTokenService) =>
     method: 'GET',
     paths: ['/auth/v1/accesstokens'],
     tag,
-    summary: 'Lists access tokens: one’s own, or all of them for callers who may list them',
-    description: 'Those of one user by `user=NAME` or `fieldSelector=spec.owner=NAME`, with the name of the User record.',
+    summary: 'Lists access tokens: those of the caller, or all of them with the right to list them',
+    description: 'Select the tokens of a user by `user=NAME` or `fieldSelector=spec.owner=NAME`, with the name of the User record.',
     credential: 'required',
     query: accessTokenQuery,
     answers: {
       200: listAnswer(accessTokenList),
-      403: { description: 'Forbidden: access tokens of another user were asked for, and RBAC denies it.' },
+      403: { description: 'RBAC denies listing access tokens of other users.' },
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {
@@ -89,7 +89,7 @@ const deleteOperation = (service: AccessTokenService, audit: Audit) =>
     method: 'DELETE',
     paths: ['/auth/v1/accesstokens/:id'],
     tag,
-    summary: 'Ends an access token',
+    summary: 'Revokes an access token',
     credential: 'required',
     params: z.object({
       id: z
@@ -100,10 +100,10 @@ const deleteOperation = (service: AccessTokenService, audit: Audit) =>
     query: z.object({ dryRun }),
     body: deleteOptions,
     answers: {
-      204: { description: 'It counts no more.' },
-      403: { description: 'It is not one’s own, and the API server says no.' },
-      404: { description: 'There is no such token.' },
-      409: { description: 'Another one than the preconditions say.' },
+      204: { description: 'The token is revoked.' },
+      403: { description: 'The token belongs to another user, and RBAC denies it.' },
+      404: { description: 'The token does not exist.' },
+      409: { description: 'The token does not match the preconditions.' },
     },
     async handle({ ctx, caller, params: { id }, query, body, signal }) {
       const deletion = deletionOf(query, body);
@@ -120,14 +120,14 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
     paths: ['/auth/v1/tokenreviews'],
     ignoredQuery: 'all',
     tag,
-    summary: 'Says whose an access token is, for the token webhook of the API server',
-    description: 'Of any other token it says that it is not known here.',
+    summary: 'Reviews an access token, as the token webhook of the API server',
+    description: 'Reports any other token as unknown.',
     // The handler verifies the caller itself, except in a review of the caller's own credential.
     credential: 'forwarded',
     body: z.unknown(),
     described: { body: { [json]: tokenReviewBody } },
     answers: {
-      201: { description: 'The answer, in the version asked in.', content: { [json]: tokenReview } },
+      201: { description: 'The review, in the requested version.', content: { [json]: tokenReview } },
       403: { description: 'The caller may not `create tokenreviews` in `authentication.k8s.io`.' },
     },
     async handle({ ctx, caller: bearer, body, signal }) {

@@ -29,7 +29,7 @@ export const accessTokenProperties: ListProperties<AccessTokenRow> = {
 };
 
 export const accessTokenQuery = listQuery(accessTokenProperties).extend({
-  user: z.string().min(1).max(253).optional().describe('Name of a User record: its tokens alone.'),
+  user: z.string().min(1).max(253).optional().describe('Selects the tokens of the User record of this name.'),
 });
 
 export type AccessTokenQuery = z.output<typeof accessTokenQuery>;
@@ -43,16 +43,16 @@ const accessTokenObject = z
     metadata: objectMeta,
     spec: z.object({
       owner: z.string().describe('Name of the User record.'),
-      ownerEmail: z.string().optional().describe('E-mail address or login name of that record.'),
+      ownerEmail: z.string().optional().describe('E-mail address or login name of the owner.'),
       subject: z
         .object({ issuer: z.string(), sub: z.string() })
         .optional()
-        .describe('Who made it at an external issuer: it ends when the User belongs to that account no longer.'),
+        .describe('Account at an external issuer that created the token. The token ends when the user loses that account.'),
       description: z.string(),
       issuedAt: time,
       expiration: time.optional(),
     }),
-    status: z.object({ lastUsedTime: time.optional().describe('To within five minutes.') }).optional(),
+    status: z.object({ lastUsedTime: time.optional().describe('Time of the last use, accurate to five minutes.') }).optional(),
   })
   .meta({
     id: 'AccessToken',
@@ -82,12 +82,12 @@ export const accessTokenList = listSchema(accessTokenObject, { apiVersion: 'auth
 
 export const newAccessTokenBody = z
   .strictObject({
-    description: shownLabel(64, z.string().trim().min(1, 'must not be empty')).describe('What the token is for.'),
+    description: shownLabel(64, z.string().trim().min(1, 'must not be empty')).describe('Purpose of the token.'),
     expiration: z
       .int({ error: 'must be whole seconds since 1970' })
       .min(0, 'must be whole seconds since 1970')
       .default(0)
-      .describe('Unix seconds; 0 is after `users.accessTokens.defaultDays`, at most `users.accessTokens.maxDays`.'),
+      .describe('Expiry in Unix seconds, at most `users.accessTokens.maxDays` from now. 0: after `users.accessTokens.defaultDays`.'),
   })
   .meta({ examples: [{ description: 'ci', expiration: 0 }] });
 
@@ -96,9 +96,9 @@ export type NewAccessToken = z.output<typeof newAccessTokenBody>;
 export const madeAccessToken = z
   .object({
     id: z.string().describe('Name of the AccessToken.'),
-    token: z.string().optional().describe('The token, in no later answer; left out where nothing was made (`dryRun`).'),
-    timestamp: z.int().describe('When it was made, unix seconds.'),
-    expiration: z.int().describe('When it stops to count, unix seconds.'),
+    token: z.string().optional().describe('Secret token, never returned again. Missing in the answer to a dry run.'),
+    timestamp: z.int().describe('Time of creation in Unix seconds.'),
+    expiration: z.int().describe('Expiry in Unix seconds.'),
     description: z.string(),
   })
   .meta({
@@ -129,7 +129,7 @@ export const tokenReview = z
     apiVersion: reviewVersion,
     kind: z.literal('TokenReview'),
     metadata: z.object({}),
-    spec: z.object({}).describe('Empty: no answer repeats a token.'),
+    spec: z.object({}).describe('Empty, because no answer contains a token.'),
     status: z.object({
       authenticated: z.boolean(),
       user: z
@@ -140,7 +140,7 @@ export const tokenReview = z
           extra: z.record(z.string(), z.array(z.string())),
         })
         .optional(),
-      error: z.string().optional().describe('Why a token that was one of ours does not count.'),
+      error: z.string().optional().describe('Reason why an access token is refused.'),
     }),
   })
   .meta({

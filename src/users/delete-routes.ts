@@ -18,7 +18,7 @@ const tag = 'users';
 const resultKind = 'UserDeleteResult';
 const deleteResult = bulkResultSchema(resultKind);
 
-const forbidden: AnswerDescription = { description: 'Forbidden: RBAC denies it, or it is the account of the caller.' };
+const forbidden: AnswerDescription = { description: 'RBAC denies it, or the user is the caller.' };
 
 export function deleteOperations(context: UsersContext): Operation[] {
   const deleter = new UserDeleter(context);
@@ -31,17 +31,18 @@ const deleteOne = ({ services: { audit } }: UsersContext, deleter: UserDeleter) 
     method: 'DELETE',
     paths: ['/auth/v1/users/:name'],
     tag,
-    summary: 'Deletes a user, with the sessions, tokens, password and memberships',
-    description: 'Role bindings that name the user stay, and a warning says how many: a later user of that name gets them.',
+    summary: 'Deletes a user with sessions, tokens, password and memberships',
+    description:
+      'Role bindings that name the user stay, and a warning reports their number. A later user of that name would gain their roles.',
     credential: 'required',
     params: z.object({ name: userName }),
     query: z.object({ dryRun }),
     body: deleteOptions,
     answers: {
-      204: { description: 'Gone.', headers: { Warning: 'How many role bindings still name the user.' } },
+      204: { description: 'Gone.', headers: { Warning: 'Number of role bindings that still name the user.' } },
       403: forbidden,
-      404: { description: 'There is no such user.' },
-      409: { description: 'The last administrator, or another record than the preconditions say.' },
+      404: { description: 'The user does not exist.' },
+      409: { description: 'The user is the last administrator, or does not match the preconditions.' },
     },
     async handle({ ctx, caller, params: { name }, query, body, signal }) {
       const { isDryRun, preconditions } = deletionOf(query, body);
@@ -63,14 +64,14 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
     tag,
     summary: 'Deletes named or selected users',
     description:
-      'Exactly one of names and a selector, in body or query. It goes on after a failure, and tells what became of each. Those that its time did not reach are 504 in the answer.',
+      'Takes either names or a selector, in body or query. Continues after a failure, and returns a result for each object. Objects that were not reached in time have the result 504.',
     credential: 'required',
     before: [compressed],
     query: bulkQuery,
     body: bulkBody,
     answers: {
-      200: { description: 'What became of each, in the order asked.', content: { 'application/json': deleteResult } },
-      403: { description: 'The API server says no for all of them.' },
+      200: { description: 'A result for each object, in the requested order.', content: { 'application/json': deleteResult } },
+      403: { description: 'RBAC denies all of them.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };

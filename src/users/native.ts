@@ -19,14 +19,14 @@ const stuckMs = 50_000;
 const nativeQuery = z.object({
   labelSelector: z.string().optional().describe('Kubernetes label selector.'),
   fieldSelector: z.string().optional().describe('Kubernetes field selector.'),
-  limit: z.string().meta(shownAsInteger).optional().describe('How many at most.'),
-  continue: z.string().optional().describe('Where to go on, as the answer before said.'),
-  resourceVersion: z.string().optional().describe('Which state is asked for, as Kubernetes defines it.'),
-  resourceVersionMatch: z.string().optional().describe('How `resourceVersion` is meant: `Exact` or `NotOlderThan`.'),
-  timeoutSeconds: z.string().meta(shownAsInteger).optional().describe('When a list or watch ends.'),
-  watch: z.string().meta(shownAsBoolean).optional().describe('True for a stream of changes instead of a list.'),
-  allowWatchBookmarks: z.string().meta(shownAsBoolean).optional().describe('Whether a watch may send bookmarks.'),
-  sendInitialEvents: z.string().meta(shownAsBoolean).optional().describe('Whether a watch begins with what is there.'),
+  limit: z.string().meta(shownAsInteger).optional().describe('Maximum number of items.'),
+  continue: z.string().optional().describe('`metadata.continue` of the previous page.'),
+  resourceVersion: z.string().optional().describe('Requested resource version, as Kubernetes defines it.'),
+  resourceVersionMatch: z.string().optional().describe('Match of `resourceVersion`: `Exact` or `NotOlderThan`.'),
+  timeoutSeconds: z.string().meta(shownAsInteger).optional().describe('Duration of a list or watch in seconds.'),
+  watch: z.string().meta(shownAsBoolean).optional().describe('`true`: a stream of changes instead of a list.'),
+  allowWatchBookmarks: z.string().meta(shownAsBoolean).optional().describe('Lets a watch send bookmarks.'),
+  sendInitialEvents: z.string().meta(shownAsBoolean).optional().describe('Begins a watch with the present objects.'),
 });
 
 /** Answer without `watch`, unless `Accept` requests another form. */
@@ -51,7 +51,7 @@ const nativeList = z
 export function nativeUserOperations({ apiServer, access }: Services, guard: WhileAllowedOptions): Operation[] {
   const asCaller = (bearer: Bearer) => new CallerResource(apiServer.asCaller(bearer), userKind);
   const description =
-    'Query, `Accept` and answer are passed between caller and API server unchanged; all errors but those of the transport are its own.';
+    'Passes query, `Accept` and answer between caller and API server unchanged. Errors are those of the API server, except for transport errors.';
   return [
     operation({
       id: 'ListUsersNative',
@@ -66,12 +66,12 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       described: { query: nativeQuery },
       viewAs: (ctx) => ({ ...watchAccess(ctx), verb: isWatch(ctx) ? 'watch' : 'list' }),
       answers: {
-        200: { description: 'What the API server answers.', content: { 'application/json': nativeList } },
-        400: { description: 'A selector that is too long, or parameters that the API server refuses.' },
+        200: { description: 'The answer of the API server.', content: { 'application/json': nativeList } },
+        400: { description: 'A selector is too long, or the API server refuses a parameter.' },
         403: { description: 'The API server says no.' },
         404: { description: 'The resource is not installed.' },
         410: { description: '`continue` or `resourceVersion` is too old.' },
-        422: { description: 'Parameters that the API server does not take together.' },
+        422: { description: 'The API server does not accept these parameters together.' },
       },
       handle({ ctx, caller, signal }) {
         checkPassedSelectors(ctx.URL.searchParams);
@@ -97,9 +97,9 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       params: z.object({ name: userName }),
       viewAs: (_ctx, { name = '' }) => ({ ...userResource, verb: 'get', name }),
       answers: {
-        200: { description: 'What the API server answers.', content: { 'application/json': userSchema } },
+        200: { description: 'The answer of the API server.', content: { 'application/json': userSchema } },
         403: { description: 'The API server says no.' },
-        404: { description: 'There is no such user.' },
+        404: { description: 'The user does not exist.' },
       },
       handle: ({ ctx, caller, params: { name }, signal }) => asCaller(caller).forward(ctx, { call: 'forward user', signal, name }),
     }),

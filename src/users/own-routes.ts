@@ -17,17 +17,17 @@ export const subjectOperations = (context: UsersContext): Operation[] => [
     method: 'DELETE',
     paths: ['/auth/v1/users/:name/subjects'],
     tag: 'users',
-    summary: 'Forgets which accounts of the issuer a user belongs to',
+    summary: 'Removes the accounts of external issuers from a user',
     description:
-      'For a person whose account was made again at the issuer: the next login links the new account. Ends the sessions, tokens and access tokens of the user. Needs `update users/password` and `impersonate users` on the name that Kubernetes sees.',
+      'Lets a user whose account was recreated at the issuer log in again: the next login adds the new account. Ends the sessions, tokens and access tokens of the user. Requires `update users/password`, and `impersonate users` for the name that Kubernetes sees.',
     credential: 'required',
     params: z.object({ name: userName }),
     query: z.object({ dryRun }),
     answers: {
-      204: { description: 'The user belongs to no account of an issuer.' },
-      403: { description: 'The API server denies it, or the caller uses an access token.' },
-      404: { description: 'There is no such user, or the user belongs to no account of an issuer.' },
-      409: { description: 'The user was deleted meanwhile, or is an administrator whose name is not known.' },
+      204: { description: 'The user has no account of an issuer.' },
+      403: { description: 'RBAC denies it, or the caller uses an access token.' },
+      404: { description: 'The user does not exist, or has no account of an issuer.' },
+      409: { description: 'The user was deleted meanwhile, or is an administrator whose Kubernetes name is unknown.' },
     },
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
@@ -64,9 +64,9 @@ async function getOwnUser({ users, accounts }: UsersContext, caller: Caller, sig
 
 const publicKeySchema = z
   .object({
-    ts: z.string().regex(/^\d+$/).describe('Unix seconds: until when an envelope that repeats it counts.'),
+    ts: z.string().regex(/^\d+$/).describe('Expiry in Unix seconds of an encrypted password that contains it.'),
     pubkey: z.string().describe('PEM, SubjectPublicKeyInfo.'),
-    pubkey_encode: z.string().describe('The same in base64.'),
+    pubkey_encode: z.string().describe('`pubkey` in base64.'),
     algorithms: z.array(z.literal('RSA-OAEP-256')),
   })
   .meta({
@@ -92,9 +92,9 @@ const pubkeyOperation = (envelopes: PasswordEnvelopes) =>
     method: 'GET',
     paths: ['/auth/v1/pubkey'],
     tag: 'users',
-    summary: 'Gives the key that passwords may be encrypted with',
+    summary: 'Returns the public key for the encryption of passwords',
     description:
-      'Where a password is asked for, base64 of RSA-OAEP (SHA-256) of `{"ts":"…","password":"…"}` may be sent instead, with the `ts` of this answer.',
+      'Operations accept base64 of RSA-OAEP (SHA-256) of `{"ts":"…","password":"…"}` in place of a plain password, with the `ts` of this answer.',
     credential: 'none',
     answers: { 200: { description: 'The key.', content: { 'application/json': publicKeySchema } } },
     async handle({ ctx }) {
@@ -108,12 +108,12 @@ const meOperation = (context: UsersContext) =>
     method: 'GET',
     paths: ['/auth/v1/me'],
     tag: 'users',
-    summary: 'Shows the record of the caller',
+    summary: 'Shows the user record of the caller',
     credential: 'required',
     openToPasswordDue: true,
     answers: {
       200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
-      404: { description: 'The caller has no record.' },
+      404: { description: 'The caller has no user record.' },
     },
     async handle({ ctx, caller, signal }) {
       const { text, resourceVersion } = await getOwnUser(context, caller, signal);

@@ -52,16 +52,16 @@ const json = 'application/json';
 const query = listQuery(userProperties);
 const liveQuery = query.extend(liveParameters);
 const liveDescription =
-  'With `watch=true` and `Accept: text/event-stream`: events ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with what is there, unless `Last-Event-ID` or `resourceVersion` says where to go on. Ends with the right to watch users, or with the credential.';
+  'Sends server-sent events with `watch=true` and `Accept: text/event-stream`: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with the present users, unless `Last-Event-ID` or `resourceVersion` names a version to resume from. Ends when the caller loses the right to watch users, or when the credential expires.';
 // The description alone states the type of the events. With two types, generated clients return a union for every list.
 const liveAnswer: AnswerDescription = {
   ...listAnswer(userListSchema),
-  description: 'The list, one page of it, or the events as `text/event-stream`.',
+  description: 'The list, a page of it, or the events as `text/event-stream`.',
 };
 const tag = 'users';
 const nameParams = z.object({ name: userName });
 const forbidden: AnswerDescription = { description: 'The API server says no.' };
-const notFound: AnswerDescription = { description: 'There is no such user.' };
+const notFound: AnswerDescription = { description: 'The user does not exist.' };
 
 /** RFC 9745 (Deprecation), RFC 8594 (Sunset), RFC 8288 (Link), RFC 9111 section 5.5 (Warning). */
 function deprecationHeaders({ deprecatedAt, sunset }: Config['users']['v1List'], basePath: string): Record<string, string> {
@@ -88,7 +88,7 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       method: 'GET',
       paths: ['/auth/v2/users'],
       tag,
-      summary: 'Lists users, filtered, sorted and in pages; or tells of them as they change',
+      summary: 'Lists users, filtered, sorted and in pages, or watches them',
       ...(live && { description: liveDescription }),
       credential: 'required',
       before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
@@ -110,7 +110,7 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       tag,
       summary: 'Lists users, filtered, sorted and in pages',
       description:
-        'Use `/auth/v2/users`. Its own errors carry the deprecation headers too; those given before it is reached (401, 400 for a parameter) do not.',
+        'Use `/auth/v2/users`. Errors of the operation carry the deprecation headers too. Errors before it (401, 400 for a parameter) do not.',
       described: { deprecated: true },
       credential: 'required',
       before: [compressed],
@@ -120,10 +120,10 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
         200: {
           ...listAnswer(userListSchema),
           headers: {
-            Deprecation: 'Since when.',
-            Link: 'What to use instead.',
-            Warning: 'The same in words; another one if there are more items than one list holds.',
-            Sunset: 'Until when, if that is known.',
+            Deprecation: 'Start of the deprecation.',
+            Link: 'Address of the successor.',
+            Warning: 'Deprecation warning, and a second warning if the list is cut.',
+            Sunset: 'End of the operation, if it is known.',
           },
         },
       },
@@ -141,13 +141,13 @@ function getOperation(context: UsersContext): Operation {
     method: 'GET',
     paths: ['/auth/v1/users/:name'],
     tag,
-    summary: 'Shows a user: oneself, or one that the caller may get',
+    summary: 'Shows a user: the caller, or a user that the caller may get',
     credential: 'required',
     openToPasswordDue: true,
     params: nameParams,
     answers: {
       200: { description: 'The user.', content: { [json]: userSchema }, headers: { ETag: 'The resource version.' } },
-      403: { description: 'The API server says no; the same whether or not there is such a user.' },
+      403: { description: 'RBAC denies it, also if the user does not exist.' },
       404: notFound,
     },
     async handle({ ctx, caller, params: { name }, signal }) {

@@ -45,12 +45,12 @@ const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-
 const expired = z
   .strictObject({ begin: time.optional(), end: time.optional() })
   .refine(({ begin, end }) => begin === undefined || end === undefined || Date.parse(begin) < Date.parse(end), 'begin must lie before end')
-  .describe('When the user may log in; without it, for ever.');
+  .describe('Period in which the user may log in. Default: unlimited.');
 const extra = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxExtraBytes, `may not be larger than ${maxExtraBytes} bytes`)
-  .describe('Fields of third parties, kept as they are.');
-const password = z.string().describe('Plain, or sealed with the key of `GET /auth/v1/pubkey`. Never answered.');
+  .describe('Fields of third parties, stored unchanged.');
+const password = z.string().describe('Plain, or encrypted with the key of `GET /auth/v1/pubkey`. Never returned.');
 
 const keptMembers = {
   ids: kept(byService),
@@ -83,7 +83,7 @@ export const newUserBody = z
     metadata: z
       .strictObject({
         ...metadata,
-        name: z.string().optional().describe('May be left out; else the name of the name rule.'),
+        name: z.string().optional().describe('Optional. Must follow the name rule.'),
         namespace: kept('a user has no namespace'),
         uid: kept(byService),
         resourceVersion: kept('must not be set for an object that is to be made'),
@@ -102,14 +102,14 @@ export const newUserBody = z
         .boolean()
         .optional()
         .describe(
-          'Requires a new password at the first login. Default: `users.passwordPolicy.changeOnFirstLogin`. Never answered: `status.mustChangePassword` tells.',
+          'Requires a new password at the first login. Default: `users.passwordPolicy.changeOnFirstLogin`. Never returned: see `status.mustChangePassword`.',
         ),
-      username: displayName.optional().describe('The name shown to people. Default: the email.'),
+      username: displayName.optional().describe('Display name. Default: the email.'),
       account: account.optional(),
       mail: mail.optional(),
       mobile: mobile.optional(),
       expired: expired.optional(),
-      is_disabled: z.boolean().optional().describe('Switched off from the start.'),
+      is_disabled: z.boolean().optional().describe('Creates the user disabled.'),
       extra: extra.optional(),
       ...keptMembers,
       is_admin: z
@@ -150,8 +150,8 @@ export const userPatchBody = z
     kind: z.literal('User').optional(),
     metadata: z
       .strictObject({
-        name: z.string().optional().describe('That of the path, if given.'),
-        resourceVersion: z.string().optional().describe('The change is made to this version or not at all.'),
+        name: z.string().optional().describe('Optional. Must equal the name in the path.'),
+        resourceVersion: z.string().optional().describe('Expected version. Another version is a conflict.'),
         uid: z.string().optional(),
         labels: kept('labels are kept by the service'),
         annotations: kept(never),
@@ -166,13 +166,13 @@ export const userPatchBody = z
       .strictObject({
         username: displayName.min(1, 'must not be empty').optional(),
         password: password.optional(),
-        old_password: password.optional().describe('The present password, of a user who changes their own.'),
+        old_password: password.optional().describe('Current password, required for users who change their own.'),
         must_change_password: kept('belongs to the creation of a user: users.passwordPolicy.changeAfterReset decides about a new password'),
         mail: mail.nullable().optional(),
         mobile: mobile.nullable().optional(),
         account: account.nullable().optional(),
         expired: expired.nullable().optional(),
-        is_disabled: z.boolean().optional().describe('False also ends a lock, idleness, and a validity that has passed.'),
+        is_disabled: z.boolean().optional().describe('`false` also ends a lock, an idle state and an expired validity.'),
         ...keptMembers,
         email: kept(never),
         is_admin: kept(never),

@@ -19,7 +19,7 @@ export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) =>
 const tag = 'users';
 
 const forbidden: AnswerDescription = {
-  description: 'Forbidden: RBAC denies it, the caller would gain the rights of another user, or an access token would set a password.',
+  description: 'RBAC denies it, the caller would gain rights of another user, or an access token would set a password.',
 };
 
 export const writeOperations = (context: UsersContext, keepSession: KeepSession): Operation[] => [
@@ -35,7 +35,7 @@ function createOperation(context: UsersContext): Operation {
     method: 'POST',
     paths: ['/auth/v1/users'],
     tag,
-    summary: 'Makes a local user, who can log in as soon as this is answered',
+    summary: 'Creates a local user, who can log in at once',
     credential: 'required',
     query: writeQuery,
     body: z.unknown(),
@@ -44,11 +44,11 @@ function createOperation(context: UsersContext): Operation {
       201: {
         description: 'The user.',
         content: { 'application/json': userSchema },
-        headers: { Location: 'Where the user is.', ETag: 'The resource version.' },
+        headers: { Location: 'Path of the user.', ETag: 'The resource version.' },
       },
       403: forbidden,
-      409: { description: 'There is a user with this e-mail address, in whatever case.' },
-      422: { description: 'With every violation.' },
+      409: { description: 'A user with this e-mail address exists. Case is ignored.' },
+      422: { description: 'The object is invalid. Causes name every violation.' },
     },
     async handle({ ctx, caller, query: { dryRun, fieldValidation }, body, signal }) {
       const isDryRun = dryRun !== undefined;
@@ -70,9 +70,9 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
     method: 'PATCH',
     paths: ['/auth/v1/users/:name'],
     tag,
-    summary: 'Changes the display name or the password; more for callers who may patch users',
+    summary: 'Changes a user: the own display name and password, or any field with the right to patch users',
     description:
-      'A JSON Patch may add, replace and test. A new password, and disabling, end the sessions and tokens of that user; a user who changes their own password keeps the session.',
+      'A JSON Patch may add, replace and test. A new password and disabling end the sessions and tokens of the user. Users who change their own password keep their session.',
     credential: 'required',
     openToPasswordDue: true,
     params: z.object({ name: userName }),
@@ -80,15 +80,15 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
     bodyTypes: patchTypes,
     body: z.unknown(),
     described: {
-      headers: { 'If-Match': 'An ETag: the change is made to that version or not at all.' },
+      headers: { 'If-Match': 'ETag of the expected version. Another version is a conflict.' },
       body: describedPatch(userPatchBody, [{ op: 'replace', path: '/spec/username', value: 'Jane Roe' }]),
     },
     answers: {
       200: { description: 'The user.', content: { 'application/json': userSchema }, headers: { ETag: 'The resource version.' } },
       403: forbidden,
-      404: { description: 'There is no such user.' },
-      409: { description: 'Another version than the caller has seen, or the last administrator.' },
-      422: { description: 'With every violation.' },
+      404: { description: 'The user does not exist.' },
+      409: { description: 'The version differs from the expected one, or the user is the last administrator.' },
+      422: { description: 'The object is invalid. Causes name every violation.' },
     },
     async handle({ ctx, caller, params: { name }, query: { dryRun, fieldValidation }, body, signal }) {
       const ifMatch = ctx.get('If-Match') || undefined;

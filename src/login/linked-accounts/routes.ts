@@ -9,18 +9,18 @@ import { type LoginInfo, loginInfo, returnPath } from '../schema.ts';
 
 const linkedAccount = z
   .object({
-    id: z.string().describe('Names it in `DELETE /auth/v1/links/{id}`.'),
-    issuer: z.string().describe('Id of the issuer; its address, if people log in there no longer.'),
-    name: z.string().describe('Of the issuer, for people.'),
+    id: z.string().describe('Id for `DELETE /auth/v1/links/{id}`.'),
+    issuer: z.string().describe('Id of the issuer, or its address if it is no longer configured.'),
+    name: z.string().describe('Display name of the issuer.'),
     subjectName: z.string().describe('The user name that Kubernetes sees after a login there.'),
-    linkedTime: z.iso.datetime().exactOptional().describe('The first account has none.'),
-    isFirst: z.boolean().describe('It names the user, and stays.'),
+    linkedTime: z.iso.datetime().exactOptional().describe('Time of linking. Not set for the first account.'),
+    isFirst: z.boolean().describe('`true` for the account that names the user, which cannot be unlinked.'),
   })
   .meta({ id: 'LinkedAccount' });
 
 export type LinkedAccount = z.output<typeof linkedAccount>;
 
-const linkable = z.array(z.object({ id: z.string(), name: z.string() })).describe('Issuers of which the caller can link an account.');
+const linkable = z.array(z.object({ id: z.string(), name: z.string() })).describe('Issuers whose accounts the caller can link.');
 
 const linkedAccountList = z.object({ items: z.array(linkedAccount), linkable }).meta({
   id: 'LinkedAccountList',
@@ -52,8 +52,8 @@ export type LinkedAccountList = z.output<typeof linkedAccountList>;
 
 const linkAccountRequest = z
   .strictObject({
-    issuer: z.string().max(256).describe('Id of the issuer of the further account.'),
-    return_to: returnPath.exactOptional().describe('Where the front-end goes afterwards; comes back in `ext.return_to` of UserInfo.'),
+    issuer: z.string().max(256).describe('Id of the issuer of the account to link.'),
+    return_to: returnPath.exactOptional().describe('Path that the front-end opens afterwards. Returned in `ext.return_to` of UserInfo.'),
   })
   .meta({ id: 'AccountLinkRequest', examples: [{ issuer: 'corp', return_to: '/users/8c87b489ce35cf2e2f39f80e282cb2e8/links' }] });
 
@@ -63,7 +63,7 @@ export type LinkAccountRequest = z.output<typeof linkAccountRequest>;
 const linkedAccountID = z
   .string()
   .regex(/^[0-9a-f]{32}$/)
-  .describe('As `ListLinkedAccounts` tells it.');
+  .describe('Id of the account in `ListLinkedAccounts`.');
 
 /** Handlers of the operations. @throws StatusError */
 export interface LinkedAccountHandlers {
@@ -74,7 +74,7 @@ export interface LinkedAccountHandlers {
 
 const json = 'application/json';
 const tag = 'login';
-const notFresh = { description: 'The login is not fresh enough: cause `StepUpRequired`, with a challenge (RFC 9470).' };
+const notFresh = { description: 'The login is too old: cause `StepUpRequired`, with a challenge (RFC 9470).' };
 
 export const linkedOperations = ({ audit }: Services, handlers: LinkedAccountHandlers): Operation[] => [
   listOperation(handlers.list),
@@ -88,10 +88,13 @@ const listOperation = (list: LinkedAccountHandlers['list']) =>
     method: 'GET',
     paths: ['/auth/v1/links'],
     tag,
-    summary: 'Shows with which accounts of issuers the caller can log in',
+    summary: 'Lists the accounts of issuers with which the caller can log in',
     credential: 'required',
     answers: {
-      200: { description: 'The first one names the user; none for a caller without a record.', content: { [json]: linkedAccountList } },
+      200: {
+        description: 'The accounts; the first one names the user. Empty for a caller without a user record.',
+        content: { [json]: linkedAccountList },
+      },
     },
     async handle({ ctx, caller }) {
       ctx.body = await list(caller);
@@ -104,17 +107,17 @@ const beginOperation = (begin: LinkedAccountHandlers['begin']) =>
     method: 'POST',
     paths: ['/auth/v1/links'],
     tag,
-    summary: 'Begins to link an account of another issuer to the caller’s own user',
+    summary: 'Begins to link an account of another issuer to the user of the caller',
     description:
-      'Answers as a login does. The callback, in the same session, links the account that logs in there. Ends the other sessions and the tokens of the user. Wants a login of the last minutes (`login.stepUp.maxAge`).',
+      'Returns the authorization URL like a login. The callback in the same session links the account. Other sessions and tokens of the user end. Requires a recent login (`login.stepUp.maxAge`).',
     credential: 'required',
     body: linkAccountRequest,
     answers: {
-      200: { description: 'Where to go.', content: { [json]: loginInfo } },
+      200: { description: 'The authorization URL.', content: { [json]: loginInfo } },
       401: notFresh,
-      403: { description: 'No session, no record, an administrator, or a login with a linked account.' },
-      409: { description: 'The user has an account of this issuer.' },
-      422: { description: 'There is no such issuer, or it is the embedded one.' },
+      403: { description: 'The caller has no session or no user record, is an administrator, or logged in with a linked account.' },
+      409: { description: 'The user already has an account of this issuer.' },
+      422: { description: 'The issuer does not exist, or is the embedded one.' },
     },
     async handle({ ctx, caller, body }) {
       ctx.body = await begin(ctx, body, caller);
@@ -127,16 +130,16 @@ const endOperation = (end: LinkedAccountHandlers['end'], audit: Services['audit'
     method: 'DELETE',
     paths: ['/auth/v1/links/:id'],
     tag,
-    summary: 'Takes an account of an issuer from the caller’s own user',
-    description: 'Ends the sessions and tokens of that account. Wants a login of the last minutes (`login.stepUp.maxAge`).',
+    summary: 'Unlinks an account from the user of the caller',
+    description: 'Ends the sessions and tokens of that account. Requires a recent login (`login.stepUp.maxAge`).',
     credential: 'required',
     params: z.object({ id: linkedAccountID }),
     answers: {
-      204: { description: 'The account leads to this user no longer.' },
+      204: { description: 'The account is unlinked.' },
       401: notFresh,
-      403: { description: 'The credential tells of no login: cause `StepUpNotPossible`.' },
+      403: { description: 'The credential does not prove a login: cause `StepUpNotPossible`.' },
       404: { description: 'The caller has no such account.' },
-      409: { description: 'It is the account that names the user.' },
+      409: { description: 'The account names the user, and cannot be unlinked.' },
     },
     async handle({ ctx, caller, params: { id }, signal }) {
       const { name, uid } = await end(ctx, id, caller, signal);

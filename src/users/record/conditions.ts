@@ -62,7 +62,7 @@ type Reason = Exclude<AccountPhase['reason'], ''>;
 
 /** Texts of the causes that keep a user from being Ready. */
 const messageOf: Record<Reason, (account: Account) => string> = {
-  GoneFromSource: () => 'the directory has the user no more',
+  GoneFromSource: () => 'the directory no longer has the user',
   NotCanonical: ({ email }) =>
     `metadata.name must be ${recordName(email) ?? 'another one'}, made from spec.email. Print the right User: kubectl atrium users create ${email} --dry-run -o yaml`,
   Terminating: () => 'the record is being deleted',

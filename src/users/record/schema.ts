@@ -80,11 +80,11 @@ const time = z.iso.datetime();
 const spec = z
   .object({
     email: z.string().describe('The login identity: an e-mail address or a plain login name.'),
-    username: z.string().describe('The name shown to people.'),
-    connector_type: z.string().describe('Where the user comes from: `local`, `ldap`, `oidc`, …; empty before the first login.'),
+    username: z.string().describe('Display name.'),
+    connector_type: z.string().describe('Source of the user: `local`, `ldap`, `oidc`, …; empty before the first login.'),
     connector_id: z.string(),
     connector_name: z.string(),
-    is_admin: z.boolean().describe('Protects the record; grants nothing.'),
+    is_admin: z.boolean().describe('Protects the record. Grants no permission.'),
     account: z.string().optional().describe('Login name at the source.'),
     ids: z
       .array(z.object({ type: z.string(), id: z.string() }))
@@ -95,10 +95,10 @@ const spec = z
     expired: z
       .object({ begin: time.optional(), end: time.optional() })
       .optional()
-      .describe('When the user may log in; without it, for ever.'),
+      .describe('Period in which the user may log in. Default: unlimited.'),
     is_disabled: z.boolean(),
     state: z.enum(['active', 'inactive']).describe('Follows `is_disabled`.'),
-    valid: z.boolean().describe('False: gone from its source.'),
+    valid: z.boolean().describe('`false` if the source no longer has the user.'),
     extra: z.looseObject({}).optional().describe('Fields of third parties.'),
   })
   .meta({ id: 'UserSpec' });
@@ -106,7 +106,7 @@ const spec = z
 const status = z
   .object({
     phase: z.enum(['Normal', 'Locked', 'Disabled', 'Invalid']).optional(),
-    reason: z.string().optional().describe('Why the phase is not Normal.'),
+    reason: z.string().optional().describe('Reason of a phase other than Normal.'),
     message: z.string().optional(),
     conditions: conditions.optional(),
     observedGeneration: z.int().optional(),
@@ -117,33 +117,33 @@ const status = z
           issuer: z.string(),
           sub: z.string(),
           subjectName: z.string().optional().describe('The user name that Kubernetes sees after a login there.'),
-          groups: z.array(z.string()).optional().describe('As that issuer named them, without a prefix.'),
-          linkedTime: time.optional().describe('When the user linked it. One without it is the account that names the user.'),
+          groups: z.array(z.string()).optional().describe('Groups as the issuer names them, without a prefix.'),
+          linkedTime: time.optional().describe('Time of linking. Not set for the account that names the user.'),
         }),
       )
       .optional()
-      .describe('Who the user is at external issuers.'),
+      .describe('Accounts of the user at external issuers.'),
     lastLoginTime: time.optional(),
     lastSyncTime: time.optional(),
     activatedTime: time.optional(),
-    groups: z.array(z.string()).optional().describe('As the issuer or directory named them, without a prefix.'),
+    groups: z.array(z.string()).optional().describe('Groups as the issuer or directory names them, without a prefix.'),
     failedLogins: z.int().optional(),
     failedLoginsSince: time.optional(),
     lockedUntil: time.optional(),
-    secondFactorFailures: z.int().optional().describe('Wrong second factors since the last login that was complete.'),
-    isTOTPSuspended: z.boolean().optional().describe('Codes of an app count no longer, until a recovery code or a reset.'),
-    factorsDueTime: time.optional().describe('Until when a second factor that is required may be set up.'),
+    secondFactorFailures: z.int().optional().describe('Number of wrong second factors since the last complete login.'),
+    isTOTPSuspended: z.boolean().optional().describe('Codes of an app are refused until a recovery code is used or the factors are reset.'),
+    factorsDueTime: time.optional().describe('Deadline to set up a required second factor.'),
     passwordChangedTime: time.optional(),
     mustChangePassword: z.boolean().optional(),
-    linksNotBefore: time.optional().describe('One-time links made earlier do not count.'),
-    lastMailTime: time.optional().describe('When a one-time link was last mailed because the password was forgotten.'),
+    linksNotBefore: time.optional().describe('One-time links that were created earlier are revoked.'),
+    lastMailTime: time.optional().describe('Time of the last mail for a forgotten password.'),
     notices: z
       .array(z.object({ type: noticeType, time }))
       .optional()
-      .describe('What happened to the login of the user, told at the next one.'),
-    breakGlass: z.array(time).optional().describe('Times of break-glass in the last day.'),
-    unfinishedSince: time.optional().describe('Since when the user is being made; gone when that is done.'),
-    sessionsNotBefore: time.optional().describe('Tokens issued earlier do not count.'),
+      .describe('Security notices, shown at the next login.'),
+    breakGlass: z.array(time).optional().describe('Times of break-glass requests in the last day.'),
+    unfinishedSince: time.optional().describe('Start of an unfinished creation.'),
+    sessionsNotBefore: time.optional().describe('Tokens that were issued earlier are revoked.'),
   })
   .meta({ id: 'UserStatus' });
 

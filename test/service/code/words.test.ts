@@ -60,7 +60,7 @@ describe('the words of the documentation', () => {
     });
   }
 
-  it('of the OpenAPI document are plain, its sentences short', () => {
+  it('of the OpenAPI document are plain, its sentences short, and begin with a noun or a verb', () => {
     const texts: string[] = [];
     JSON.stringify(App.describe(), (key, value: unknown) => {
       if ((key === 'description' || key === 'summary') && typeof value === 'string') texts.push(value);
@@ -69,6 +69,7 @@ describe('the words of the documentation', () => {
     expect(texts.length).to.be.greaterThan(400);
     expect(texts.filter((text) => refused.test(text))).to.deep.equal([]);
     expect(texts.flatMap(tooLong)).to.deep.equal([]);
+    expect(texts.flatMap(beginnings).filter((sentence) => refusedBeginning.test(sentence))).to.deep.equal([]);
   });
 });
 
