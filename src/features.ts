@@ -11,7 +11,7 @@ import { createCertificates } from './certificates/certificates.ts';
 import { namingIssuerOf } from './config/issuers.ts';
 import type { Config } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
-import { createExplorer } from './explorer/explorer.ts';
+import { createExplorer } from './explorer/routes.ts';
 import { createFactors } from './factors/routes.ts';
 import { createGroups } from './groups/groups.ts';
 import type { Authenticator } from './http/authenticator.ts';

@@ -1,4 +1,7 @@
-/** Operations of the access explorer. Each requires the rights of RBAC to see what it tells. */
+/**
+ * The access explorer: who may do something, and what a user, group or ServiceAccount may do, according to the watched roles and bindings.
+ * Answers are about RBAC alone. The API server decides whose bindings and roles a caller sees.
+ */
 import { z } from 'zod';
 import { accessStatus } from '../access/schema.ts';
 import { badRequest, serviceUnavailable } from '../api/status.ts';
@@ -9,7 +12,7 @@ import { selfReview } from '../kubernetes/self-review.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import type { Asking, ExplorerContext } from './context.ts';
+import type { Asking, ExplorerContext, ExplorerNeeds } from './context.ts';
 import {
   accessRuleList,
   accessSubjectList,
@@ -25,6 +28,11 @@ import { Simulations } from './simulations.ts';
 import { SubjectRules } from './subject-rules.ts';
 import { whoCan } from './who-can.ts';
 
+/** The feature: its operations. The feature has no watches of its own. */
+export const createExplorer = (services: Services, needs: ExplorerNeeds): { operations: Operation[] } => ({
+  operations: services.config.features.explorer ? explorerOperations({ services, ...needs }) : [],
+});
+
 const tag = 'access';
 const json = 'application/json';
 
@@ -33,7 +41,7 @@ const forbidden = { description: 'The caller may not list the bindings.' };
 /** Bounds of one caller, because an answer may need every role and binding of the cluster. */
 const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are waiting' };
 
-export function explorerOperations(context: ExplorerContext): Operation[] {
+function explorerOperations(context: ExplorerContext): Operation[] {
   const semaphore = new KeyedSemaphore(turns);
   const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
   return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context), simulationOperation(context)];

@@ -1,6 +1,11 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
-import { forbidden, invalid } from '../api/status.ts';
+import { badRequest, forbidden, invalid, StatusError } from '../api/status.ts';
+import { createUserBinding } from '../bindings/create.ts';
+import { deleteUserBinding } from '../bindings/delete.ts';
+import { GroupMembers } from '../groups/members.ts';
 import { callerKey } from '../http/operation.ts';
+import { requireSensitiveWrite } from '../http/sensitive-writes.ts';
+import { CallerResource, type ResourceKind } from '../kubernetes/resource-client.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import { describedSubject } from '../rbac/described.ts';
 import { type Difference, differences, type Tuple } from '../rbac/difference.ts';
@@ -8,17 +13,21 @@ import type { BoundSubject } from '../rbac/role-bindings.ts';
 import { TooManyTuples } from '../rbac/tuples.ts';
 import { userResource } from '../users/record/schema.ts';
 import type { Asking, ExplorerContext } from './context.ts';
-import { dryRuns } from './dry-runs.ts';
 import { SimulatedChanges } from './simulated-changes.ts';
 import {
   type AccessTuple,
+  type Deletion,
+  type MemberChange,
   maxSubjects,
   maxTuples,
+  type Refusal,
+  type RoleChange,
+  type SimulatedChange,
   type SimulatedItem,
   type Simulation,
   type SimulationRequest,
 } from './simulation-schema.ts';
-import { type ResolvedSubject, resolve, subjectOf } from './subject.ts';
+import { type ResolvedSubject, resolve, subjectOf } from './subject-rules.ts';
 import { requireBindings, requireClusterBindings, requireRoles } from './visible.ts';
 
 const simulationResource = { group: userResource.group, resource: 'simulations' };
@@ -140,3 +149,85 @@ const readsSecrets = ({ part, verbs }: Tuple): boolean =>
   ['', '*'].includes(part.group) &&
   ['secrets', '*'].includes(part.resource) &&
   verbs.some((verb) => ['get', 'list', 'watch', '*'].includes(verb));
+
+const plurals = {
+  RoleBinding: 'rolebindings',
+  ClusterRoleBinding: 'clusterrolebindings',
+  Role: 'roles',
+  ClusterRole: 'clusterroles',
+} as const;
+
+/**
+ * Sends the changes as dry runs, with the rights of the caller.
+ *
+ * @returns the changes that the API server would refuse
+ * @throws StatusError 429, 503, 504
+ */
+async function dryRuns(context: ExplorerContext, changes: readonly SimulatedChange[], asking: Asking): Promise<Refusal[]> {
+  const refusals: Refusal[] = [];
+  for (const [change, asked] of changes.entries()) {
+    try {
+      await dryRun(context, asked, asking);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.status.code >= 500 || error.status.code === 429) throw error;
+      const { code, reason = '', message } = error.status;
+      refusals.push({ change, code, reason, message });
+    }
+  }
+  return refusals;
+}
+
+function dryRun(context: ExplorerContext, change: SimulatedChange, asking: Asking): Promise<unknown> {
+  const { services, userBindings } = context;
+  const { caller, signal } = asking;
+  if (change.type === 'role') return dryRunRole(context, change, asking);
+  if (change.type === 'member') return dryRunMember(context, change, asking);
+  if (change.type === 'delete') return dryRunDeletion(context, change, asking);
+  const request = { body: change.userBinding, isDryRun: true, fieldValidation: 'Strict' as const };
+  return userBindings ? createUserBinding(services, userBindings.cache, request, caller, signal) : featureOff('userBindings');
+}
+
+async function dryRunMember({ services, groups, users }: ExplorerContext, change: MemberChange, { caller, signal }: Asking): Promise<void> {
+  if (groups === undefined) return featureOff('groups');
+  const members = new GroupMembers({ services, groups, accounts: users.accounts });
+  const { items } = await members.change(
+    { group: change.group, names: [change.user], action: change.action, isDryRun: true },
+    caller,
+    signal,
+  );
+  for (const { status, code, reason = '', message = '' } of items)
+    if (status === 'Failure') throw new StatusError(code, reason === 'NotFound' ? 'NotFound' : 'Invalid', message);
+}
+
+async function dryRunRole({ services }: ExplorerContext, { role }: RoleChange, { caller, signal }: Asking): Promise<void> {
+  const { kind, metadata, rules } = role;
+  const namespace = kind === 'Role' ? (metadata.namespace ?? '') : '';
+  requireSensitiveWrite('bindings', caller, services.config.login.stepUp, services.now());
+  const roles = new CallerResource(services.apiServer.asCaller(caller), kindOf(kind, namespace));
+  const options = { isDryRun: true, signal };
+  if (services.rbac.role(namespace, metadata.name) === undefined) {
+    await roles.create({ apiVersion: 'rbac.authorization.k8s.io/v1', kind, metadata, rules }, options);
+    return;
+  }
+  const { labels } = metadata;
+  await roles.patch(metadata.name, { ...(labels && { metadata: { labels } }), rules }, options);
+}
+
+function dryRunDeletion(
+  { services, userBindings }: ExplorerContext,
+  { kind, name, namespace = '' }: Deletion,
+  { caller, signal }: Asking,
+): Promise<unknown> {
+  if (kind !== 'UserBinding')
+    return new CallerResource(services.apiServer.asCaller(caller), kindOf(kind, namespace)).delete(name, { isDryRun: true, signal });
+  if (userBindings === undefined) return featureOff('userBindings');
+  return deleteUserBinding(services, userBindings.cache, { name, isDryRun: true, asCaller: true }, caller, signal);
+}
+
+const kindOf = (kind: keyof typeof plurals, namespace: string): ResourceKind => ({
+  type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: plurals[kind] },
+  kind,
+  ...(!kind.startsWith('Cluster') && { namespace }),
+});
+
+const featureOff = (feature: string) => Promise.reject(badRequest(`features.${feature} is off`));

@@ -1,12 +1,12 @@
+import { badRequest } from '../api/status.ts';
 import { ContinueTokens } from '../collection/continue-token.ts';
 import { sortInSlices } from '../collection/sort.ts';
 import { describedBinding, describedRule, describedSubject } from '../rbac/described.ts';
-import { bindingsFor } from '../rbac/grants.ts';
+import { bindingsFor, isMaster, type RbacSubject } from '../rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
-import type { Asking, ExplorerContext } from './context.ts';
+import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups } from './context.ts';
 import type { AccessRule, AccessRuleList, RulesQuery } from './schema.ts';
-import { type ResolvedSubject, resolve, subjectOf } from './subject.ts';
 import { requireBindings, VisibleRoles } from './visible.ts';
 
 interface Bound {
@@ -124,4 +124,39 @@ function itemsOf(
   const { rules = [] } = role;
   const items = rules.slice(from, from + count).map((rule) => ({ ...shown, rule: describedRule(rule) }));
   return { items, isCut: from + items.length < rules.length };
+}
+
+const everyone = 'system:authenticated';
+const accountPrefix = 'system:serviceaccount:';
+
+/** A subject with all names and groups by which bindings give it rights. */
+export interface ResolvedSubject {
+  readonly subject: BoundSubject;
+  readonly who: RbacSubject;
+  /** False if the groups of the user are unknown: there is no record, or the caller may not see them. */
+  readonly hasGroups: boolean;
+  readonly isMaster: boolean;
+}
+
+/** @throws StatusError 400 unless the query names exactly one subject */
+export function subjectOf({ user, group, serviceaccount }: Pick<RulesQuery, 'user' | 'group' | 'serviceaccount'>): BoundSubject {
+  if ([user, group, serviceaccount].filter((given) => given !== undefined).length !== 1)
+    throw badRequest('give exactly one of user, group and serviceaccount');
+  if (group !== undefined) return { kind: 'Group', name: group };
+  if (serviceaccount !== undefined) return { kind: 'ServiceAccount', name: `${accountPrefix}${serviceaccount.replace('/', ':')}` };
+  return user?.startsWith(accountPrefix) ? { kind: 'ServiceAccount', name: user } : { kind: 'User', name: user ?? '' };
+}
+
+/** Returns the subject with its groups, those of users as far as the caller may know them. @throws StatusError 503, 504 */
+export async function resolve(context: ExplorerContext, subject: BoundSubject, asking: Asking): Promise<ResolvedSubject> {
+  const resolved = (who: RbacSubject, hasGroups = true): ResolvedSubject => ({ subject, who, hasGroups, isMaster: isMaster(who) });
+  if (subject.kind === 'Group') return resolved({ name: '', groups: [subject.name] });
+  if (subject.kind === 'ServiceAccount') {
+    const [, , namespace = ''] = subject.name.split(':');
+    return resolved({ name: subject.name, groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everyone] });
+  }
+  const account = context.users.accounts.ofSubject(subject.name);
+  // A caller without the right learns neither the groups nor whether there is a record.
+  const isKnown = account !== undefined && (await mayKnowGroups(context, asking, account.name));
+  return resolved({ name: subject.name, groups: [...(isKnown ? groupsOf(context, account) : []), everyone] }, isKnown);
 }
