@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { labelPattern } from '../api/label-syntax.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { questionQuery } from '../rbac/question-query.ts';
+import { questionQuery } from '../rbac/rules.ts';
 import type { AccessContext } from './context.ts';
 import { accessOptions } from './options.ts';
 import { accessApiVersion } from './policy.ts';

@@ -1,7 +1,6 @@
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
-import { describedGrant } from '../rbac/described.ts';
-import { grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
+import { describedGrant, grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
 import { type AccessQuestion, compareWidths, rulesWidth } from '../rbac/rules.ts';
 import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';

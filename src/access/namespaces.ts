@@ -11,7 +11,7 @@ import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import type { Check } from '../http/health.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { questionQuery } from '../rbac/question-query.ts';
+import { questionQuery } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import { AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
 import { type NamespaceRow, namespaceProperties, namespaceRow } from './namespace-row.ts';

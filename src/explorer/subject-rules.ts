@@ -1,8 +1,7 @@
 import { badRequest } from '../api/status.ts';
 import { ContinueTokens } from '../collection/continue-token.ts';
 import { sortInSlices } from '../collection/sort.ts';
-import { describedBinding, describedRule, describedSubject } from '../rbac/described.ts';
-import { bindingsFor, isMaster, type RbacSubject } from '../rbac/grants.ts';
+import { bindingsFor, describedBinding, describedRule, describedSubject, isMaster, type RbacSubject } from '../rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups } from './context.ts';

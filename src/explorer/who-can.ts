@@ -1,6 +1,6 @@
 import { sortInSlices } from '../collection/sort.ts';
 import { Slices } from '../kubernetes/slices.ts';
-import { describedBinding, describedRule, describedSubject } from '../rbac/described.ts';
+import { describedBinding, describedRule, describedSubject } from '../rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import { type AccessQuestion, type PolicyRule, ruleAllows } from '../rbac/rules.ts';
 import type { RbacWatch } from '../rbac/watch.ts';

@@ -5,7 +5,9 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
+import { labelSelector, selectorText } from '../api/label-selector.ts';
+import { isRecord, reader } from '../api/reader.ts';
+import { type LabelMatcher, parseLabelSelector } from '../api/selectors.ts';
 
 /** A rule of a Role or ClusterRole. Missing members are empty. */
 export interface PolicyRule {
@@ -29,7 +31,7 @@ export interface ResourceQuestion {
 }
 
 /** A request for a path that is no resource. */
-export interface PathQuestion {
+interface PathQuestion {
   readonly verb: string;
   readonly path: string;
 }
@@ -53,6 +55,44 @@ export function policyRules(given: unknown): readonly PolicyRule[] {
     resourceNames,
     nonResourceURLs,
   }));
+}
+
+interface KeptRules {
+  readonly rules: readonly PolicyRule[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly aggregates?: readonly LabelMatcher[];
+}
+
+/** A stored or simulated role. */
+interface GivenRole {
+  readonly kind?: unknown;
+  readonly metadata: { readonly namespace?: string | undefined; readonly labels?: Readonly<Record<string, string>> | undefined };
+  readonly rules?: unknown;
+  readonly aggregationRule?: unknown;
+}
+
+const readAggregation = reader(z.object({ clusterRoleSelectors: z.array(z.unknown()) }));
+
+/** Returns the rules of a role, and for a ClusterRole what aggregation needs. @throws StatusError 400 for an invalid selector */
+export function keptRules({ metadata: { namespace, labels }, rules, aggregationRule }: GivenRole): KeptRules {
+  const kept = { rules: policyRules(rules) };
+  if (namespace !== undefined) return kept;
+  return {
+    ...kept,
+    ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
+    ...(isRecord(aggregationRule) && { aggregates: (readAggregation(aggregationRule).clusterRoleSelectors ?? []).map(matcherOf) }),
+  };
+}
+
+const never: LabelMatcher = () => false;
+
+/** The empty selector matches all roles; a selector that cannot be read matches none. */
+function matcherOf(given: unknown): LabelMatcher {
+  const { success, data } = labelSelector.safeParse(given);
+  if (!success) return never;
+  const isEmpty = Object.keys(data.matchLabels ?? {}).length === 0 && (data.matchExpressions ?? []).length === 0;
+  const text = selectorText(data);
+  return text === '' && !isEmpty ? never : parseLabelSelector(text);
 }
 
 /** Reports whether a rule allows a request, without regard to the namespace of the binding. */
@@ -97,3 +137,28 @@ export function compareWidths(left: readonly number[], right: readonly number[])
   const at = left.findIndex((width, index) => width !== right[index]);
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
+
+/** Word of an RBAC rule; `*` asks for the right to all. */
+const word = (what: string, example: string) =>
+  z
+    .string()
+    .max(253)
+    .regex(/^[^\s/]+$/, `must be ${what}, such as ${example}`);
+
+/** Query parameters of a question about a right, without its place. */
+export const questionQuery = {
+  verb: word('a verb', 'list').describe('Verb of the action: `get`, `list`, `create`, …'),
+  resource: word('the plural of a resource, without its group', 'pods').describe('Plural of the resource: `pods`, `deployments`, …'),
+  group: z
+    .string()
+    .max(253)
+    .regex(/^[^\s/]*$/, 'must be an API group without a version, such as apps')
+    .default('')
+    .describe('API group of the resource; empty: the core group.'),
+  subresource: z
+    .string()
+    .max(253)
+    .regex(/^\S*$/, 'must be a subresource, such as log')
+    .default('')
+    .describe('Subresource: `log`, `scale`, …'),
+};

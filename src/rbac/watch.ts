@@ -3,9 +3,8 @@ import { serviceUnavailable } from '../api/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { WatchCache, type WatchCacheParts } from '../watch/watch-cache.ts';
-import { keptRules } from './kept-rules.ts';
 import { BindingIndex, type BoundSubject, type RoleBinding, roleBindingOf } from './role-bindings.ts';
-import type { PolicyRule } from './rules.ts';
+import { keptRules, type PolicyRule } from './rules.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const version = 'v1';

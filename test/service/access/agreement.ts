@@ -5,9 +5,8 @@ import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-c
 import { ChangedRbac } from '../../../src/rbac/changed.ts';
 import { differences, type Tuple } from '../../../src/rbac/difference.ts';
 import { allowedNamespaces, inNamespace, isGranted, type RbacSubject } from '../../../src/rbac/grants.ts';
-import { keptRules } from '../../../src/rbac/kept-rules.ts';
 import { roleBindingOf } from '../../../src/rbac/role-bindings.ts';
-import { type AccessQuestion, ruleAllows } from '../../../src/rbac/rules.ts';
+import { type AccessQuestion, keptRules, ruleAllows } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
