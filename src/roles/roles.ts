@@ -2,10 +2,142 @@
  * Lists the roles of a user: the bindings in the RBAC watch that name the user or one of the user's groups. Access reviews by the API
  * server tell what a role allows.
  */
-import { type Operation, operation } from '../http/operation.ts';
+
+import { badRequest, notFound } from '../api/status.ts';
+import { groupNamesOf } from '../config/issuers.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { rolesQuery, userRoleList } from './schema.ts';
-import { listRoles, type RolesContext } from './service.ts';
+import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
+import type { RbacWatch } from '../rbac/watch.ts';
+import type { Services } from '../services.ts';
+import { type Account, recordName } from '../users/record/account.ts';
+import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
+import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/schema.ts';
+import { isSelf, subjectNamesOf } from '../users/record/subject-name.ts';
+import { type RolesQuery, rolesQuery, type UserRole, type UserRoleList, userRoleList } from './schema.ts';
+
+type User = UserRoleList['user'];
+
+/** User whose roles are listed, with all names of this user in Kubernetes. */
+interface Found {
+  readonly user: User;
+  readonly names: ReadonlySet<string>;
+}
+
+/** Group of all authenticated users, which says nothing about one of them. */
+const allUsers = 'system:authenticated';
+
+/** Sources of the roles. */
+interface RolesContext {
+  readonly services: Services;
+  readonly accounts: AccountLookup;
+  readonly localGroups: LocalGroupLookup;
+}
+
+/** @throws StatusError 400, 403, 404, 503 */
+async function listRoles(context: RolesContext, query: RolesQuery, caller: Caller, signal: AbortSignal): Promise<UserRoleList> {
+  const { rbac } = context.services;
+  const { user, names } = await userOf(context, query, caller, signal);
+  rbac.requireSynced();
+  const subjects: Subject[] = [
+    ...[...names].map((name) => ({ kind: 'User' as const, name })),
+    ...user.groups.map((name) => ({ kind: 'Group' as const, name })),
+  ];
+  const roles = subjects
+    .filter(({ kind }) => query.via === undefined || query.via === kind)
+    .flatMap((subject) => rbac.bindingsOf(subject).map((binding) => roleOf(rbac, binding, subject)))
+    .filter(({ namespace }) => query.namespace === undefined || query.namespace === namespace)
+    .sort(byOrder(query));
+  const start = (query.page - 1) * query.limit;
+  const items = roles.slice(start, start + query.limit);
+  return { apiVersion: 'auth.platform.io/v1', kind: 'UserRoleList', metadata: {}, total: roles.length, user, items };
+}
+
+async function userOf(
+  { services, accounts, localGroups }: RolesContext,
+  { name, email }: RolesQuery,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Found> {
+  if (name !== undefined && email !== undefined) throw badRequest('give name or email, not both');
+  requireAccounts(accounts);
+  requireLocalGroups(localGroups);
+  if (name === undefined && email === undefined) return actingUser(ownAccount(accounts, caller), caller, localGroups);
+  const account = email === undefined ? accounts.get(name ?? '') : accounts.find(email);
+  if (isSelf(account, caller)) return ownUser(account, caller, { services, localGroups });
+  await services.access.require(
+    caller,
+    { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) },
+    signal,
+  );
+  if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
+  const groups = withLocal(groupNamesOf(services.config, account), account, localGroups);
+  return { user: { name: account.name, subjectName: account.subjectName, groups }, names: new Set(subjectNamesOf(account)) };
+}
+
+function roleOf(rbac: RbacWatch, binding: RoleBinding, { kind: via, name: subject }: Subject): UserRole {
+  const role = rbac.roleOf(binding);
+  const { kind, name, namespace } = binding;
+  const { userBinding } = binding;
+  return {
+    role: binding.role.name,
+    kind: binding.role.kind,
+    ...(role?.displayName !== undefined && { displayName: role.displayName }),
+    ...(role === undefined && { missing: true }),
+    namespace,
+    via,
+    subject,
+    source: userBinding === undefined ? 'rbac' : 'userbinding',
+    binding: { kind, name, namespace },
+    ...(userBinding !== undefined && { userBinding }),
+  };
+}
+
+/** Returns the caller under the name of this login, without the names of linked accounts. */
+const actingUser = (account: Account | undefined, { identity }: Caller, localGroups: LocalGroupLookup): Found => ({
+  user: {
+    name: account?.name ?? '',
+    subjectName: identity.name,
+    groups: withLocal(
+      identity.groups.filter((group) => group !== allUsers),
+      account,
+      localGroups,
+    ),
+  },
+  names: new Set([identity.name]),
+});
+
+/**
+ * Returns the caller with the groups that the API server reports, also without a record. A token may lack a local group, or name one that
+ * the user has left. Groups of linked accounts are in the record only.
+ */
+function ownUser(account: Account | undefined, { identity }: Caller, { services, localGroups }: Omit<RolesContext, 'accounts'>): Found {
+  const told = identity.groups.filter((group) => group !== allUsers);
+  const ofLinked = account?.linked === undefined ? [] : groupNamesOf(services.config, account);
+  return {
+    user: {
+      name: account?.name ?? '',
+      subjectName: identity.name,
+      groups: withLocal([...told, ...ofLinked], account, localGroups),
+    },
+    names: new Set([identity.name, ...(account ? subjectNamesOf(account) : [])]),
+  };
+}
+
+const withLocal = (groups: readonly string[], account: Account | undefined, localGroups: LocalGroupLookup): string[] => [
+  ...new Set([...groups, ...(account ? localGroups.of(account.name) : [])]),
+];
+
+function byOrder({ sortBy, order }: Pick<RolesQuery, 'sortBy' | 'order'>): (left: UserRole, right: UserRole) => number {
+  const keyOf = ({ role, namespace, binding, subject }: UserRole) =>
+    [...(sortBy === 'role' ? [role, namespace] : [namespace, role]), binding.kind, binding.name, subject].join('\0');
+  const sign = order === 'asc' ? 1 : -1;
+  return (left, right) => {
+    const [a, b] = [keyOf(left), keyOf(right)];
+    return a === b ? 0 : sign * (a < b ? -1 : 1);
+  };
+}
 
 /** Creates the operation of the feature. */
 export function createRoles(context: RolesContext): { operations: Operation[] } {
