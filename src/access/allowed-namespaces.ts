@@ -6,7 +6,6 @@ import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import type { NamespaceRow } from './namespace-row.ts';
 import { type Question, questionKey, type RbacEstimate, RbacEstimates } from './rbac-estimates.ts';
 
 /** Bound of the namespaces that are always reviewed, so that `total` counts decisions of the API server instead of estimates. */
@@ -17,13 +16,16 @@ const wholeReviewsOfCaller = { atOnce: 1, maxWaiting: 8, what: 'lists of namespa
 /** Names of namespaces in all cached reviews together: about 4 MiB. */
 const maxNames = 100_000;
 
+/** The part of the watch cache of namespaces that names them. */
+type WatchedNames = Pick<WatchCache<{ readonly name: string }>, 'get' | 'revision' | 'values'>;
+
 /**
  * Namespaces in which a caller may do something. The watched roles select the namespaces to review; the API server decides for this
  * caller, this question and each namespace.
  */
 export class AllowedNamespaces {
   readonly #services: Services;
-  readonly #namespaces: WatchCache<NamespaceRow>;
+  readonly #namespaces: WatchedNames;
   readonly #forecasts: RbacEstimates;
   /** Namespaces that reviews alone have allowed. */
   readonly #reviewed: AnswerCache<ReadonlySet<string>>;
@@ -31,7 +33,7 @@ export class AllowedNamespaces {
   readonly #turns = new KeyedSemaphore(wholeReviewsOfCaller);
   #wholeReviews = 0;
 
-  constructor(services: Services, namespaces: WatchCache<NamespaceRow>) {
+  constructor(services: Services, namespaces: WatchedNames) {
     const { access, metrics } = services;
     this.#services = services;
     this.#namespaces = namespaces;
