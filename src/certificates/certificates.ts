@@ -1,10 +1,15 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
+
+import { badParameter, StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
+import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Account } from '../users/record/account.ts';
-import type { CertificatesContext } from './person.ts';
-import { certificateBody, userCertificate } from './schema.ts';
-import { issueCertificate } from './service.ts';
+import { type CertificatesContext, type Person, personOf, refused } from './person.ts';
+import { type CertificateRequest, certificateBody, type UserCertificate, userCertificate } from './schema.ts';
+import { sign } from './signer.ts';
 
 /** Creates the operation of the feature. */
 export function createCertificates(context: CertificatesContext): { operations: Operation[] } {
@@ -43,3 +48,71 @@ export function createCertificates(context: CertificatesContext): { operations: 
 }
 
 const targetOf = (account: Account | undefined) => account && { target: { name: account.name, uid: account.uid } };
+
+interface Issued {
+  certificate: UserCertificate;
+  /** Owner of the certificate; undefined for a caller without a User record. */
+  account: Account | undefined;
+}
+
+/**
+ * Issues a client certificate for the Kubernetes API by the signer of the cluster. Kubernetes cannot revoke certificates, so they are
+ * short-lived.
+ *
+ * @throws StatusError 400, 403, 404, 503, 504
+ */
+async function issueCertificate(
+  context: CertificatesContext,
+  spec: CertificateRequest,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<Issued> {
+  const { client, config, now } = context.services;
+  const { enabled, signerName, maxSeconds } = config.users.certificates;
+  if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
+  requireNoAccessToken('certificates', caller);
+  const person = await personOf(spec, caller, context, signal);
+  requireRecentLogin('certificates', caller, config.login.stepUp, now());
+  // The X.509 library is loaded with the first request for a certificate.
+  const { readCertificate } = await import('./signing-request.ts');
+  const { request, key } = await requestOf(spec, person);
+  const user = person.account?.name;
+  const expirationSeconds = Math.min(spec.expirationSeconds, maxSeconds);
+  const { name, certificate } = await sign(client, { user, request, signerName, expirationSeconds }, signal);
+  const { subject, serialNumber, notBefore, notAfter } = readCertificate(certificate);
+  const cluster = publicCluster(context.connection, config.kubernetes);
+  const { subjectName } = person;
+  return {
+    account: person.account,
+    certificate: {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'UserCertificate',
+      metadata: { name },
+      spec: { expirationSeconds, ...(user !== undefined && { user }) },
+      status: {
+        subject: { commonName: subject.commonName, organizations: [...subject.organizations] },
+        certificate,
+        ...(key !== undefined && { key }),
+        certificateAuthority: cluster.certificateAuthority,
+        serialNumber,
+        notBefore: timestamp(notBefore),
+        notAfter: timestamp(notAfter),
+        kubeconfig: kubeconfigText({ ...cluster, user: subjectName, credential: { certificate, key }, namespace: spec.namespace }),
+      },
+    },
+  };
+}
+
+/** Returns the request of the caller, or a new one with its key. @throws StatusError 400, 403 */
+async function requestOf({ request: text }: CertificateRequest, person: Person): Promise<{ request: string; key?: string }> {
+  const { checkRequest, makeRequest } = await import('./signing-request.ts');
+  const { subjectName, groups } = person;
+  if (text === undefined) return makeRequest({ commonName: subjectName, organizations: groups });
+  const judged = await checkRequest(text);
+  if ('problem' in judged) throw badParameter('spec.request', judged.problem);
+  const { request, subject } = judged;
+  if (subject.commonName !== subjectName) throw refused('the request names another user');
+  if (!subject.organizations.every((group) => groups.includes(group)))
+    throw refused('the request names groups that are not those of the user');
+  return { request };
+}
