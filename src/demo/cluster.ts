@@ -6,8 +6,7 @@ import { createAuthority, createServerCertificate } from '@atrium/embedded-clust
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { parseAllDocuments } from 'yaml';
-import { demoDirectory } from './directory.ts';
-import { LdapServer } from './ldap-server.ts';
+import { demoDirectory, LdapServer } from './ldap-server.ts';
 import {
   type DemoPerson,
   type DemoRole,

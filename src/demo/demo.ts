@@ -17,7 +17,7 @@ import { createLog } from '../telemetry/log.ts';
 import { Passwords } from '../users/passwords/passwords.ts';
 import { passwordSecret } from '../users/passwords/secret.ts';
 import { type Demo, startDemo } from './cluster.ts';
-import { demoConnector } from './directory.ts';
+import { demoConnector } from './ldap-server.ts';
 import { type DemoRole, demoEnvironment, demoNamespace } from './objects.ts';
 
 export interface SandboxOptions {
