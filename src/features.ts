@@ -19,7 +19,7 @@ import type { Check } from './http/health.ts';
 import type { Operation } from './http/operation.ts';
 import type { Issuers } from './issuer/issuers.ts';
 import { serverProblem } from './kubernetes/probe.ts';
-import { createLists } from './lists/lists.ts';
+import { createLists } from './lists/routes.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/routes.ts';
 import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';
