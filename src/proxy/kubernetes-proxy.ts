@@ -18,9 +18,8 @@ import type { PassedCall } from '../kubernetes/passage.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { checkRequest, isRead } from './rules.ts';
+import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
 import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from './target.ts';
-import { withoutTokenSecret } from './token-secrets.ts';
 import { relay } from './tunnel.ts';
 
 /** Bound of the API server. */

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { endSoon } from '../http/upgrade.ts';
 import { refusalOf } from '../http/while-permitted.ts';
-import { closingFrames } from './websocket-frames.ts';
-import { WebSocketPings } from './websocket-pings.ts';
+import { closingFrames, WebSocketPings } from './websocket.ts';
 
 export interface Tunnel {
   client: Socket;

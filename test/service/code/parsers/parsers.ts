@@ -26,7 +26,7 @@ import { FlowCookies } from '../../../../src/login/flow.ts';
 import { openLink } from '../../../../src/one-time-links/one-time-links.ts';
 import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
-import { WebSocketFrames } from '../../../../src/proxy/websocket-frames.ts';
+import { WebSocketFrames } from '../../../../src/proxy/websocket.ts';
 import { sendStaticFile } from '../../../../src/static/static-answer.ts';
 import { staticPath } from '../../../../src/static/static-set.ts';
 import { readTraceParent } from '../../../../src/telemetry/tracing.ts';
