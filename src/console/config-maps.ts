@@ -2,40 +2,15 @@ import { serviceUnavailable } from '../api/status.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { WatchCache } from '../watch/watch-cache.ts';
+import { type ConfigMap, contentsOf, keepConfigMap, type MapWithContents } from './config-map-labels.ts';
 
 const configMapType: ResourceType = { group: '', version: 'v1', resource: 'configmaps' };
 
 const firstListMs = 1000;
-
-const labels = { public: 'console.platform.io/public', plugin: 'console.platform.io/plugin' };
-const annotations = { path: 'console.platform.io/path', order: 'console.platform.io/order' };
-
-/** Maps instead of objects, because `__proto__` is a legal key of a ConfigMap. */
-export interface ConfigMapContents {
-  readonly data: ReadonlyMap<string, string>;
-  /** Base64. */
-  readonly binaryData: ReadonlyMap<string, string>;
-}
-
-/** The cached part of a ConfigMap: the same object until its resource version changes. */
-export interface ConfigMap {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** True if every caller may see it. */
-  readonly isPublic: boolean;
-  /** The plugin whose files it holds, with its unparsed annotations. */
-  readonly plugin?: { readonly name: string; readonly path: string | undefined; readonly order: string | undefined };
-  /** Contents of public, plugin and environment maps. Other maps are read with the caller's rights. */
-  readonly contents?: ConfigMapContents;
-}
-
-export type MapWithContents = ConfigMap & { readonly contents: ConfigMapContents };
 
 /** Watches of the ConfigMaps in the namespaces of the console, with the service's account. */
 export class ConfigMaps {
@@ -155,27 +130,3 @@ export class ConfigMaps {
     return cache;
   }
 }
-
-function keepConfigMap(object: KubernetesObject, namespace: string, envsConfigMap: string | undefined): ConfigMap {
-  const { name, uid, resourceVersion } = object.metadata;
-  const isPublic = object.metadata.labels?.[labels.public] === 'true';
-  const plugin = object.metadata.labels?.[labels.plugin];
-  const note = object.metadata.annotations;
-  return {
-    namespace,
-    name,
-    uid,
-    resourceVersion,
-    isPublic,
-    ...(plugin !== undefined && { plugin: { name: plugin, path: note?.[annotations.path], order: note?.[annotations.order] } }),
-    ...((isPublic || plugin !== undefined || name === envsConfigMap) && { contents: contentsOf(object) }),
-  };
-}
-
-const contentsOf = ({ data, binaryData }: KubernetesObject): ConfigMapContents => ({
-  data: textsOf(data),
-  binaryData: textsOf(binaryData),
-});
-
-const textsOf = (value: unknown): ReadonlyMap<string, string> =>
-  new Map(typeof value === 'object' && value !== null ? Object.entries(value).filter(([, text]) => typeof text === 'string') : []);

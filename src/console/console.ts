@@ -1,17 +1,18 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type JsonText, jsonText, preparedJson } from '../api/json.ts';
+import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
+import { mergePolicy } from '../plugins/content-security-policy.ts';
 import type { Services } from '../services.ts';
 import { staticPathsIn } from '../static/static-directory.ts';
 import { StaticFiles, type Timer } from '../static/static-files.ts';
 import type { Brand } from './brand.ts';
 import { ConfigMaps } from './config-maps.ts';
-import { mergePolicy } from './content-security-policy.ts';
 import { Environment, mergeVariables, publicVariables, type Variables, type Visible } from './environment.ts';
 import { ConfigMapImages } from './images.ts';
-import { consoleModules } from './modules.ts';
 import { PluginEvents } from './plugin-map.ts';
 import { PluginFiles } from './plugins.ts';
 import { consoleOperations, type Prepared } from './routes.ts';
@@ -133,4 +134,45 @@ function policyOf(policy: string, consolePlugins: ConsolePlugins, log: Logger): 
     }
     return made.text;
   };
+}
+
+/** Response of HandleModules: the page's configuration of its backend. */
+interface ConsoleModules {
+  apiAddress: string;
+  assetsHostPath: string;
+  assetsURLPath: string;
+  environment: { key: string; value: string }[];
+  /** Changes when an open page should reload. */
+  _: string;
+  envsFilter: string;
+  recurveIndex: boolean;
+}
+
+interface ModulesInput {
+  config: Config;
+  /** `''`, or the base path without a trailing slash. */
+  basePath: string;
+  /** Variables of HandleEnvVars for this caller. */
+  variables: Variables;
+  /** Identifies the contents of the static files. */
+  build: string;
+}
+
+function consoleModules({ config, basePath, variables, build }: ModulesInput): ConsoleModules {
+  const { apiAddress, assetsHostPath, assetsURLPath, environment, envsFilter, recurveIndex } = config.console;
+  const named = new Set(environment.map(({ key }) => key));
+  const fields = {
+    apiAddress: apiAddress ?? config.server.publicURL?.replace(/\/{1,8}$/, '') ?? '',
+    assetsHostPath: assetsHostPath ?? config.console.static.directory,
+    assetsURLPath: assetsURLPath ?? `${basePath}/`,
+    environment: [
+      ...environment.map(({ key, value }) => ({ key, value })),
+      ...variables.filter(([key]) => !named.has(key)).map(([key, value]) => ({ key, value })),
+    ],
+    envsFilter,
+    recurveIndex,
+  };
+  const { envsFilter: filter, recurveIndex: recurve, ...before } = fields;
+  const revision = hash('sha256', `${JSON.stringify(fields)}${build}`).slice(0, 16);
+  return { ...before, _: revision, envsFilter: filter, recurveIndex: recurve };
 }

@@ -1,6 +1,7 @@
 import type { Caller } from '../http/operation.ts';
 import { type Brand, brandOf } from './brand.ts';
-import type { ConfigMap, ConfigMaps } from './config-maps.ts';
+import type { ConfigMap } from './config-map-labels.ts';
+import type { ConfigMaps } from './config-maps.ts';
 
 /** Names and values, sorted by the bytes of the names. Unchanged variables are the same array. */
 export type Variables = readonly (readonly [name: string, value: string])[];

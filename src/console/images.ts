@@ -3,9 +3,8 @@ import { subdomainPattern } from '../api/label-syntax.ts';
 import { StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Services } from '../services.ts';
-import type { ConfigMap, ConfigMapContents, ConfigMaps, MapWithContents } from './config-maps.ts';
-
-/** Detects the type of an image by its bytes alone, because names and declared types are only claims. */
+import type { ConfigMap, ConfigMapContents, MapWithContents } from './config-map-labels.ts';
+import type { ConfigMaps } from './config-maps.ts';
 
 const begins = (bytes: Buffer, signature: string, at = 0): boolean => bytes.toString('latin1', at, at + signature.length) === signature;
 
@@ -41,7 +40,7 @@ const kinds: readonly { type: string; matches: (bytes: Buffer) => boolean }[] = 
   { type: 'image/svg+xml', matches: isSvg },
 ];
 
-/** Returns the media type; undefined if browsers do not display it as an image. */
+/** Returns the media type by the bytes alone, because names and declared types are only claims; undefined if browsers do not show it. */
 const imageType = (bytes: Buffer): string | undefined => kinds.find(({ matches }) => matches(bytes))?.type;
 
 function isSvg(bytes: Buffer): boolean {

@@ -4,7 +4,7 @@ import { isRecord } from '../api/reader.ts';
 import { StatusError } from '../api/status.ts';
 import { createEvent } from '../kubernetes/events.ts';
 import type { Services } from '../services.ts';
-import type { ConfigMap } from './config-maps.ts';
+import type { ConfigMap } from './config-map-labels.ts';
 
 /** Reports a refused ConfigMap to its author: a log line, and an Event that `kubectl describe` shows. */
 export class PluginEvents {

@@ -5,7 +5,8 @@ import type { Caller } from '../http/operation.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
-import type { ConfigMap, ConfigMaps } from './config-maps.ts';
+import type { ConfigMap } from './config-map-labels.ts';
+import type { ConfigMaps } from './config-maps.ts';
 import { manifestKey, type PluginEvents, type PluginFile, type PluginMap, type RefusedMap, readPluginMap } from './plugin-map.ts';
 
 const maxFiles = 500;

@@ -10,8 +10,7 @@ import { setConditions } from '../kubernetes/object-status.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { AssetSources } from './assets.ts';
-import { type ConsolePlugin, manifestName, type ServiceReference } from './console-plugin.ts';
-import { consolePluginType } from './console-plugins.ts';
+import { type ConsolePlugin, consolePluginType, manifestName, type ServiceReference } from './console-plugins.ts';
 
 /** Delay that batches changes: a plugin is often applied as several objects. */
 const delayMs = 250;

@@ -5,7 +5,7 @@ import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/trusting-agent.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import type { AssetSources } from './assets.ts';
-import type { ProxyEntry } from './console-plugin.ts';
+import type { ProxyEntry } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService } from './headers.ts';
 import type { RestOfPath } from './rest-of-path.ts';
 import { maxBytes, type PluginServices } from './services.ts';

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
+import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import type { Network } from '../http/network.ts';
+import { lookupOf, type Network } from '../http/network.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
-import type { ServiceReference } from './console-plugin.ts';
-import { type ForbiddenTarget, forbiddenTarget, guardedLookup } from './service-address.ts';
+import type { ServiceReference } from './console-plugins.ts';
 
 /** Bound of request and answer bodies (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
@@ -23,7 +23,7 @@ const maxIdleMs = 20_000;
 /** Bound of agents, one for each set of certificate authorities. An evicted agent closes after its requests. */
 const maxAgents = 64;
 
-export interface ServiceRequest {
+interface ServiceRequest {
   /** Label of the metrics. */
   call: 'asset' | 'manifest' | 'proxy';
   plugin: string;
@@ -43,7 +43,7 @@ export interface ServiceRequest {
   signal: AbortSignal;
 }
 
-export type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
 /**
  * HTTPS client for the Services of plugins. Addresses each by its name in the cluster, which the certificate must contain, sends only the
@@ -161,3 +161,33 @@ const hostOf = ({ name, namespace }: ServiceReference) => `${name}.${namespace}.
 
 const isLost = (error: unknown) =>
   error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(error.code));
+
+/** Host and port of the API server, which plugins may not reach. */
+interface ForbiddenTarget {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+function forbiddenTarget(serverURL: string): ForbiddenTarget {
+  const { hostname, port, protocol } = new URL(serverURL);
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (protocol === 'http:' ? 80 : 443) };
+}
+
+/**
+ * Returns a `lookup` for a single connection. Connections use the checked addresses, so that DNS rebinding has no effect. A refused
+ * address refuses the name.
+ */
+function guardedLookup(network: Network, forbidden: ForbiddenTarget, port: number): LookupFunction {
+  const addressesOf = async (hostname: string): Promise<readonly string[]> => {
+    const addresses = await network.resolve(hostname);
+    if (addresses.length === 0) throw new Error('the name of the Service has no address');
+    const others = port === forbidden.port ? await addressesOfForbidden(network, forbidden) : [];
+    if (addresses.some((address) => network.isRefused(address) || others.includes(address)))
+      throw new Error('the name of the Service leads to an address where no Service is');
+    return addresses;
+  };
+  return lookupOf(addressesOf);
+}
+
+const addressesOfForbidden = async (network: Network, { hostname }: ForbiddenTarget): Promise<readonly string[]> =>
+  isIP(hostname) === 0 ? network.resolve(hostname) : [hostname];

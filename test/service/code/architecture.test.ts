@@ -82,7 +82,7 @@ const allowed: ImportTable = {
   },
   access: { values: ['collection', 'rbac', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'watch'] },
   meta: { values: ['openapi', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts', 'telemetry'] },
-  console: { values: ['static', 'watch', 'kubernetes', 'http', 'limits', 'api'], types: ['plugins', 'services.ts', 'config'] },
+  console: { values: ['static', 'plugins', 'watch', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'config'] },
   static: { values: ['http', 'api'], types: ['services.ts'] },
   plugins: { values: ['controllers', 'watch', 'kubernetes', 'http', 'limits', 'telemetry', 'api'], types: ['services.ts'] },
   proxy: { values: ['kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'config'] },

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { mergePolicy } from '../../../src/console/content-security-policy.ts';
+import { mergePolicy } from '../../../src/plugins/content-security-policy.ts';
 
 const policy = "default-src 'self'; img-src 'none'; object-src 'none'";
 const merged = (...additions: [string, ...string[]][]) =>

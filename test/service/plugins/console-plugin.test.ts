@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { keepConsolePlugin } from '../../../src/plugins/console-plugin.ts';
-import { choosePolicy, PublicSuffixes } from '../../../src/plugins/policy-sources.ts';
+import { keepConsolePlugin } from '../../../src/plugins/console-plugins.ts';
+import { choosePolicy, PublicSuffixes } from '../../../src/plugins/content-security-policy.ts';
 
 const keep = (spec: unknown, status?: unknown) =>
   keepConsolePlugin({
