@@ -70,6 +70,41 @@ describe('the page of a workload', () => {
     expect(await bounds().innerText()).not.to.contain('HorizontalPodAutoscaler');
   });
 
+  it('shows the template of its pods: account, nodes, containers, claims and tolerations', async () => {
+    const labels = { app: 'search' };
+    const mount = { name: 'data', mountPath: '/data' };
+    const claim = { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage: '50Gi' } } };
+    await create(demo, 'apis/apps/v1/namespaces/shop/statefulsets', {
+      metadata: { name: 'search' },
+      spec: {
+        ...{ serviceName: 'search', podManagementPolicy: 'Parallel', minReadySeconds: 90, selector: { matchLabels: labels } },
+        template: {
+          metadata: { labels },
+          spec: {
+            serviceAccountName: 'indexer',
+            nodeSelector: { disk: 'ssd' },
+            tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'search', effect: 'NoSchedule' }],
+            initContainers: [{ name: 'own', image: 'busybox:1', command: ['sh', '-c', 'chown -R 1000 /data'], volumeMounts: [mount] }],
+            containers: [{ name: 'search', image: 'search:2', ports: [{ containerPort: 9200 }], volumeMounts: [mount] }],
+          },
+        },
+        volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }],
+      },
+    });
+    await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/shop/search`);
+    const facts = await part(page, 'Rollout').innerText();
+    expect(facts).to.match(/Selector\s+app=search\s+Service\s+search\s+Pod management\s+Parallel\s+Minimum ready time\s+1m30s/);
+    const template = part(page, 'Pod template');
+    expect(await template.innerText()).to.match(/Node selector\s+disk: ssd/);
+    expect(await template.getByRole('link', { name: 'indexer' }).getAttribute('href')).to.match(/serviceaccounts\/ns\/shop\/indexer$/);
+    const container = (name: string) => page.getByRole('article', { name, exact: true }).innerText();
+    expect(await container('search')).to.match(/^search\s+Image\s+search:2\s+Ports\s+9200\/TCP/);
+    expect(await container('own')).to.match(/^own\s+Init\s+Image\s+busybox:1\s+Command\s+sh -c 'chown -R 1000 \/data'/);
+    await part(page, 'Volumes').getByRole('row', { name: 'data Claim of each pod 50Gi fast search /data own /data' }).waitFor();
+    await part(page, 'Tolerations').getByText('The pod may start on nodes with the taint dedicated=search:NoSchedule.').waitFor();
+    await inspect(page, 'set-template');
+  });
+
   it('lists revisions of a StatefulSet, and rolls back to one', async () => {
     const sets = 'apis/apps/v1/namespaces/payments/statefulsets/orders-db';
     await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);

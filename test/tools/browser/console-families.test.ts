@@ -17,6 +17,7 @@ describe('the page of a node', () => {
     const pods = page.getByRole('table', { name: 'Pods of this node' });
     await pods.locator('tbody a').first().waitFor();
     expect(await page.getByRole('row', { name: /^memory 8Gi/ }).innerText()).to.match(/Mi/);
+    expect(await pods.getByRole('link', { name: 'shop' }).first().getAttribute('href')).to.match(/\/r\/core\/v1\/namespaces\/shop$/);
     await look(page, 'node');
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);

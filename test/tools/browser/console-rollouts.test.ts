@@ -96,9 +96,18 @@ describe('Jobs in the console', () => {
     await page.getByText('1,2,3 1,2,3 * * *', { exact: true }).waitFor();
   });
 
+  it('shows deadlines and limits of a CronJob, and the container of its template', async () => {
+    await merge(demo, cronJob, { spec: { startingDeadlineSeconds: 120, successfulJobsHistoryLimit: 5, failedJobsHistoryLimit: 2 } });
+    await page.getByText('2m', { exact: true }).waitFor();
+    const text = await page.getByRole('main').innerText();
+    expect(text).to.match(/Starting deadline\s+2m\s+Successful Jobs kept\s+5\s+Failed Jobs kept\s+2\s/);
+    expect(await page.getByRole('article', { name: 'run' }).innerText()).to.match(/^run\s+Image\s+registry\.example\.com\//);
+  });
+
   it('shows the reason of a failed Job, and its pods', async () => {
     await page.goto(`${demo.url}/r/batch/v1/jobs/ns/payments/migrate-orders`);
     await page.getByRole('alert').getByText('BackoffLimitExceeded').waitFor();
+    expect(await page.getByRole('main').innerText()).to.match(/Parallelism\s+1\s+Backoff limit\s+\d/);
     const pods = page.getByRole('table', { name: 'Pods' });
     await pods
       .getByRole('link', { name: /^migrate-orders-/ })

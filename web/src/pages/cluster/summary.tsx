@@ -5,7 +5,9 @@ import { dateTime, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Facts } from '../../ui/facts';
 import { StateWord } from './cells';
+import { labelChips } from './chips';
 import { Conditions } from './sections/condition-table';
+import { ObjectLink } from './sections/object-link';
 import { podWord } from './sections/pod-state';
 import type { SectionProps } from './sections/section';
 import { hasSections, Sections } from './sections/sections';
@@ -19,12 +21,15 @@ export function Summary({ kind, kinds, object }: SectionProps) {
       <Facts
         of={[
           [t('cluster.state'), stateOf(object) && <StateWord word={stateOf(object)} />],
-          [t('cluster.namespace'), metadata.namespace],
+          [
+            t('cluster.namespace'),
+            metadata.namespace && <ObjectLink key="namespace" kinds={kinds} kind="Namespace" name={metadata.namespace} />,
+          ],
           [t('cluster.created'), <Ago key="created" since={metadata.creationTimestamp} />],
           [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
           [t('cluster.owners'), owners()],
           [t('cluster.owned'), knownPods()],
-          [t('cluster.labels'), chips(metadata.labels)],
+          [t('cluster.labels'), labelChips(metadata.labels)],
           [t('cluster.annotations'), annotations()],
           [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
           ['UID', metadata.uid && <code key="uid">{metadata.uid}</code>],
@@ -83,20 +88,6 @@ export function Summary({ kind, kinds, object }: SectionProps) {
       </ul>
     );
   }
-}
-
-function chips(labels: Record<string, string> = {}) {
-  const entries = Object.entries(labels);
-  if (entries.length === 0) return undefined;
-  return (
-    <ul class="chips">
-      {entries.map(([name, value]) => (
-        <li key={name} class="chip">
-          {name}: {value}
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 function stateOf(object: ClusterObject): string {

@@ -9,8 +9,13 @@ import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
 import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
+import { templateSections } from './template';
+
+const numberText = (value: unknown) => typeof value === 'number' && String(value);
+const timeText = (seconds: unknown) => typeof seconds === 'number' && durationText(seconds);
 
 function JobView({ object }: SectionProps) {
+  const { spec = {} } = object;
   const { word, reason, message, wanted, active, succeeded, failed, seconds } = jobState(object, new Date());
   return (
     <>
@@ -26,6 +31,11 @@ function JobView({ object }: SectionProps) {
           [t('job.active'), String(active)],
           [t('job.failed'), String(failed)],
           [t('job.duration'), seconds !== undefined && durationText(seconds)],
+          [t('job.parallelism'), numberText(spec.parallelism)],
+          [t('job.mode'), spec.completionMode === 'Indexed' && spec.completionMode],
+          [t('job.backoff'), numberText(spec.backoffLimit)],
+          [t('job.deadline'), timeText(spec.activeDeadlineSeconds)],
+          [t('job.keptFor'), timeText(spec.ttlSecondsAfterFinished)],
         ]}
       />
     </>
@@ -48,6 +58,9 @@ function CronJobView({ object }: SectionProps) {
           text(status.lastSuccessfulTime) ? <Ago key="success" since={text(status.lastSuccessfulTime)} /> : t('users.never'),
         ],
         [t('job.concurrency'), text(spec.concurrencyPolicy)],
+        [t('job.startWithin'), timeText(spec.startingDeadlineSeconds)],
+        [t('job.keptGood'), numberText(spec.successfulJobsHistoryLimit)],
+        [t('job.keptFailed'), numberText(spec.failedJobsHistoryLimit)],
       ]}
     />
   );
@@ -85,6 +98,6 @@ function Jobs({ kinds, object }: SectionProps) {
 }
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'jobs.batch': [{ View: JobView }, selectedPods],
-  'cronjobs.batch': [{ View: CronJobView }, { title: 'object.jobs', View: Jobs }],
+  'jobs.batch': [{ View: JobView }, selectedPods, ...templateSections],
+  'cronjobs.batch': [{ View: CronJobView }, { title: 'object.jobs', View: Jobs }, ...templateSections],
 };

@@ -24,14 +24,24 @@ export function Containers({ kind, kinds, object }: SectionProps) {
   );
 }
 
+/** Shows the containers of a template. They have no state. */
+export const TemplateContainers = ({ kinds, object }: SectionProps) => (
+  <div class="containers">
+    {containersOf(object).map((container) => (
+      <OneContainer key={container.spec.name} {...{ container, kinds }} namespace={object.metadata.namespace} isTemplate />
+    ))}
+  </div>
+);
+
 interface OneProps {
   container: Container;
   kinds: readonly Kind[];
   namespace: string | undefined;
-  usage: Amounts | undefined;
+  usage?: Amounts | undefined;
+  isTemplate?: boolean;
 }
 
-function OneContainer({ container, kinds, namespace, usage }: OneProps) {
+function OneContainer({ container, kinds, namespace, usage, isTemplate = false }: OneProps) {
   const { kind, spec, status } = container;
   const { running, terminated } = status?.state ?? {};
   const last = terminated ?? status?.lastState?.terminated;
@@ -40,13 +50,14 @@ function OneContainer({ container, kinds, namespace, usage }: OneProps) {
       <header>
         <h3>{spec.name}</h3>
         {kind !== 'container' && <span class="chip">{t(sortKey(container))}</span>}
-        <StateWord word={containerWord(container)} />
+        {!isTemplate && <StateWord word={containerWord(container)} />}
         {running && <Ago since={running.startedAt} />}
       </header>
       {usage && <UsageOfContainer spec={spec} usage={usage} />}
       <Facts
         of={[
           [t('object.image'), <code key="image">{spec.image}</code>],
+          [t('object.command'), commandOf(spec)],
           [t('object.ready'), status && t(status.ready ? 'object.yes' : 'object.no')],
           [t('object.restarts'), status?.restartCount !== undefined && String(status.restartCount)],
           [
@@ -75,6 +86,16 @@ function sortKey(container: Container) {
 }
 
 const listOf = <T,>(value: unknown): readonly T[] => (Array.isArray(value) ? (value as T[]) : []);
+
+/** The command and its arguments, as a shell would take them. */
+function commandOf({ command, args }: ContainerSpec) {
+  const words = [...listOf<unknown>(command), ...listOf<unknown>(args)].map(String);
+  return (
+    words.length > 0 && (
+      <code>{words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')}</code>
+    )
+  );
+}
 
 const portsOf = ({ ports }: ContainerSpec) =>
   listOf<{ name?: string; containerPort: number; protocol?: string }>(ports)
@@ -140,7 +161,7 @@ interface Variable {
   };
 }
 
-interface EnvironmentProps extends Omit<OneProps, 'container' | 'usage'> {
+interface EnvironmentProps extends Pick<OneProps, 'kinds' | 'namespace'> {
   spec: ContainerSpec;
 }
 

@@ -10,19 +10,27 @@ import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Notice } from '../../../ui/state';
 import { StateWord } from '../cells';
+import { Chips } from '../chips';
 import { quantityIn } from '../order';
 import { useUsages } from '../usage';
 import { isMeasured, usageKey } from '../usage-amounts';
 import { NodeActions } from './node-actions';
 import { podsRight, useNodePods } from './node-pods';
+import { ObjectLink } from './object-link';
 import { quantityText, requestedBy } from './requests';
 import type { Section, SectionProps } from './section';
 import { UsageBar } from './usage-bar';
 
 type Texts = Readonly<Record<string, string>>;
 
+interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
 interface NodeSpec {
-  taints?: readonly { key: string; value?: string; effect: string }[];
+  taints?: readonly Taint[];
   unschedulable?: boolean;
   podCIDRs?: readonly string[];
 }
@@ -44,7 +52,7 @@ function NodeFacts({ object }: SectionProps) {
         of={[
           [t('node.scheduling'), t(unschedulable ? 'node.cordoned' : 'node.open')],
           [t('node.addresses'), addresses.map(({ type, address }) => `${type} ${address}`).join(', ')],
-          [t('node.taints'), chips(taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`))],
+          [t('node.taints'), taints.length > 0 && <Chips key="taints" of={taints.map(taintText)} />],
           ['Kubelet', nodeInfo.kubeletVersion],
           [t('node.runtime'), nodeInfo.containerRuntimeVersion],
           [t('node.system'), [nodeInfo.osImage, nodeInfo.kernelVersion, nodeInfo.architecture].filter(Boolean).join(' · ')],
@@ -55,16 +63,7 @@ function NodeFacts({ object }: SectionProps) {
   );
 }
 
-const chips = (texts: readonly string[]) =>
-  texts.length > 0 && (
-    <ul class="chips">
-      {texts.map((text) => (
-        <li key={text} class="chip">
-          {text}
-        </li>
-      ))}
-    </ul>
-  );
+const taintText = ({ key, value, effect }: Taint) => `${key}${value ? `=${value}` : ''}:${effect}`;
 
 const podsOf = ({ kinds }: SectionProps) => kinds.find(({ group, resource }) => group === '' && resource === 'pods');
 
@@ -141,7 +140,11 @@ function PodRows(props: SectionProps) {
                   title: t('node.pod'),
                   cell: ({ pod: { metadata } }) => <a href={href(pageOf(kind, metadata))}>{metadata.name}</a>,
                 },
-                { title: t('cluster.namespace'), cell: ({ pod }) => pod.metadata.namespace },
+                {
+                  title: t('cluster.namespace'),
+                  cell: ({ pod: { metadata } }) =>
+                    metadata.namespace && <ObjectLink kinds={props.kinds} kind="Namespace" name={metadata.namespace} />,
+                },
                 { title: t('cluster.state'), cell: ({ status }) => <StateWord word={status} /> },
                 { title: 'CPU', cell: ({ pod }) => requested(pod, 'cpu') },
                 { title: t('node.memory'), cell: ({ pod }) => requested(pod, 'memory') },

@@ -4,14 +4,12 @@ import { href } from '../../../app/router';
 import { t, tOf } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
-import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
 import { Containers } from './containers-view';
 import { ObjectLink } from './object-link';
+import { tolerations, volumes } from './pod-parts';
 import { type Trouble, troublesOf } from './pod-state';
 import type { Section, SectionProps } from './section';
-import { tolerationsOf } from './tolerations';
-import { type VolumeRow, volumeRows } from './volumes';
 
 function Troubles({ kind, object }: SectionProps) {
   return (
@@ -69,65 +67,12 @@ function PodFacts({ kinds, object }: SectionProps) {
   );
 }
 
-const placesOf = ({ mounts }: VolumeRow) =>
-  mounts.length > 0 && (
-    <ul>
-      {mounts.map(({ container, path }) => (
-        <li key={`${container} ${path}`}>
-          {container} <code>{path}</code>
-        </li>
-      ))}
-    </ul>
-  );
-
-function Volumes({ kinds, object }: SectionProps) {
-  const { namespace } = object.metadata;
-  return (
-    <PlainTable
-      label={t('object.volumes')}
-      rows={volumeRows(object)}
-      idOf={({ name }) => name}
-      columns={[
-        { title: t('net.name'), cell: ({ name }) => name },
-        { title: t('data.type'), cell: ({ type }) => tOf('volumeType', type) },
-        {
-          title: t('object.holds'),
-          cell: ({ objects, text }) => (
-            <ul>
-              {objects.map(({ kind, name }) => (
-                <li key={`${kind}/${name}`}>
-                  <span class="muted">{kind}</span> <ObjectLink {...{ kinds, kind, name, namespace }} />
-                </li>
-              ))}
-              {text && (
-                <li key="text">
-                  <code>{text}</code>
-                </li>
-              )}
-            </ul>
-          ),
-        },
-        { title: t('object.mountedAt'), cell: placesOf },
-      ]}
-    />
-  );
-}
-
-const Tolerations = ({ object }: SectionProps) => (
-  <ul class="sentences">
-    {tolerationsOf(object).map(({ effect, taint, seconds }) => {
-      const sentence = t(`toleration.${effect}`, { taint, count: seconds });
-      return <li key={sentence}>{sentence}</li>;
-    })}
-  </ul>
-);
-
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   pods: [
     { isShown: (pod) => troublesOf(pod).length > 0, View: Troubles },
     { View: PodFacts },
     { title: 'object.containers', View: Containers },
-    { title: 'object.volumes', isShown: (pod) => volumeRows(pod).length > 0, View: Volumes },
-    { title: 'object.tolerations', isShown: (pod) => tolerationsOf(pod).length > 0, View: Tolerations },
+    volumes,
+    tolerations,
   ],
 };

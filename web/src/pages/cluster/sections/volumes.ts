@@ -27,7 +27,7 @@ const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? v
 const textsOf = (source: Members, members: readonly string[]): string[] =>
   members.flatMap((member) => (typeof source[member] === 'string' && source[member] !== '' ? [source[member]] : []));
 
-const named = (kind: string, name: unknown) => (typeof name === 'string' ? [{ kind, name }] : []);
+const named = (kind: string, name: unknown) => (typeof name === 'string' && name !== '' ? [{ kind, name }] : []);
 
 /** Lists the volumes of a pod with the objects that they hold and the places where containers mount them. */
 export function volumeRows({ metadata, spec = {} }: ClusterObject): VolumeRow[] {
@@ -41,7 +41,8 @@ export function volumeRows({ metadata, spec = {} }: ClusterObject): VolumeRow[] 
         .filter((mount) => mount.name === name)
         .map(({ mountPath }) => ({ container: String(container.name), path: String(mountPath) })),
     );
-    const objects = type === 'ephemeral' ? named('PersistentVolumeClaim', `${metadata.name}-${name}`) : objectsIn(type, source);
+    const objects =
+      type === 'ephemeral' ? named('PersistentVolumeClaim', metadata.name && `${metadata.name}-${name}`) : objectsIn(type, source);
     return { name, type, objects, mounts, text: textsOf(source, volumeDetails[type] ?? []).join(' ') };
   });
 }
@@ -77,6 +78,7 @@ const volumeDetails: Readonly<Record<string, readonly string[]>> = {
   csi: ['driver'],
   emptyDir: ['medium', 'sizeLimit'],
   image: ['reference'],
+  volumeClaimTemplate: ['storage', 'storageClassName'],
 };
 
 /** Prints the place of a volume: `csi disks.example.com vol-1`. */

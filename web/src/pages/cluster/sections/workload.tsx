@@ -1,17 +1,20 @@
-import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import { History } from './history';
+import { durationText } from './job-state';
+import { ObjectLink } from './object-link';
 import { type Rollout, rolloutOf } from './rollout';
 import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
+import { selectedLabels } from './selector';
+import { templateSections } from './template';
 import { WorkloadBounds } from './workload-bounds';
 
 const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
 
-function RolloutView({ object }: SectionProps) {
-  const rollout = rolloutOf(object);
+function RolloutView(props: SectionProps) {
+  const rollout = rolloutOf(props.object);
   const { state, wanted, updated, ready, available, message } = rollout;
   return (
     <>
@@ -19,7 +22,7 @@ function RolloutView({ object }: SectionProps) {
         {t(`rollout.${state}`, { wanted, updated, ready, available })} {state === 'stuck' && message}
       </Notice>
       <Bar rollout={rollout} />
-      <Facts of={factsOf(object)} />
+      <Facts of={factsOf(props)} />
     </>
   );
 }
@@ -47,13 +50,21 @@ interface Strategy {
   rollingUpdate?: { maxSurge?: number | string; maxUnavailable?: number | string; partition?: number };
 }
 
+interface WorkloadSpec {
+  serviceName?: string;
+  podManagementPolicy?: string;
+  minReadySeconds?: number;
+}
+
 function strategyText(strategy: Strategy | undefined): string {
   const { type = '', rollingUpdate = {} } = strategy ?? {};
   const limits = Object.entries(rollingUpdate).map(([name, value]) => `${name} ${value}`);
   return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
 }
 
-function factsOf({ spec = {} }: ClusterObject) {
+function factsOf({ kinds, object }: SectionProps) {
+  const { metadata, spec = {} } = object;
+  const { serviceName, podManagementPolicy, minReadySeconds } = spec as WorkloadSpec;
   const template = spec.template as { spec?: { containers?: { name: string; image?: string }[] } } | undefined;
   const images = template?.spec?.containers ?? [];
   return [
@@ -68,20 +79,27 @@ function factsOf({ spec = {} }: ClusterObject) {
         ))}
       </ul>,
     ],
+    [t('net.selector'), selectedLabels(object)],
+    [
+      t('net.service'),
+      serviceName && <ObjectLink key="service" kinds={kinds} kind="Service" name={serviceName} namespace={metadata.namespace} />,
+    ],
+    [t('workload.order'), podManagementPolicy],
+    [t('workload.minReady'), minReadySeconds ? durationText(minReadySeconds) : ''],
   ] as const;
 }
 
-const common: readonly Section[] = [
+const bounded: readonly Section[] = [
   { title: 'object.rollout', View: RolloutView },
   { title: 'workload.bounds', View: WorkloadBounds },
   selectedPods,
 ];
 
-const withHistory: readonly Section[] = [...common, { title: 'object.history', View: History }];
+const withHistory: readonly Section[] = [...bounded, { title: 'object.history', View: History }, ...templateSections];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   'deployments.apps': withHistory,
-  'replicasets.apps': common,
+  'replicasets.apps': [...bounded, ...templateSections],
   'statefulsets.apps': withHistory,
   'daemonsets.apps': withHistory,
 };
