@@ -10,6 +10,7 @@ import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { App } from '../app.ts';
+import type { ProcessContext } from '../base.ts';
 import { issuerOf } from '../config/issuers.ts';
 import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -20,7 +21,8 @@ import { type Demo, startDemo } from './cluster.ts';
 import { demoConnector } from './ldap-server.ts';
 import { type DemoRole, demoEnvironment, demoNamespace } from './objects.ts';
 
-export interface SandboxOptions {
+/** Tests give passwords and keys that cost less. */
+export interface SandboxOptions extends Pick<ProcessContext, 'passwords' | 'newSigningKeys'> {
   port: number;
   host: string;
   /** Number of generated users beside the named ones. */
@@ -41,7 +43,7 @@ export interface SandboxOptions {
   info?: string;
   /** Extends the deadlines of requests, for tests on a busy machine. */
   isPatient?: true;
-  environment: Readonly<Record<string, string | undefined>>;
+  environment: ProcessContext['environment'];
   /** Parent directory of deploy/ and web/. */
   packageRoot: URL;
 }
@@ -58,7 +60,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const free = options.port === 0 ? await freePort(options.host) : undefined;
   const port = free?.port ?? options.port;
   const url = `http://${shownHost(options.host)}:${port}`;
-  const passwords = new Passwords();
+  const { environment, newSigningKeys, passwords = new Passwords() } = options;
   const demo = await startDemo({
     host: options.host,
     users: options.users,
@@ -77,7 +79,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt'), ldap: [connector] });
   const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
-  const app = demoApp(demo, config, options.environment);
+  const app = demoApp(demo, { config, environment, passwords, ...(newSigningKeys && { newSigningKeys }) });
   await free?.release();
   await app.start();
   await whenReady(url);
@@ -109,9 +111,12 @@ async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
   return pluginObjects(fileURLToPath(new URL('dist/', template)), demoNamespace);
 }
 
-const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: SandboxOptions['environment']): App =>
+const demoApp = (
+  { cluster, serviceToken }: Demo,
+  given: Pick<ProcessContext, 'config' | 'environment' | 'passwords' | 'newSigningKeys'>,
+): App =>
   new App({
-    config,
+    ...given,
     connection: {
       server: cluster.url,
       tls: { ca: cluster.certificateAuthority },
@@ -119,7 +124,6 @@ const demoApp = ({ cluster, serviceToken }: Demo, config: Config, environment: S
       authorization: async () => `Bearer ${serviceToken}`,
       discardAuthorization() {},
     },
-    environment,
     // Services of the embedded cluster do not run: the plugins' servers are on this machine.
     pluginContext: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
     log: createLog({ level: 'warn', format: 'json' }),

@@ -6,7 +6,10 @@ import { expect } from 'chai';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { z } from 'zod';
 import { runSandbox, type Sandbox, type SandboxOptions } from '../../../src/demo/demo.ts';
+import { Browser as FormBrowser } from '../../service/identity/browser.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { keptSigningKeys } from '../../support/kept-keys.ts';
 import { startChromium, Visitor } from './chromium.ts';
 
 const infoFile = z.object({
@@ -18,6 +21,8 @@ export type Person = z.output<typeof infoFile>['people'][number];
 /** Options of `atrium sandbox`. */
 export type DemoOptions = Partial<Pick<SandboxOptions, 'users' | 'smtpPort'>>;
 
+const loginStart = z.object({ auth_url: z.string() });
+
 const defaults: SandboxOptions = {
   port: 0,
   host: '127.0.0.1',
@@ -26,6 +31,8 @@ const defaults: SandboxOptions = {
   redirectUrl: [],
   environment: {},
   isPatient: true,
+  passwords: cheapPasswords(),
+  newSigningKeys: keptSigningKeys,
   packageRoot: new URL('../../../', import.meta.url),
 };
 
@@ -61,12 +68,21 @@ export class Demo {
     return found;
   }
 
-  /** Opens a page of the console and logs in on the way. */
+  /**
+   * Opens a page of the console at the end of a login. The forms of the login are sent without the browser, which would load two more pages;
+   * `log-in.test.ts` has the login of a browser.
+   */
   async logIn(page: Page, role: string, path = '/'): Promise<void> {
-    await page.goto(`${this.url}${path}`);
-    await press(page, 'Log in');
-    await submitPassword(page, this.person(role));
-    await isLoggedIn(page, this.person(role).email);
+    const { email, password } = this.person(role);
+    const forms = new FormBrowser(this.url, [this.url]);
+    const start = new URL('/api/v2/token/login', this.url);
+    start.search = new URLSearchParams({ token_storage: 'cookie', return_to: path }).toString();
+    const { auth_url } = loginStart.parse(JSON.parse((await forms.get(start)).body));
+    const { url } = await forms.submit(await forms.get(auth_url), { email, password });
+    const domain = new URL(this.url).hostname;
+    await page.context().addCookies(forms.cookies.map((cookie) => ({ ...cookie, domain, httpOnly: true, sameSite: 'Lax' as const })));
+    await page.goto(url.href);
+    await isLoggedIn(page, email);
   }
 }
 
