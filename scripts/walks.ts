@@ -2,7 +2,8 @@
  * Prints how requests travel through `src`: the files that each one enters, the changes from file to file, the returns to a file entered
  * before, and how often the request derives issuer, identity, subject and account. Caches, watches and the budget of Events change the way:
  * each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--write` writes the
- * table of docs/architecture.md, `--files` also prints the files in the order in which they are entered.
+ * table of docs/architecture.md, `--files` also prints the files in the order in which they are entered, `--steps` the functions. Names of
+ * journeys select them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,6 +62,17 @@ function print(name: string, trace: Trace): void {
   const times = Object.entries(derived).map(([value, count]) => `${value} ${count}`);
   console.log(`walk ${`${name}:`.padEnd(13)} ${files} files, ${changes} changes, ${back} back; derives ${times.join(', ')}`);
   if (process.argv.includes('--files')) console.log([...trace.files].map((file) => `  ${file}`).join('\n'));
+  if (process.argv.includes('--steps')) console.log(stretchesOf(trace).join('\n'));
+}
+
+/** Returns a line for each stay in a file, with the functions entered there. */
+function stretchesOf({ steps }: Trace): string[] {
+  const lines: string[] = [];
+  for (const [index, { file, name }] of steps.entries()) {
+    if (file === steps[index - 1]?.file) lines.push(`${lines.pop()} ${name}`);
+    else lines.push(`  ${file}: ${name}`);
+  }
+  return lines;
 }
 
 /** Replaces the figures of each request, and keeps the goal. */
@@ -76,7 +88,8 @@ function writeTable(): void {
 const { journeys, stop } = await startJourneys();
 const walks: Record<string, Walk> = {};
 const isJSON = process.argv.includes('--json');
-for (const journey of journeys) {
+const selected = journeys.filter(({ name }) => process.argv.includes(name));
+for (const journey of selected.length > 0 ? selected : journeys) {
   const trace = await shortestTrace(journey);
   walks[journey.name] = walkOf(trace);
   if (!isJSON) print(journey.name, trace);
