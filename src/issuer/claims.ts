@@ -3,25 +3,10 @@ import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
 import { fitsHeader, grantableGroups } from '../kubernetes/impersonation.ts';
+import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
 import type { ClaimRules, VerifiedClaims } from './types.ts';
-
-type Members = Record<string, unknown>;
-
-/** Drops members that are null or empty: issuers send them for absent members, and most clients treat them as absent. */
-export const withoutEmpty = (members: Members): Members =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''));
-
-/** Returns the members of a JSON object, without empty members; undefined for any other text. */
-export function membersOf(text: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutEmpty({ ...value }) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Maximum length of `status.subjectName` of a User. */
 const maxNameLength = 512;
@@ -178,4 +163,28 @@ function listOf(value: unknown): readonly string[] {
   const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
   if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
   return given;
+}
+
+/** Claim of Dex about the source of a user, one of several behind one issuer. */
+const connectorClaims = z.object({ connector_id: z.string().min(1), user_id: z.string().default('') });
+
+/** Source of the embedded issuer's own users. No other issuer's claim gives it, because administrators are among these users. */
+const local = { type: 'local', id: 'local', name: 'Local' };
+
+export interface ConnectorRules {
+  /** True for the embedded issuer. */
+  isEmbedded: boolean;
+  /** Directories whose users log in at the embedded issuer. */
+  directories: readonly { id: string; name: string }[];
+}
+
+/** Returns the source of a user, and the user's identity there. */
+export function connectorOf(claims: VerifiedClaims, { isEmbedded, directories }: ConnectorRules): Pick<Login, 'connector' | 'sourceID'> {
+  const federated = connectorClaims.safeParse(claims.federated_claims).data;
+  if (isEmbedded) {
+    const directory = directories.find(({ id }) => id === federated?.connector_id);
+    return { connector: directory ? { type: 'ldap', id: directory.id, name: directory.name } : local };
+  }
+  const id = federated === undefined || federated.connector_id === local.id ? 'oidc' : federated.connector_id;
+  return { connector: { type: 'oidc', id, name: id }, sourceID: { type: id.slice(0, 63), id: federated?.user_id || claims.sub } };
 }

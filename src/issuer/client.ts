@@ -3,10 +3,9 @@ import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
-import type { Services } from '../services.ts';
-import { IssuerDiscovery, type IssuerMetadata } from './discovery.ts';
+import type { IssuerDiscovery } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
-import { customFetch, type InspectedAnswer, IssuerFetch, isInsecure } from './fetch.ts';
+import { customFetch, type InspectedAnswer, type IssuerFetch, isInsecure } from './fetch.ts';
 import { FatalRefresh, type IssuerSettings } from './types.ts';
 
 /** Unverified tokens that the issuer returned for a code or a refresh token. */
@@ -29,33 +28,16 @@ const userInfoTimeoutMs = 3_000;
 /** Statuses of a userinfo endpoint that does not accept the access tokens of this client. */
 const refusals = [401, 403, 404];
 
-/**
- * Client of the OpenID provider that users log in at: its metadata and the calls to it. The constructor makes no call. Texts of the issuer
- * do not leave this class.
- */
+/** Calls the OpenID provider that users log in at. Texts of the issuer do not leave this class. */
 export class IssuerClient {
   readonly #settings: IssuerSettings;
   readonly #fetch: IssuerFetch;
   readonly #discovery: IssuerDiscovery;
 
-  constructor(settings: IssuerSettings, { clock, metrics }: Pick<Services, 'clock' | 'metrics'>) {
+  constructor(settings: IssuerSettings, fetch: IssuerFetch, discovery: IssuerDiscovery) {
     this.#settings = settings;
-    this.#fetch = new IssuerFetch(settings, metrics);
-    this.#discovery = new IssuerDiscovery(settings, this.#fetch, clock);
-  }
-
-  async stop(): Promise<void> {
-    await this.#fetch.stop();
-  }
-
-  /** Returns the reason for which the issuer cannot be used, in a few words without names. */
-  failure(): string | undefined {
-    return this.#discovery.failure();
-  }
-
-  /** @throws StatusError 503 */
-  metadata(): Promise<IssuerMetadata> {
-    return this.#discovery.metadata();
+    this.#fetch = fetch;
+    this.#discovery = discovery;
   }
 
   /** Pushes the parameters to an issuer that requires it (RFC 9126); the address then has a reference to them. @throws StatusError 503 */
@@ -153,34 +135,10 @@ export class IssuerClient {
     }
   }
 
-  /** Returns the issuer's algorithms for ID tokens; RS256 by default (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
-  async idTokenAlgorithms(): Promise<readonly string[]> {
-    const { idTokenAlgorithm } = this.#settings;
-    if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];
-    return (await this.metadata()).id_token_signing_alg_values_supported ?? ['RS256'];
-  }
-
-  /** Returns the published keys, without validation. @throws StatusError 503 */
-  async fetchKeys(): Promise<unknown> {
-    const { jwks_uri: url } = await this.metadata();
-    try {
-      if (url === undefined || (isInsecure(url) && !isInsecure(this.#settings.issuer)))
-        throw new IssuerFault('names no safe place of its keys');
-      const { status, text } = await this.#fetch.send(url, {
-        headers: { accept: 'application/json, application/jwk-set+json' },
-        signal: neverAborts,
-      });
-      if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
-      return JSON.parse(text);
-    } catch (error) {
-      throw unavailable(error);
-    }
-  }
-
   /** Returns the configuration of openid-client for the calls of one request. Reads the secret each time, so that it can be rotated. */
   async #configuration(signal = neverAborts, onAnswer?: (answer: InspectedAnswer) => void): Promise<client.Configuration> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport } = this.#settings;
-    const metadata = await this.metadata();
+    const metadata = await this.#discovery.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;
     try {
       const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();

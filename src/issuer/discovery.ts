@@ -23,9 +23,11 @@ export type IssuerMetadata = Readonly<client.ServerMetadata>;
 export const announcesIss = ({ authorization_response_iss_parameter_supported: isAnnounced }: IssuerMetadata): boolean =>
   isAnnounced === true;
 
+type DiscoverySettings = Pick<IssuerSettings, 'issuer' | 'clientID' | 'idTokenAlgorithm'>;
+
 /** Caches the issuer's endpoints and capabilities (OpenID Connect Discovery 1.0). */
 export class IssuerDiscovery {
-  readonly #settings: Pick<IssuerSettings, 'issuer' | 'clientID'>;
+  readonly #settings: DiscoverySettings;
   readonly #fetch: IssuerFetch;
   readonly #clock: () => number;
   #known: { metadata: IssuerMetadata; at: number } | undefined;
@@ -33,7 +35,7 @@ export class IssuerDiscovery {
   #asking: Promise<IssuerMetadata> | undefined;
 
   /** @param clock monotonic, in milliseconds */
-  constructor(settings: Pick<IssuerSettings, 'issuer' | 'clientID'>, fetch: IssuerFetch, clock: () => number) {
+  constructor(settings: DiscoverySettings, fetch: IssuerFetch, clock: () => number) {
     this.#settings = settings;
     this.#fetch = fetch;
     this.#clock = clock;
@@ -62,6 +64,13 @@ export class IssuerDiscovery {
     }
     if (known !== undefined) return known.metadata;
     return this.#asking ?? Promise.reject(issuerUnavailable(this.#failed?.error, wholeRetrySeconds(waitMs)));
+  }
+
+  /** Returns the issuer's algorithms for ID tokens; RS256 by default (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
+  async idTokenAlgorithms(): Promise<readonly string[]> {
+    const { idTokenAlgorithm } = this.#settings;
+    if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];
+    return (await this.metadata()).id_token_signing_alg_values_supported ?? ['RS256'];
   }
 
   async #ask(): Promise<IssuerMetadata> {

@@ -3,7 +3,6 @@ import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
-import { membersOf } from './claims.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */
@@ -70,6 +69,22 @@ const headersOf = (headers: Record<string, string | readonly string[] | undefine
 /** An answer, with the members of its JSON object that openid-client receives. */
 export interface InspectedAnswer extends FetchedAnswer {
   readonly members: Record<string, unknown> | undefined;
+}
+
+type Members = Record<string, unknown>;
+
+/** Drops members that are null or empty: issuers send them for absent members, and most clients treat them as absent. */
+export const withoutEmpty = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''));
+
+/** Returns the members of a JSON object, without empty members; undefined for any other text. */
+function membersOf(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutEmpty({ ...value }) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Adapts `IssuerFetch` to openid-client. @param onAnswer receives the answer first, and may remove members or throw */

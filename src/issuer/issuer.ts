@@ -1,5 +1,5 @@
 /**
- * An identity provider: `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers into verified tokens, and `settings`
+ * An identity provider: `discovery` reads its metadata, `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers into verified tokens, and `settings`
  * map its claims to a user. `Issuers` finds the issuer of a token.
  */
 
@@ -7,7 +7,9 @@ import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/i
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
+import { IssuerDiscovery } from './discovery.ts';
 import { faultOf } from './errors.ts';
+import { IssuerFetch } from './fetch.ts';
 import { IssuerKeys } from './keys.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { SealedBearers } from './sealed-bearers.ts';
@@ -19,6 +21,7 @@ const discardMs = 3_000;
 
 export interface Issuer {
   readonly settings: IssuerSettings;
+  readonly discovery: IssuerDiscovery;
   readonly client: IssuerClient;
   readonly verifier: TokenVerifier;
   readonly tokens: IssuerTokens;
@@ -37,7 +40,7 @@ export function createIssuer(
   issuer: IssuerConfig,
   all: readonly IssuerConfig[],
 ): Issuer {
-  const { config, log, clock } = services;
+  const { config, log, metrics, clock } = services;
   const credentials = credentialsFor(config, issuer);
   const isOneOfSeveral = all.length > 1;
   const settings: IssuerSettings = {
@@ -47,10 +50,13 @@ export function createIssuer(
     ...(isOneOfSeveral && { foreign: foreignPrefixes(all.filter((other) => other !== issuer)) }),
   };
   const refusals = new RefusalLog(services, settings.issuer);
-  const client = new IssuerClient(settings, services);
-  const verifier = new TokenVerifier(services, settings, client, new IssuerKeys(client, clock), refusals);
+  const fetch = new IssuerFetch(settings, metrics);
+  const discovery = new IssuerDiscovery(settings, fetch, clock);
+  const client = new IssuerClient(settings, fetch, discovery);
+  const verifier = new TokenVerifier(services, settings, discovery, new IssuerKeys(discovery, fetch, clock), refusals);
   return {
     settings,
+    discovery,
     client,
     verifier,
     tokens: new IssuerTokens(services, settings, { client, verifier, refusals }),
@@ -63,14 +69,18 @@ export function createIssuer(
       }
     },
     checks: [
-      { name: isOneOfSeveral ? `identity-provider-${issuer.id}` : 'identity-provider', critical: false, failure: () => client.failure() },
+      {
+        name: isOneOfSeveral ? `identity-provider-${issuer.id}` : 'identity-provider',
+        critical: false,
+        failure: () => discovery.failure(),
+      },
     ],
     unreachable: () =>
-      client.metadata().then(
+      discovery.metadata().then(
         () => undefined,
         (error: unknown) => faultOf(error),
       ),
-    stop: () => client.stop(),
+    stop: () => fetch.stop(),
   };
 }
 

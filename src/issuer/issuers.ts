@@ -16,7 +16,7 @@ import { VerifiedLogin } from './verified-login.ts';
 /** An issuer that does not answer in this time is checked when users log in there. */
 const startMs = 5_000;
 
-type Asked = Pick<Issuer, 'settings' | 'client'>;
+type Asked = Pick<Issuer, 'settings' | 'discovery'>;
 
 /**
  * Reports whether answers of an issuer could be those of another one. In a mix-up attack, one of several issuers redirects a browser to
@@ -25,9 +25,9 @@ type Asked = Pick<Issuer, 'settings' | 'client'>;
  *
  * @throws StatusError 503
  */
-async function isMixable({ settings, client }: Asked): Promise<boolean> {
+async function isMixable({ settings, discovery }: Asked): Promise<boolean> {
   if (!settings.isOneOfSeveral || settings.isEmbedded || settings.redirectURL !== undefined) return false;
-  return !announcesIss(await client.metadata());
+  return !announcesIss(await discovery.metadata());
 }
 
 /** @throws StatusError 503 for an issuer whose answers do not identify it */

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { z } from 'zod';
-import type { IssuerClient } from './client.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
+import type { IssuerDiscovery } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
+import { type IssuerFetch, isInsecure } from './fetch.ts';
 
 /** Minimum time between two reads for bearer tokens with an unknown key: any client can make up the name of a key. */
 const coolDownMs = 30_000;
@@ -17,7 +19,8 @@ const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** The public keys of the issuer, from its `jwks_uri` only: never a key that a token contains or refers to. */
 export class IssuerKeys {
-  readonly #client: IssuerClient;
+  readonly #discovery: IssuerDiscovery;
+  readonly #http: IssuerFetch;
   readonly #clock: () => number;
   #keys: KeySet | undefined;
   #rereadAt = Number.NEGATIVE_INFINITY;
@@ -29,8 +32,9 @@ export class IssuerKeys {
   #next: Promise<KeySet> | undefined;
 
   /** @param clock monotonic, in milliseconds */
-  constructor(client: IssuerClient, clock: () => number) {
-    this.#client = client;
+  constructor(discovery: IssuerDiscovery, fetch: IssuerFetch, clock: () => number) {
+    this.#discovery = discovery;
+    this.#http = fetch;
     this.#clock = clock;
   }
 
@@ -107,11 +111,25 @@ export class IssuerKeys {
   async #fetch(): Promise<KeySet> {
     this.#beganAt = this.#clock();
     this.#rereadAt = this.#beganAt + retryAfterMs;
-    const parsed = jwkSet.safeParse(await this.#client.fetchKeys());
+    const parsed = jwkSet.safeParse(await this.#published());
     if (!parsed.success) throw issuerUnavailable(new IssuerFault('gave no set of keys'));
     this.#keys = createLocalJWKSet(parsed.data);
     this.#rereadAt = this.#clock() + maxAgeMs;
     return this.#keys;
+  }
+
+  /** Returns the published keys, without validation. @throws StatusError 503 */
+  async #published(): Promise<unknown> {
+    const { jwks_uri: url, issuer } = await this.#discovery.metadata();
+    try {
+      if (url === undefined || (isInsecure(url) && !isInsecure(issuer))) throw new IssuerFault('names no safe place of its keys');
+      const headers = { accept: 'application/json, application/jwk-set+json' };
+      const { status, text } = await this.#http.send(url, { headers, signal: neverAborts });
+      if (status !== 200) throw new IssuerFault(`answered ${status} instead of its keys`);
+      return JSON.parse(text);
+    } catch (error) {
+      throw issuerUnavailable(error);
+    }
   }
 }
 

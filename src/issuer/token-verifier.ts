@@ -6,8 +6,9 @@ import { StatusError, unauthorized } from '../api/status.ts';
 import type { Bearer } from '../http/operation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
-import { loginOf, usedClaims, withoutEmpty } from './claims.ts';
-import type { IssuerClient } from './client.ts';
+import { loginOf, usedClaims } from './claims.ts';
+import type { IssuerDiscovery } from './discovery.ts';
+import { withoutEmpty } from './fetch.ts';
 import type { IssuerKeys } from './keys.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
@@ -71,7 +72,7 @@ export type LogoutClaims = z.output<typeof logoutSchema>;
 /** Verifies tokens of one issuer (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
   readonly #settings: IssuerSettings;
-  readonly #client: Pick<IssuerClient, 'idTokenAlgorithms'>;
+  readonly #discovery: IssuerDiscovery;
   readonly #keys: IssuerKeys;
   readonly #refusals: RefusalLog;
   readonly #now: () => Date;
@@ -82,12 +83,12 @@ export class TokenVerifier {
   constructor(
     { metrics, now }: Pick<Services, 'metrics' | 'now'>,
     settings: IssuerSettings,
-    client: Pick<IssuerClient, 'idTokenAlgorithms'>,
+    discovery: IssuerDiscovery,
     keys: IssuerKeys,
     refusals: RefusalLog,
   ) {
     this.#settings = settings;
-    this.#client = client;
+    this.#discovery = discovery;
     this.#keys = keys;
     this.#refusals = refusals;
     this.#now = now;
@@ -164,7 +165,7 @@ export class TokenVerifier {
 
   /** Returns the rules for tokens to this client, also logout tokens: they use the algorithms that the issuer announces for ID tokens. */
   async #ofClient() {
-    const announced = await this.#client.idTokenAlgorithms();
+    const announced = await this.#discovery.idTokenAlgorithms();
     return { algorithms: algorithms.filter((algorithm) => announced.includes(algorithm)), whenUnread: 'fail' } as const;
   }
 

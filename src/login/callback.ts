@@ -3,11 +3,12 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Identity } from '../http/operation.ts';
+import { connectorOf } from '../issuer/claims.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import { connectorOf, type TokenSet, type VerifiedClaims } from '../issuer/types.ts';
+import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import { atMost } from '../limits/eviction-queue.ts';
@@ -127,12 +128,12 @@ export class Callback {
    * PKCE, and is redeemed nowhere else. With several issuers, a malicious one could still send the browser on to another, and would be
    * given its code. An issuer that sends no `iss` is therefore recognized by its own redirect URL (RFC 9700 section 4.4.2).
    */
-  async #checkIssuer({ iss, id_token: idToken, issuer: id }: CallbackQuery, { settings, client }: Issuer): Promise<void> {
+  async #checkIssuer({ iss, id_token: idToken, issuer: id }: CallbackQuery, { settings, discovery }: Issuer): Promise<void> {
     const { isOneOfSeveral } = settings;
     if (iss !== undefined && iss !== settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
     if (isOneOfSeveral && id !== undefined && id !== settings.id) throw badParameter('issuer', 'must be the one that the login began at');
     if (iss !== undefined || idToken !== undefined || !(settings.requireIss || isOneOfSeveral)) return;
-    if (announcesIss(await client.metadata()))
+    if (announcesIss(await discovery.metadata()))
       throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');
     if (isOneOfSeveral && id === undefined)
       throw badParameter('issuer', 'is required: pass on the `issuer` parameter of the redirect URL', 'FieldValueRequired');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { StatusError } from '../../../src/api/status.ts';
-import { claimedGroups, completed, identityOf, isIncomplete, loginOf, usedClaims } from '../../../src/issuer/claims.ts';
-import { connectorOf, type VerifiedClaims } from '../../../src/issuer/types.ts';
+import { claimedGroups, completed, connectorOf, identityOf, isIncomplete, loginOf, usedClaims } from '../../../src/issuer/claims.ts';
+import type { VerifiedClaims } from '../../../src/issuer/types.ts';
 
 const issuer = 'https://issuer.example/tenant';
 const claims = (differing: Record<string, unknown> = {}): VerifiedClaims => ({
