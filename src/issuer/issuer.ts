@@ -4,6 +4,7 @@
  */
 
 import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
+import type { Config } from '../config/schema.ts';
 import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
@@ -88,3 +89,19 @@ const foreignPrefixes = (others: readonly IssuerConfig[]) => ({
   usernames: others.map(usernamePrefixOf).filter((prefix) => prefix !== ''),
   groups: others.map(({ claims }) => claims.groupsPrefix).filter((prefix) => prefix !== ''),
 });
+
+/** Removes slashes at the end. */
+const bare = (publicURL: string): string => publicURL.replace(/\/{1,8}$/, '');
+
+/** Returns the address of the console: the public URL with one slash at the end. */
+const consoleURLOf = (publicURL: string): string => `${bare(publicURL)}/`;
+
+/** Returns the addresses that the issuer may redirect to after a logout. The first is the default. */
+export const postLogoutURLsOf = (publicURL: string, { postLogoutRedirectURLs }: Pick<Config['login'], 'postLogoutRedirectURLs'>) =>
+  postLogoutRedirectURLs ?? [consoleURLOf(publicURL)];
+
+/** Returns the addresses that the issuer may redirect to after a login: the settings and both callbacks. The first is the default. */
+export function redirectURLsOf(publicURL: string, { redirectURLs }: Pick<Config['login'], 'redirectURLs'>): string[] {
+  const callbacks = ['v1', 'v2'].map((version) => `${bare(publicURL)}/api/${version}/token/callback`);
+  return [...new Set([...(redirectURLs ?? [consoleURLOf(publicURL)]), ...callbacks])];
+}

@@ -6,7 +6,7 @@
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
-import { redirectURLsOf } from '../issuer/redirect-urls.ts';
+import { redirectURLsOf } from '../issuer/issuer.ts';
 import type { Services } from '../services.ts';
 import {
   type CallbackQuery,

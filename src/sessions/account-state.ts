@@ -252,9 +252,3 @@ export function sessionEnded(cause?: unknown): StatusError {
   error.cause = cause;
   return error;
 }
-
-/** Returns actor and target for the audit trail. */
-export const auditSubjectOfLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
-  actor: { name: subjectName, uid: sub },
-  target: { name: user, uid: userUID },
-});

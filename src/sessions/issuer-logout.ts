@@ -1,22 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import { mapLimit } from '../api/map-limit.ts';
 import { newSecret } from '../cookies/cookies.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
+import { postLogoutURLsOf } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import { postLogoutURLsOf } from '../issuer/redirect-urls.ts';
 import { FatalRefresh } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/deadline.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { SessionRow } from './record.ts';
 
 /** The contract gives the issuer three seconds of a logout; the rest is for this service. */
-export const issuerMs = 2_500;
+const issuerMs = 2_500;
 /** Proxies may limit the headers of a response to 4 KiB, which include the address of the issuer's logout. */
 const maxHintLength = 3_072;
 /** Pauses before background retries at an issuer that could not be reached. */
 const pausesMs = [5_000, 30_000, 120_000, 600_000];
 /** Maximum of tokens that wait for a retry. Further tokens expire without revocation. */
 const maxWaiting = 200;
+const callsAtOnce = 10;
+/** A user with more sessions has most of them from a script. Further refresh tokens expire without revocation. */
+const maxRevoked = 100;
 
 /** Tokens of a login that has ended here, at its issuer. */
 interface AtIssuer {
@@ -25,18 +31,27 @@ interface AtIssuer {
   idToken: string | undefined;
 }
 
+interface IssuerLogoutNeeds {
+  issuers: Issuers;
+  /** `server.publicURL` */
+  publicURL: string;
+  sessions: BrowserSessions;
+}
+
 /** Revokes tokens at the issuer after a logout here, and tells callers the address of the issuer's own logout. */
 export class IssuerLogout {
   readonly #log: Logger;
   readonly #issuers: Issuers;
   readonly #publicURL: string;
+  readonly #sessions: BrowserSessions;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<Promise<void>>();
 
-  constructor(log: Logger, issuers: Issuers, publicURL: string) {
+  constructor(log: Logger, { issuers, publicURL, sessions }: IssuerLogoutNeeds) {
     this.#log = log;
     this.#issuers = issuers;
     this.#publicURL = publicURL;
+    this.#sessions = sessions;
   }
 
   async stop(): Promise<void> {
@@ -64,15 +79,29 @@ export class IssuerLogout {
   }
 
   /**
-   * Revokes the refresh token of a login at its issuer, if it has one and the issuer is still configured. A refusal by the issuer is
-   * ignored. An issuer that cannot be reached is retried in the background.
-   *
-   * @throws the failure to reach the issuer
+   * Revokes the refresh tokens of sessions that have ended here at their issuers. Never throws: failures are logged, and reported in a
+   * Warning.
    */
-  async end({ iss }: { iss: string }, refreshToken: string | undefined, deadline: AbortSignal): Promise<void> {
-    if (refreshToken !== undefined && this.#issuers.has(iss)) await this.#end(this.#issuers.of({ iss }), refreshToken, deadline);
+  async endSessions(ctx: Context, rows: readonly SessionRow[]): Promise<void> {
+    const deadline = AbortSignal.timeout(issuerMs);
+    const failures: unknown[] = rows.length > maxRevoked ? [new Error(`${rows.length} sessions at once`)] : [];
+    const revoke = async (row: SessionRow) => {
+      deadline.throwIfAborted();
+      const { verified, secrets } = (await this.#sessions.unseal(row)) ?? {};
+      const { refreshToken } = secrets?.tokens ?? {};
+      if (verified !== undefined && refreshToken !== undefined) await this.#end(verified.issuer, refreshToken, deadline);
+    };
+    await mapLimit(callsAtOnce, rows.slice(0, maxRevoked), async (row) => {
+      await abortable(revoke(row), deadline).catch((error: unknown) => failures.push(error));
+    });
+    const [first] = failures;
+    if (first === undefined) return;
+    const requestId = ctx.state.requestId;
+    this.#log.warn({ requestId, failed: failures.length, err: first }, 'the identity provider did not hear of ended sessions');
+    ctx.set('Warning', '199 - "identity provider not reached"');
   }
 
+  /** Ignores a refusal by the issuer, and retries in the background if it cannot be reached. @throws the failure to reach the issuer */
   async #end(issuer: Issuer, refreshToken: string, deadline: AbortSignal): Promise<void> {
     try {
       await abortable(issuer.client.revoke(refreshToken, 'refresh_token', deadline), deadline);

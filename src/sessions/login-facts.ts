@@ -72,3 +72,9 @@ function newLoginFacts(now: Date, absoluteMs: number): Pick<LoginFacts, 'id' | '
   const at = Math.floor(now.getTime() / 1000);
   return { id: newSecret(), at, expiresAt: at + Math.floor(absoluteMs / 1000) };
 }
+
+/** Returns actor and target for the audit trail. */
+export const auditSubjectOfLogin = ({ subjectName, sub, user, userUID = '' }: LoginFacts) => ({
+  actor: { name: subjectName, uid: sub },
+  target: { name: user, uid: userUID },
+});

@@ -3,7 +3,6 @@ import { mapLimit } from '../api/map-limit.ts';
 import { auditOrigin } from '../http/audit.ts';
 import type { NewSession, Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
-import { revokeAtIssuer } from './issuer-revocation.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 import type { SessionStore } from './store.ts';
 
@@ -28,11 +27,13 @@ export async function beginSession(context: SessionContext, ctx: Context, login:
  * Never throws: a login succeeds even if an older session cannot be ended.
  */
 async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
-  const { store, audit, log, config } = context;
+  const { store, audit, log, config, farewell } = context;
   try {
     await store.whenTold(() => store.collection.cache.get(newest.name) !== undefined, signal);
+    const oldest = oldestOf(store, newest, config.login.session.maxPerUser);
+    if (oldest.length === 0) return;
     const ended: SessionRow[] = [];
-    await mapLimit(deletionsAtOnce, oldestOf(store, newest, config.login.session.maxPerUser), async (row) => {
+    await mapLimit(deletionsAtOnce, oldest, async (row) => {
       if (await store.remove(row, signal)) ended.push(row);
     });
     for (const row of ended)
@@ -43,7 +44,7 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
         outcome: 'success',
         reason: 'TooManySessions',
       });
-    await revokeAtIssuer(context, ctx, ended);
+    await farewell.endSessions(ctx, ended);
   } catch (error) {
     log.warn({ user: newest.user, err: error }, 'the oldest sessions of a user with too many could not be ended');
   }

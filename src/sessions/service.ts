@@ -12,7 +12,6 @@ import { ownAccount } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import type { SessionContext } from './context.ts';
-import { revokeAtIssuer } from './issuer-revocation.ts';
 import { withCurrent } from './list.ts';
 import { type SessionRow, sessionResource } from './record.ts';
 
@@ -104,11 +103,11 @@ export class SessionService {
   }
 
   async #ended(ctx: Context, rows: readonly SessionRow[], by: { caller: Caller; isOwn: boolean }, signal: AbortSignal): Promise<void> {
-    const { store, cookie } = this.#context;
+    const { store, cookie, farewell } = this.#context;
     for (const row of rows) this.#record(ctx, row, by);
     if (rows.some(({ name }) => name === by.caller.session)) cookie.expire(ctx);
     await store.whenTold(() => rows.every(({ name, uid }) => store.collection.cache.get(name)?.uid !== uid), signal);
-    await revokeAtIssuer(this.#context, ctx, rows);
+    await farewell.endSessions(ctx, rows);
   }
 
   #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller, isOwn }: { caller: Caller; isOwn: boolean }): void {

@@ -22,14 +22,12 @@ import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { crossSiteRule } from './cross-site.ts';
 import { IssuerLogout } from './issuer-logout.ts';
-import { sessionListOperations } from './list-routes.ts';
-import { LocalRenewal } from './local-renewal.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
 import { beginSession } from './max-sessions.ts';
-import { refresh } from './refresh.ts';
+import { tokenRefresh } from './refresh.ts';
 import { SessionRenewal } from './renewal.ts';
-import { backchannelOperation, sessionOperations } from './routes.ts';
+import { backchannelOperation, sessionListOperations, sessionOperations } from './routes.ts';
 import { SealedRefreshTokens } from './sealed-refresh-tokens.ts';
 import { SessionService } from './service.ts';
 import { SessionStore, sessionSweep } from './store.ts';
@@ -74,7 +72,6 @@ export function createSessions(services: Services, { markReauthenticated, ...nee
   const context = contextOf(services, needs);
   const { store, revokedTokens, farewell } = context;
   const renewal = new SessionRenewal(context);
-  const local = new LocalRenewal(context);
   const service = new SessionService(context);
   // A separate limit: made-up logout tokens must not block logins from the same address.
   const refusals = loginLimit(services);
@@ -82,7 +79,7 @@ export function createSessions(services: Services, { markReauthenticated, ...nee
   return {
     operations: [
       ...sessionOperations({
-        refresh: (ctx, given) => refresh(context, { renewal, local }, ctx, given),
+        refresh: tokenRefresh(context, renewal),
         logout: (ctx, given) => logout(context, ctx, given),
       }),
       ...(config.features.backchannelLogout
@@ -137,6 +134,7 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenti
   const { origin } = new URL(publicURL);
   const cookie = hostCookie(services.cookies, { purpose: 'session' });
   const store = new SessionStore(services);
+  const sessions = new BrowserSessions(services, { store, cookie, issuers });
   return {
     ...services,
     issuers,
@@ -146,12 +144,12 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenti
     cookie,
     crossSite: crossSiteRule(origin, config.server.corsOrigins),
     store,
-    sessions: new BrowserSessions(services, { store, cookie, issuers }),
+    sessions,
     revokedTokens,
     endAccess,
     accountState: new AccountState(services, issuers, { accounts, localGroups, revokedTokens, sessions: store.collection.cache }),
     seals: new SealedRefreshTokens(services, issuers),
-    farewell: new IssuerLogout(log, issuers, publicURL),
+    farewell: new IssuerLogout(log, { issuers, publicURL, sessions }),
   };
 }
 

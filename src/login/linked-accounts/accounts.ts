@@ -8,7 +8,6 @@ import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { SessionContext } from '../../sessions/context.ts';
-import { revokeAtIssuer } from '../../sessions/issuer-revocation.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import type { Notices } from '../../users/logins/notices.ts';
 import { type Account, type LinkedSubject, type Subject, withoutSubject } from '../../users/record/account.ts';
@@ -106,7 +105,7 @@ async function endSessions(
   { account, linkedSubject, caller }: { account: Account; linkedSubject: LinkedSubject; caller: Caller },
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, cookie } = context;
+  const { store, cookie, farewell } = context;
   const isOf = ({ user, userUID, subjectName }: SessionRow) =>
     user === account.name && userUID === account.uid && subjectName === linkedSubject.subjectName && subjectName !== account.subjectName;
   const rows = [...store.values()].filter(isOf);
@@ -114,5 +113,5 @@ async function endSessions(
     await store.remove(row, signal);
   });
   if (rows.some(({ name }) => name === caller.session)) cookie.expire(ctx);
-  await revokeAtIssuer(context, ctx, rows);
+  await farewell.endSessions(ctx, rows);
 }
