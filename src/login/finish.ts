@@ -29,7 +29,7 @@ export async function finishLogin(
     const { link } = proof.flow;
     if (link !== undefined) return await linkAccount(context, { callback, ...linking }, ctx, { proof, link });
     const loggedIn = await callback.logIn(proof, signal);
-    const person = await issueSession(context, ctx, loggedIn);
+    const person = await issueSession(context, ctx, loggedIn, signal);
     if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);
     audit.record(succeeded(ctx, loggedIn));
     return person;
@@ -39,10 +39,9 @@ export async function finishLogin(
   }
 }
 
-async function issueSession(context: SessionContext, ctx: Context, loggedIn: LoggedIn): Promise<Person> {
+async function issueSession(context: SessionContext, ctx: Context, loggedIn: LoggedIn, signal: AbortSignal): Promise<Person> {
   const { sessions, seals, config, now } = context;
   const { flow, tokens, login: verified, identity, user, account } = loggedIn;
-  const { signal } = ctx.state;
   const { tokenStorage, returnTo } = flow;
   const person: Person = { identity, login: verified, account, tokenStorage, expiresAt: tokens.bearerExpiresAt, returnTo };
   const known = { user, userUID: account?.uid, subjectName: identity.name };

@@ -16,7 +16,7 @@ import { listLinked, unlink } from './linked-accounts/accounts.ts';
 import { beginLinking } from './linked-accounts/begin.ts';
 import { type LinkedAccountHandlers, linkedOperations } from './linked-accounts/routes.ts';
 import { type LoginHandlers, loginOperations } from './routes.ts';
-import { Info, type Person, userInfoOf } from './user-info.ts';
+import { Info, userInfoOf } from './user-info.ts';
 
 interface LoginNeeds {
   /** Has no context if no login is configured: then the API server verifies all tokens. */
@@ -34,9 +34,8 @@ export function createLogin(
   { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,
 ): { operations: Operation[] } {
   const info = new Info(identify, sessions);
-  const shown = (person: Person) => userInfoOf(person, services);
-  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession }, shown);
-  const handleInfo: LoginHandlers['info'] = async (caller, signal) => shown(await info.of(caller, signal));
+  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession });
+  const handleInfo: LoginHandlers['info'] = async (caller, signal) => userInfoOf(await info.of(caller, signal), services);
   const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.linkedAccounts) : [];
   return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }), ...linked] };
 }
@@ -46,7 +45,6 @@ type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { linkedAccounts: 
 function loginHandlers(
   context: SessionContext,
   { recorder, knownBrowsers, notices, keepSession }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
-  shown: (person: Person) => ReturnType<typeof userInfoOf>,
 ): FlowHandlers {
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);
@@ -64,7 +62,7 @@ function loginHandlers(
     },
     async finish(ctx, query) {
       await count(ctx);
-      return shown(await finishLogin(context, { callback, knownBrowsers, linking }, ctx, query));
+      return userInfoOf(await finishLogin(context, { callback, knownBrowsers, linking }, ctx, query), context);
     },
     linkedAccounts: {
       list: (caller) => listLinked(context, caller),

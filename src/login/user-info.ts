@@ -94,6 +94,8 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
   const { identity, login, account, tokenStorage, expiresAt, returnTo, token } = person;
   const claims = login?.claims;
   const email = claims && emailOf(claims);
+  const user = account?.name ?? (login && recordName(login.name));
+  const displayName = account?.username || (claims && displayNameOf(claims));
   const hasExtra = Object.keys(identity.extra).length > 0;
   return {
     name: identity.name,
@@ -101,6 +103,8 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
     groups: [...new Set(identity.groups)].filter((group) => !group.startsWith('system:')),
     ...(email !== undefined && { email }),
     ext: {
+      ...(user !== undefined && { user }),
+      ...(displayName !== undefined && { display_name: displayName }),
       ...(login && claimsInfo(login)),
       ...(account && accountInfo(account, now(), config.users.idleDays)),
       ...(expiresAt !== undefined && { expires_at: timestampOf(expiresAt) }),
@@ -112,22 +116,12 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
   };
 }
 
-function claimsInfo({ claims, issuer, name: login }: VerifiedLogin): UserInfo['ext'] {
-  const rules = issuer.settings;
-  const shown = rules.extClaims.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]]);
-  const name = displayNameOf(claims);
-  const record = recordName(login);
-  return {
-    ...(record !== undefined && { user: record }),
-    ...(name !== undefined && { display_name: name }),
-    issuer: rules.issuer,
-    claims: Object.fromEntries(shown),
-  };
+function claimsInfo({ claims, issuer: { settings } }: VerifiedLogin): UserInfo['ext'] {
+  const shown = settings.extClaims.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]]);
+  return { issuer: settings.issuer, claims: Object.fromEntries(shown) };
 }
 
 const accountInfo = (account: Account, now: Date, idleDays: number): UserInfo['ext'] => ({
-  user: account.name,
-  ...(account.username !== '' && { display_name: account.username }),
   connector_id: account.connectorID,
   connector_type: account.connectorType,
   is_admin: account.isAdmin,
