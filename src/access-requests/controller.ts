@@ -134,7 +134,7 @@ class AccessTerm implements Term, Source {
   async whenSynced(signal: AbortSignal): Promise<void> {
     const { policies, requests, bindings, services } = this.#context;
     const { accounts, groups } = this.#sources;
-    await Promise.all([policies.cache, requests.cache, bindings, accounts].map((followed) => followed.whenSynced(signal)));
+    await Promise.all([policies.cache, requests.cache, bindings, accounts.watch].map((followed) => followed.whenSynced(signal)));
     await groups?.whenKnown(signal);
     // A role that is not listed yet would look deleted.
     await services.rbac.whenSynced(signal);

@@ -106,7 +106,7 @@ export class DirectoryUsers {
 
   /** Waits until the watch of this replica has delivered the last write, for a bounded time. */
   async whenSeen(signal: AbortSignal): Promise<void> {
-    if (this.#newest !== '') await this.#accounts.waitFor(this.#newest, seenWithinMs, signal);
+    if (this.#newest !== '') await this.#accounts.watch.waitFor(this.#newest, seenWithinMs, signal);
   }
 
   #nameOf({ person: { email } }: Membership): string {

@@ -198,7 +198,7 @@ export class UserSync {
         const { isHeld, notes } = await lock.look(signal);
         const last = resultOf(notes[resultAnnotation]);
         if (last !== undefined) this.#noteSuccess(last);
-        if (isHeld || !isDue(notes) || !this.#accounts.isSynced) continue;
+        if (isHeld || !isDue(notes) || !this.#accounts.watch.isSynced) continue;
         const held = await lock.take(signal);
         if (!(held instanceof HeldLock)) continue;
         // Another replica may have completed the run meanwhile.

@@ -137,7 +137,7 @@ export class FactorService {
     this.#requireRecentLogin(caller);
     for (const factor of await store.list(account, signal)) await store.remove(factor, signal);
     const { metadata } = await endAccess({ user: account, change: noFactors }, 'FactorsReset');
-    await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+    await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     await notices.add(account, 'FactorsReset');
     return account;
   }

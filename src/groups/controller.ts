@@ -101,7 +101,7 @@ class GroupReconciler implements Term, Source {
 
   async whenSynced(signal: AbortSignal): Promise<void> {
     const { groups, accounts } = this.#context;
-    await Promise.all([groups.cache.whenSynced(signal), accounts.whenSynced(signal)]);
+    await Promise.all([groups.cache.whenSynced(signal), accounts.watch.whenSynced(signal)]);
   }
 
   *keys(): Iterable<string> {

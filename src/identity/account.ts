@@ -30,7 +30,7 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
   return async (ctx, subject, token) => {
     requireKnown(accounts, localGroups);
     const version = versionIn(ctx.oidc.result);
-    if (version !== undefined) await accounts.waitFor(version, seenWithinMs, requestScope().signal);
+    if (version !== undefined) await accounts.watch.waitFor(version, seenWithinMs, requestScope().signal);
     const account = accounts.get(recordOf(subject).name);
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // A lock only prevents logins; otherwise a stranger could end a user's session.

@@ -67,7 +67,7 @@ async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string,
 }
 
 async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
-  await parts.accounts.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
+  await parts.accounts.watch.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
   await parts.knownBrowsers.remember(visit.ctx, account.uid);
   // The console records its own logins.
   if (visit.clientID !== parts.consoleClientID)

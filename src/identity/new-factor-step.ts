@@ -96,7 +96,7 @@ async function dueTimeOf({ services, accounts }: StepParts, account: Account): P
   if (account.factorsDue !== undefined) return new Date(account.factorsDue * 1000);
   const due = new Date(services.now().getTime() + services.config.login.factors.grace);
   const { metadata } = await new UserStatusWriter(services).patch(account, { factorsDueTime: timestamp(due) });
-  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, requestScope().signal);
+  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, requestScope().signal);
   return due;
 }
 

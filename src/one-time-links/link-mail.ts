@@ -16,7 +16,7 @@ import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalO
 
 export interface LinkMailNeeds {
   links: Pick<OneTimeLinks, 'make' | 'rules'>;
-  accounts: Pick<AccountLookup, 'find' | 'isSynced' | 'unavailable'>;
+  accounts: Pick<AccountLookup, 'find' | 'watch'>;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
   translations: Pick<Translations, 'first'>;
   /** Returns the name of the installation. */

@@ -113,7 +113,7 @@ export class AccountState {
   async ownerOf(token: string, login: VerifiedLogin, request: WaitingRequest): Promise<Account | undefined> {
     const { identity, claims, isEmbedded } = login;
     const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
-    if (isEmbedded && isYoung && this.#accounts.isSynced)
+    if (isEmbedded && isYoung && this.#accounts.watch.isSynced)
       await this.#whenHeardOf(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
     const holder = this.#accounts.ofLinkedName(identity.name);
@@ -206,7 +206,7 @@ export class AccountState {
 
   /** Waits for a record. If the watch does not deliver it in time, asks the API server whether it is deleted or the watch is behind. */
   async #whenHeardOf({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
-    if (isThere() || (await this.#accounts.until(isThere, seenWithinMs, signal))) return;
+    if (isThere() || (await this.#accounts.watch.until(isThere, seenWithinMs, signal))) return;
     signal.throwIfAborted();
     if (this.#hasHeardOf(name, uid)) return;
     const record = await this.#records.read(name, signal);

@@ -95,7 +95,7 @@ export class SessionService {
     const { accounts, endAccess } = this.#context;
     try {
       const { metadata } = await endAccess({ user: { name, uid } }, 'SessionsEnded');
-      await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+      await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
     } catch (error) {
       // Access of a user who was deleted meanwhile is invalid anyway.
       if (!(error instanceof StatusError && error.status.code === 409)) throw error;

@@ -152,7 +152,7 @@ export class AccessTokenService {
       const account = accounts.get(name);
       return account?.uid === uid && hasSubject(account, subject);
     };
-    if (!(await accounts.until(isAdopted, seenWithinMs, signal)))
+    if (!(await accounts.watch.until(isAdopted, seenWithinMs, signal)))
       throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
   }
 

@@ -131,7 +131,7 @@ export class AccessTokenVerifier {
       const account = accounts.get(owner);
       return account !== undefined && (subject === undefined || hasSubject(account, subject));
     };
-    if (now.getTime() - createdAt < youngMs) await accounts.until(isSeen, madeWithinMs, signal);
+    if (now.getTime() - createdAt < youngMs) await accounts.watch.until(isSeen, madeWithinMs, signal);
     signal.throwIfAborted();
     return accounts.get(owner);
   }

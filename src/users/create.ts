@@ -64,7 +64,7 @@ export class UserCreator {
     const user = await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
       const finished = await this.#finish(user, { hash, mustChangePassword }, signal);
-      await accounts.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
+      await accounts.watch.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
       return { user: finished, warnings };
     } catch (error) {
       await this.#takeBack(user, hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);

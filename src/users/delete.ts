@@ -71,7 +71,7 @@ export class UserDeleter {
     signal.throwIfAborted();
     await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
     // The next list on this replica must not show the user.
-    await accounts.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
+    await accounts.watch.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
     return { uid, leftBindings };
   }
 

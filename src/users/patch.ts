@@ -113,7 +113,7 @@ export class UserPatcher {
       : this.#context.administrators.leaving(account, leaving, write, signal));
     if (isDryRun) return { user: changed, warnings, isUserChanged: false };
     const user = await this.#applySideEffects(changed, { body, account, password, passwordChangedAt, requested }, signal);
-    await this.#context.accounts.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
+    await this.#context.accounts.watch.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
     return {
       user,
       warnings,

@@ -38,7 +38,7 @@ export async function unlinkSubjects(
   if (isDryRun) return account;
   await endLinked(context, account, signal);
   const { metadata } = await endAccess({ user: account, change: unlinkedSubjects, withAccessTokens: true }, 'SubjectsForgotten', signal);
-  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
 }
 

@@ -92,7 +92,7 @@ export async function unlink(
   await end();
   const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, linkedSubject));
   await notices.add(account, 'AccountUnlinked');
-  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   // The account may have logged in meanwhile.
   await end();
   return account;

@@ -91,7 +91,7 @@ async function linkClaimedAccount(
     return { subjects: [...old, entryOf(context, proof, identity)] };
   };
   const { metadata } = await endAccess({ user: target, change }, 'AccountLinked');
-  await accounts.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   // The cache may have lagged before. Now that it has seen its own write, it has seen all earlier ones.
   const subject = { issuer: claims.iss, sub: claims.sub };
   const isOfAnother = accounts.ofIssuerSubject(subject).some(({ name }) => name !== link.user);

@@ -109,8 +109,8 @@ export class LoginRecorder {
         { user: name, groups: groups.length, kept: maxGroups },
         `the record keeps ${maxGroups} groups: access tokens of the user have no others`,
       );
-    if (!accounts.isSynced) return recorded;
-    await accounts.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
+    if (!accounts.watch.isSynced) return recorded;
+    await accounts.watch.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
     return (await this.#takenBack(recorded, login, signal)) ?? recorded;
   }
 

@@ -177,7 +177,7 @@ export class PasswordCheck {
     const passwords = this.#passwords;
     const known = accounts.find(email);
     const name = known?.name ?? nameOf(email);
-    if (known === undefined && accounts.isSynced) await this.#provisioning?.provision(name, { email, password }, signal);
+    if (known === undefined && accounts.watch.isSynced) await this.#provisioning?.provision(name, { email, password }, signal);
     const counted = await this.attempts.count({ name, email }, signal);
     const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
     if (account?.connectorType === 'ldap' && counted.refusal === undefined)

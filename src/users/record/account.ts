@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { withoutLocalGroups } from './local-groups.ts';
-import { type Notice, noticesOf, readUser, type UserStatus } from './schema.ts';
+import { type Notice, noticeType, readUser, type UserStatus } from './schema.ts';
 
 /** Subject of a user at an issuer (OpenID Connect Core 2). */
 export interface Subject {
@@ -102,6 +102,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   const isCanonical = recordName(email) === metadata.name;
   const sessionsNotBefore = seconds(status.sessionsNotBefore);
   const factorsDue = seconds(status.factorsDueTime);
+  const notices = noticesOf(status.notices);
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
@@ -124,7 +125,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     mustChangePassword: status.mustChangePassword === true,
     isTOTPSuspended: status.isTOTPSuspended === true,
     ...(factorsDue !== undefined && { factorsDue }),
-    ...shownNotices(noticesOf(status.notices)),
+    ...(notices.length > 0 && { notices }),
     ...(sessionsNotBefore !== undefined && { sessionsNotBefore }),
     isCanonical,
     isValid: spec.valid !== false,
@@ -155,7 +156,13 @@ function subjectsIn(recorded: readonly RecordedSubject[] = []): Pick<Account, 's
 
 type RecordedSubject = NonNullable<UserStatus['subjects']>[number];
 
-const shownNotices = (notices: readonly Notice[]): { notices?: readonly Notice[] } => (notices.length > 0 ? { notices } : {});
+/** Returns the valid notices: known types with a parsable time. Other values in a record are not shown. */
+function noticesOf(kept: readonly { type?: string; time?: string }[] = []): readonly Notice[] {
+  return kept.flatMap(({ type, time = '' }) => {
+    const { data } = noticeType.safeParse(type);
+    return data === undefined || Number.isNaN(Date.parse(time)) ? [] : [{ type: data, time }];
+  });
+}
 
 /** Issuers that users log in at. */
 export interface IssuersInUse {

@@ -61,7 +61,7 @@ export class UsersController implements Term {
     this.#controller = new Controller(services, { name: 'atrium-user-states', workers, delayMs, begin: () => this });
     const changed: Source = {
       onChange: (enqueue) => accounts.onChange(enqueue),
-      whenSynced: (signal) => accounts.whenSynced(signal),
+      whenSynced: (signal) => accounts.watch.whenSynced(signal),
       keys: () => users.names(),
     };
     this.sources = [changed, this.#deleted];

@@ -1,4 +1,3 @@
-import type { StatusError } from '../../api/status.ts';
 import type { Change, WatchCache } from '../../watch/watch-cache.ts';
 import { type Account, hasAddress, recordName, type Subject } from './account.ts';
 import { type CallerNames, isSelf } from './subject-name.ts';
@@ -32,25 +31,15 @@ export interface AccountLookup {
   ofLinkedName(subjectName: string): Account | undefined;
   /** Returns the administrators. There are few, because they are created at the installation or with kubectl. */
   administrators(): readonly Account[];
-  /** True once the first list is complete. */
-  readonly isSynced: boolean;
   /** Watch of the records. */
   readonly watch: Records;
-  /** @throws the signal's reason when it aborts before */
-  whenSynced(signal: AbortSignal): Promise<void>;
-  /** Returns the error for callers while the records are unknown, which says what to apply, or to retry. */
-  unavailable(): StatusError;
   /** Calls the listener with every created, changed or deleted record. @returns a function that removes the listener */
   onChange(listener: (name: string, change: AccountChange) => void): () => void;
-  /** Reports whether the watch delivers the version in time. @throws the signal's reason when it aborts */
-  waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  /** Reports whether the condition is true, or becomes true in time. */
-  until(isTrue: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Requires that the records are known. @throws StatusError 503 while they are unknown */
-export function requireAccounts({ isSynced, unavailable }: Pick<AccountLookup, 'isSynced' | 'unavailable'>): void {
-  if (!isSynced) throw unavailable();
+export function requireAccounts({ watch }: Pick<AccountLookup, 'watch'>): void {
+  if (!watch.isSynced) throw watch.unavailable();
 }
 
 /** Returns the caller's own account, or undefined if there is none. */
@@ -155,18 +144,11 @@ export function accountLookup(records: Records): AccountLookup {
     ofIssuerSubject,
     ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
-    get isSynced() {
-      return records.isSynced;
-    },
     watch: records,
-    whenSynced: (signal) => records.whenSynced(signal),
-    unavailable: () => records.unavailable(),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    waitFor: (resourceVersion, timeoutMs, signal) => records.waitFor(resourceVersion, timeoutMs, signal),
-    until: (isTrue, timeoutMs, signal) => records.until(isTrue, timeoutMs, signal),
   };
 }
 

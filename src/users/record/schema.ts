@@ -29,14 +29,6 @@ export interface Notice {
   readonly time: string;
 }
 
-/** Returns the valid notices: known types with a parsable time. Other values in a record are not shown. */
-export function noticesOf(kept: readonly { type?: string; time?: string }[] = []): readonly Notice[] {
-  return kept.flatMap(({ type, time = '' }) => {
-    const { data } = noticeType.safeParse(type);
-    return data === undefined || Number.isNaN(Date.parse(time)) ? [] : [{ type: data, time }];
-  });
-}
-
 /** Custom resource User, defined in deploy/manifests. */
 export const userResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'users' };
 

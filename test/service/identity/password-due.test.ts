@@ -60,17 +60,23 @@ describe('the login page, when the password is due', () => {
     const page = await party().begin(browser, person);
     // Each replica returns the old record until it waits for the new one, as with a delayed watch.
     const restores = issuers.replicas.map(({ accounts }) => {
-      const { get, waitFor } = accounts;
+      const { get, watch } = accounts;
+      const waitFor = watch.waitFor.bind(watch);
       const old = get(name);
       let hasWaited = false;
       Object.assign(accounts, {
         get: (asked: string) => (asked === name && !hasWaited ? old : get(asked)),
+      });
+      Object.assign(watch, {
         waitFor: async (...asked: Parameters<typeof waitFor>) => {
           hasWaited = true;
           return waitFor(...asked);
         },
       });
-      return () => Object.assign(accounts, { get, waitFor });
+      return () => {
+        Object.assign(accounts, { get });
+        Object.assign(watch, { waitFor });
+      };
     });
     try {
       const end = await browser.submit(page, twice(chosen));

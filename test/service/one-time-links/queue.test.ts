@@ -33,8 +33,7 @@ function aQueue() {
     translations,
     links: { make: () => ({ url: '', expiresAt: new Date() }), rules: () => ({ now: new Date(), idleDays: 0 }) },
     accounts: {
-      isSynced: true,
-      unavailable: () => new Error('not used') as never,
+      watch: { isSynced: true } as never,
       find(email) {
         lookedUp.push(email);
         return email === jane.email ? jane : undefined;
