@@ -42,9 +42,9 @@ const webhook = z.strictObject({
 
 export const accessRequestsSection = z.strictObject({
   pendingSeconds: z.number().int().min(300).max(1_209_600).default(86_400).describe('Seconds after which an undecided request lapses.'),
-  keepDays: z.number().int().min(1).max(3650).default(30).describe('Days that a request is kept after its end.'),
-  maxOpen: z.number().int().min(1).max(100).default(10).describe('Open requests of a user.'),
-  mail: z.boolean().default(true).describe('Mail approvers and requesters. Needs `smtp` and `server.publicURL`.'),
+  keepDays: z.number().int().min(1).max(3650).default(30).describe('Days for which a request is stored after its end.'),
+  maxOpen: z.number().int().min(1).max(100).default(10).describe('Maximum number of open requests of a user.'),
+  mail: z.boolean().default(true).describe('Mails approvers and requesters. Requires `smtp` and `server.publicURL`.'),
   webhooks: z
     .array(webhook)
     .max(maxWebhooks)

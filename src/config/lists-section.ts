@@ -80,7 +80,7 @@ export const listsSection = z.strictObject({
     .enum([noPreset, 'workloads'])
     .default(noPreset)
     .describe(
-      '`workloads`: lists pods, deployments, statefulsets, daemonsets, jobs, cronjobs, services, ingresses, configmaps, nodes, namespaces, persistentvolumeclaims and events too. An entry of `resources` for one of them wins.',
+      '`workloads`: lists pods, deployments, statefulsets, daemonsets, jobs, cronjobs, services, ingresses, configmaps, nodes, namespaces, persistentvolumeclaims and events too. An entry of `resources` overrides its entry.',
     ),
   resources: z
     .array(resource)
@@ -91,7 +91,7 @@ export const listsSection = z.strictObject({
     )
     .default([])
     .describe(
-      'Resources that are watched and listed to those who may list them ([lists](lists.md)). The account of the service needs `list` and `watch` on each.',
+      'Resources that the service watches, and lists to callers who may list them ([lists](lists.md)). The account of the service needs `list` and `watch` on each.',
     ),
 });
 

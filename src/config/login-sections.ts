@@ -22,7 +22,7 @@ const factors = z.strictObject({
   default: factorRule()
     .default('optional')
     .describe(
-      'For users whom no rule names: `required`, `optional`, or `off`, under which no factor can be set up. If one is required, a login with a linked account needs `acr` `urn:atrium:acr:2` or `phr` of its issuer.',
+      'Rule for other users: `required`, `optional`, or `off`, which disables the setup of factors. If required, a login with a linked account needs `acr` `urn:atrium:acr:2` or `phr` of its issuer.',
     ),
   rules: z
     .array(
@@ -32,13 +32,15 @@ const factors = z.strictObject({
       }),
     )
     .default([])
-    .describe('For the users of a group. The strictest of several counts. An existing factor is always asked.'),
+    .describe('Rules for the users of groups. The strictest rule applies. An existing factor is always asked for.'),
   grace: duration().prefault('7d').describe('Time from the first login in which a required factor may be missing.'),
   passkeys: z
     .boolean()
     .default(true)
-    .describe('Passkeys can be set up, and log in without a password. Off, existing ones are asked after the password.'),
-  totp: z.boolean().default(true).describe('Authenticator apps can be set up. Off, codes of existing ones are asked.'),
+    .describe(
+      'Allows setting up passkeys, and logins by passkey without a password. Disabled: existing passkeys are asked for after the password.',
+    ),
+  totp: z.boolean().default(true).describe('Allows setting up authenticator apps. Disabled: codes of existing apps are still asked for.'),
 });
 
 const stepUp = z.strictObject({
@@ -47,10 +49,10 @@ const stepUp = z.strictObject({
     .max(6)
     .default([])
     .describe(
-      'Operations that need a fresh login beside those on factors and links. The same holds for these writes by `/api/kubernetes`.',
+      'Operations that require a recent login, beside those on factors and links. Applies to the same writes by `/api/kubernetes`.',
     ),
-  maxAge: duration().prefault('5m').describe('Greatest age of that login.'),
-  acr: z.array(acrValue()).max(4).default([]).describe('Values of `acr` of which that login must have one. Default: any.'),
+  maxAge: duration().prefault('5m').describe('Maximum age of a recent login.'),
+  acr: z.array(acrValue()).max(4).default([]).describe('Accepted values of `acr` of a recent login. Default: any.'),
 });
 
 /** Settings of an issuer. */
@@ -59,15 +61,15 @@ export const oneIssuer = {
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
     .refine((text) => !/[?#]/.test(text), 'must hold no query or fragment')
     .optional()
-    .describe('Issuer identifier; must equal the `iss` claim to the letter (OpenID Connect Core 3.1.3.7). Default: the embedded one.'),
-  clientID: z.string().min(1).default('atrium').describe('Our client identifier at the OpenID provider.'),
-  clientSecretFile: path().optional().describe('File with our client secret; leave out for a public client.'),
+    .describe('Issuer identifier, equal to the `iss` claim (OpenID Connect Core 3.1.3.7). Default: the embedded issuer.'),
+  clientID: z.string().min(1).default('atrium').describe('Client identifier at the OpenID provider.'),
+  clientSecretFile: path().optional().describe('File with the client secret. Unset for a public client.'),
   clientAuthentication: z
     .enum(['basic', 'post'])
     .default('basic')
     .describe('Place of the client secret: an HTTP Basic header (the body if the issuer accepts nothing else), or the body.'),
   caFile: path().optional().describe('PEM certificate authority of the issuer, beside those of the system.'),
-  scopes: scopes().default(['openid', 'profile', 'email', 'groups', 'offline_access']).describe('Scopes that are asked for.'),
+  scopes: scopes().default(['openid', 'profile', 'email', 'groups', 'offline_access']).describe('Requested scopes.'),
   responseMode: z
     .enum(['code', 'id_token'])
     .default('code')
@@ -75,15 +77,11 @@ export const oneIssuer = {
   idTokenAlgorithm: z
     .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])
     .optional()
-    .describe(
-      'The algorithm that the issuer signs our ID tokens and logout tokens with (`id_token_signed_response_alg`). Default: any that is asymmetric.',
-    ),
+    .describe('Signature algorithm of ID tokens and logout tokens (`id_token_signed_response_alg`). Default: any asymmetric algorithm.'),
   requireIss: z
     .boolean()
     .default(false)
-    .describe(
-      'Refuse a code that comes back without `iss` from an issuer that announces it (RFC 9207). Off, `iss` is verified where it is given.',
-    ),
+    .describe('Refuses a callback without `iss` from an issuer that announces it (RFC 9207). A present `iss` is always verified.'),
   postLogoutRedirectURLs: z
     .array(redirectURL())
     .min(1)
@@ -94,9 +92,7 @@ export const oneIssuer = {
   bearer: z
     .enum(['auto', 'access_token', 'id_token'])
     .default('auto')
-    .describe(
-      'Which token is the credential: `auto` takes the access token if it is a JWT of this issuer and audience, else the ID token.',
-    ),
+    .describe('Token that becomes the credential. `auto`: the access token if it is a JWT of this issuer and audience, else the ID token.'),
   claims: z
     .strictObject({
       username: z
@@ -107,9 +103,9 @@ export const oneIssuer = {
       usernamePrefix: z
         .string()
         .optional()
-        .describe('Put before it; `-` is none. Default as the API server has it: none for `email`, else the issuer and `#`.'),
+        .describe('Prefix of the user name; `-` is none. Default, like the API server: none for `email`, else the issuer and `#`.'),
       groups: z.string().min(1).default('groups').describe('Claim with the groups, a text or a list.'),
-      groupsPrefix: z.string().default('').describe('Put before each group.'),
+      groupsPrefix: z.string().default('').describe('Prefix of each group.'),
     })
     .prefault({}),
   extClaims: z
@@ -147,14 +143,14 @@ export const loginSection = z.strictObject({
     .refine((issuers) => isUnique(issuers.map(({ id }) => id)), 'must not hold an id twice')
     .default([])
     .describe(
-      'Several issuers, in the place of `login.issuer`. Each has an `id` and the settings that `login` has for one; see docs/issuers.md.',
+      'Several issuers, in place of `login.issuer`. Each has an `id` and the settings of `login` for an issuer; see docs/issuers.md.',
     ),
   redirectURLs: z
     .array(redirectURL())
     .min(1)
     .optional()
     .describe(
-      'Addresses that the issuer may send browsers back to; the first is the default. The two callback addresses of this service are allowed beside them. Default: `server.publicURL` with a slash.',
+      'Redirect URLs. The first is the default. The two callback addresses of this service are always allowed. Default: `server.publicURL` with a slash.',
     ),
   cli: z
     .strictObject({
@@ -162,8 +158,8 @@ export const loginSection = z.strictObject({
         .string()
         .min(1)
         .default('kubectl')
-        .describe('Public client of command-line tools at the issuer; the API server must take its ID tokens.'),
-      scopes: scopes().optional().describe('Scopes that they ask for. Default: `login.scopes`.'),
+        .describe('Public client of command-line tools at the issuer. The API server must accept its ID tokens.'),
+      scopes: scopes().optional().describe('Scopes of command-line tools. Default: `login.scopes`.'),
     })
     .prefault({}),
   externalURL: redirectURL().optional().describe('Target of the redirect operation in place of the issuer.'),
@@ -172,7 +168,7 @@ export const loginSection = z.strictObject({
     .min(1)
     .refine(isUnique, 'must not hold one twice')
     .default(['local', 'cookie'])
-    .describe('Allowed places of tokens: the caller, or a session behind a cookie. The first is the default of a login.'),
+    .describe('Allowed storages of tokens: the client (`local`), or a session (`cookie`). The first is the default.'),
   perMinute: z
     .number()
     .int()
@@ -183,8 +179,8 @@ export const loginSection = z.strictObject({
     ),
   session: z
     .strictObject({
-      idle: duration().prefault('12h').describe('A session ends when it was not used for so long.'),
-      absolute: duration().prefault('7d').describe('A session ends after so long, whatever happens.'),
+      idle: duration().prefault('12h').describe('Time without use after which a session ends.'),
+      absolute: duration().prefault('7d').describe('Maximum lifetime of a session.'),
       maxPerUser: z
         .number()
         .int()
@@ -192,7 +188,7 @@ export const loginSection = z.strictObject({
         .max(10_000)
         .default(50)
         .describe(
-          'Sessions that a user has at one time, and logins at each client of the embedded issuer. A login beyond it ends the oldest.',
+          'Maximum number of sessions of a user, and of logins at each client of the embedded issuer. Another login ends the oldest.',
         ),
     })
     .prefault({}),
@@ -203,7 +199,7 @@ export const loginSection = z.strictObject({
       forgotten: z
         .boolean()
         .default(true)
-        .describe('With a mail server, people who have forgotten their password are sent a link. Off, an administrator makes one.'),
+        .describe('Mails a link to users who have forgotten their password. Disabled: an administrator creates the link.'),
     })
     .prefault({})
     .describe('One-time links of local users.'),
@@ -211,7 +207,7 @@ export const loginSection = z.strictObject({
     .string()
     .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')
     .default('atrium-keys')
-    .describe('Secret in `kubernetes.namespace` with the key ring; made when it is not there.'),
+    .describe('Secret in `kubernetes.namespace` with the key ring. Created if it is missing.'),
 });
 
 const client = z.strictObject({
@@ -229,7 +225,7 @@ export const identitySection = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe('The embedded OpenID provider runs. Default: if `login.issuer` is not set and `server.publicURL` is.'),
+    .describe('Enables the embedded OpenID provider. Default: if `login.issuer` is not set and `server.publicURL` is.'),
   clients: z
     .array(client)
     .refine((clients) => isUnique(clients.map(({ id }) => id)), 'must not hold an id twice')

@@ -57,12 +57,10 @@ const server = z.strictObject({
   port: port().default(8080).describe('Port of the console and the API.'),
   publicURL: publicURL()
     .optional()
-    .describe(
-      'Address under which browsers reach the service; its path is the base path of everything. Operations that need it answer 400 without it.',
-    ),
+    .describe('Address under which browsers reach the service. Its path is the base path. Operations that need it answer 400 without it.'),
   tls: z
     .strictObject({
-      certFile: path().describe('PEM certificate chain; read again when it changes.'),
+      certFile: path().describe('PEM certificate chain. Reread after a change.'),
       keyFile: path().describe('PEM private key of the certificate.'),
     })
     .optional()
@@ -70,17 +68,17 @@ const server = z.strictObject({
   trustedProxies: z
     .array(z.string().refine(isAddressRange, 'must be an address or a CIDR range such as 10.0.0.0/8'))
     .default([])
-    .describe('Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed.'),
-  corsOrigins: z.array(origin()).default([]).describe('Origins whose pages may call the API. None: CORS is off.'),
+    .describe('Addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted.'),
+  corsOrigins: z.array(origin()).default([]).describe('Origins whose pages may call the API. Empty: CORS is disabled.'),
   metricsPort: port().default(9090).describe('Port of `/metrics`, and of the probes without the base path.'),
-  bodyLimit: size().prefault('1MiB').describe('Largest request body; more is 413.'),
-  requestTimeout: duration().prefault('30s').describe('Deadline of a request as a whole, then 504; watches have their own.'),
+  bodyLimit: size().prefault('1MiB').describe('Maximum size of a request body. A larger one is 413.'),
+  requestTimeout: duration().prefault('30s').describe('Deadline of a request, then 504. Watches have their own.'),
   maxInFlight: z
     .number()
     .int()
     .min(1)
     .default(1000)
-    .describe('Requests answered at one time; more are 429. Watches are counted apart, with the same bound.'),
+    .describe('Maximum number of concurrent requests. More are 429. Watches have a separate limit of the same size.'),
   shutdownGrace: duration().prefault('25s').describe('Time for requests in flight after SIGTERM.'),
 });
 
@@ -91,20 +89,20 @@ const proxy = z.strictObject({
   readOnly: z
     .boolean()
     .default(false)
-    .describe("Only reads and reviews of the caller's own rights: no write, no exec, attach or port-forward, else 403."),
+    .describe("Allows only reads and reviews of the caller's own rights. Writes, exec, attach and port-forward are 403."),
   subresources: z
     .boolean()
     .default(false)
     .describe(
-      'Also the subresource `proxy` of pods, services and nodes, for bearer tokens only. Answers of a pod there never act as a page.',
+      'Allows the subresource `proxy` of pods, services and nodes, for bearer tokens only. Browsers never show its answers as a page.',
     ),
   paths: z
     .array(apiPath())
     .min(1)
     .refine(isUnique, 'must not hold a path twice')
     .default(['/api', '/apis', '/version', '/openapi'])
-    .describe('Offered paths of the API server, with everything below; others are 404.'),
-  idleTimeout: duration().prefault('1h').describe('An exec, attach or port-forward that is silent for so long is cut.'),
+    .describe('Served paths of the API server, with all paths below. Others are 404.'),
+  idleTimeout: duration().prefault('1h').describe('Time after which a silent exec, attach or port-forward is closed.'),
   pingInterval: duration()
     .refine((ms) => ms >= 100 && ms <= 3_600_000, 'must be between 100ms and 1h')
     .prefault('30s')
@@ -122,20 +120,20 @@ const kubernetes = z.strictObject({
     .enum(['passthrough', 'impersonate'])
     .optional()
     .describe(
-      'The token of the user is forwarded (the API server must trust the issuer), or the service impersonates the user. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
+      'Forwards the token of the user (the API server must trust the issuer), or impersonates the user. Default: `passthrough` if `login.issuer` is set, else `impersonate`. Tokens of other issuers are always forwarded.',
     ),
   viewAs: z
     .enum(['off', 'read', 'write'])
     .default('read')
     .describe(
-      'Callers who may impersonate a user view the cluster as that user, by `Impersonate-*` headers. `write`: also writes that name the user in `Atrium-View-As-Write`.',
+      'Accepts `Impersonate-*` headers from callers who may impersonate the user. `write`: also for writes that name the user in `Atrium-View-As-Write`.',
     ),
-  accessCache: duration().prefault('5s').describe('Life of an access decision (denials at most 1s); 0s turns it off.'),
+  accessCache: duration().prefault('5s').describe('Lifetime of a cached access decision (denials: at most 1s). 0s disables the cache.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
   proxy: proxy.prefault({}).describe('The Kubernetes API below `/api/kubernetes`.'),
   publicURL: publicURL()
     .optional()
-    .describe('Address of the API server as people reach it, for the kubeconfig files that they are given. Default: the one used here.'),
+    .describe('Address of the API server in kubeconfig files for users. Default: the address that the service uses.'),
 });
 
 const language = z.strictObject({
@@ -173,8 +171,8 @@ const consoleSection = z.strictObject({
   apiAddress: z
     .string()
     .optional()
-    .describe('Address of the API as the console is told. Default: `server.publicURL` without trailing slash, else empty (same origin).'),
-  assetsHostPath: z.string().optional().describe('Told to the console as written. Default: `console.static.directory`.'),
+    .describe('Address of the API for the console. Default: `server.publicURL` without trailing slash, else empty (same origin).'),
+  assetsHostPath: z.string().optional().describe('Passed to the console unchanged. Default: `console.static.directory`.'),
   assetsURLPath: z
     .string()
     .regex(/^\/(.*\/)?$/, 'must begin and end with /')
@@ -189,28 +187,31 @@ const consoleSection = z.strictObject({
     .string()
     .refine(isPattern, 'must be a regular expression')
     .default('^CONSOLE_PUBLIC_')
-    .describe('Which process variables the console may see: an allow-list. Names that look like secrets are never shown.'),
-  envs: z.record(z.string().min(1), z.string()).default({}).describe('Variables for the console; win over process variables.'),
+    .describe('Pattern of the process variables that the console may see. Names that look like secrets are never shown.'),
+  envs: z.record(z.string().min(1), z.string()).default({}).describe('Variables for the console. Override process variables.'),
   envsConfigMap: z
     .string()
     .min(1)
     .optional()
-    .describe('ConfigMap in `kubernetes.namespace` whose data win over `console.envs`, for those who may see it.'),
+    .describe('ConfigMap in `kubernetes.namespace` whose data override `console.envs`, for callers who may read it.'),
   debugImage: z
     .string()
     .regex(/^[^\s]{1,512}$/, 'must be the name of an image')
     .optional()
     .describe(
-      'Image of the containers that the console adds to pods for debugging, as the variable `debug.image`; `console.envs` and the ConfigMap win over it. Default: the one that the console knows.',
+      'Image of debugging containers, as the variable `debug.image`. Overridden by `console.envs` and the ConfigMap. Default: an image that the console chooses.',
     ),
-  recurveIndex: z.boolean().default(true).describe('A missing page gets the nearest index upwards, not only the one of the root.'),
+  recurveIndex: z
+    .boolean()
+    .default(true)
+    .describe('Answers a missing page with the nearest index above it, not only with the one of the root.'),
   imageNamespaces: z
     .array(dnsLabel())
     .min(1)
     .refine(isUnique, 'must not hold a namespace twice')
     .optional()
     .describe(
-      'Namespaces in which images are looked for, in order; one in which the caller may not get the ConfigMap is passed over. Default: `kubernetes.namespace`.',
+      'Namespaces of images, in search order. A namespace in which the caller may not get the ConfigMap is skipped. Default: `kubernetes.namespace`.',
     ),
   languages: z
     .array(language)
@@ -223,7 +224,7 @@ const consoleSection = z.strictObject({
       caFile: path()
         .optional()
         .describe(
-          'PEM file of the certificate authorities that vouch for the Services of console plugins, each by its name `<service>.<namespace>.svc`; read again when it changes. A proxy of a ConsolePlugin may name its own (`caCertificate`). Default: those of the system.',
+          'PEM file of the certificate authorities for Services of console plugins (`<service>.<namespace>.svc`). Reread after a change. A proxy of a ConsolePlugin may name its own (`caCertificate`). Default: those of the system.',
         ),
     })
     .prefault({})
@@ -232,14 +233,12 @@ const consoleSection = z.strictObject({
     .strictObject({
       directory: path()
         .default(defaultStaticDirectory)
-        .describe(
-          'Directory of the static files, read at the start and again within a minute after a change. Unset: the one that comes with the service.',
-        ),
+        .describe('Directory of the static files, reread within a minute after a change. Unset: the files of the service.'),
       fallback: z
         .string()
         .regex(/^[^/\\]+$/, 'must be a file name without a path')
         .default('index.html')
-        .describe('The index: answers a directory, and a missing path that a page asks for.'),
+        .describe('Index file: the answer for a directory, and for a missing path that accepts HTML.'),
       csp: z
         .string()
         .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
@@ -248,7 +247,7 @@ const consoleSection = z.strictObject({
       keepPrevious: duration()
         .prefault('1h')
         .describe(
-          'Time that files with a hash in their name stay after a change of the directory, up to 256 MiB, so that open pages survive an upgrade. `0s`: none.',
+          'Time for which replaced files with a hash in their name are still served, up to 256 MiB, so that open pages survive an upgrade. `0s`: none.',
         ),
     })
     .prefault({}),
@@ -258,19 +257,22 @@ const feature = (what: string, isOn = true) => z.boolean().default(isOn).describ
 
 const features = z.strictObject({
   openapi: feature('`GET /openapi/v3`.'),
-  docs: feature('`GET /docs`, the page that shows it; off too without `features.openapi`.'),
+  docs: feature('`GET /docs`, the page of the OpenAPI document. Requires `features.openapi`.'),
   discovery: feature('`GET /apis` and below, so that kubectl finds the resources here.'),
   pubkey: feature('`GET /auth/v1/pubkey`, and encrypted passwords.'),
   me: feature('`GET /auth/v1/me`.'),
   kubeconfig: feature('`GET /auth/v1/kubeconfig`.'),
-  accessTokens: feature('Access tokens, and the token webhook of the API server. Off, tokens that were made before do not count.'),
-  factors: feature('Second factors at the embedded issuer. Off, none is asked, whatever users have set up.'),
-  linkedAccounts: feature('`/auth/v1/links`: linking accounts of several issuers. Off, those that are linked still count.'),
-  links: feature('One-time links of local users: invitation, forgotten password. Off, none counts that was made before.'),
-  groups: feature('Groups of users that are kept here, and their operations.'),
-  userBindings: feature('UserBindings, their operations and the controller that makes them RBAC.'),
-  accessRequests: feature('Access for a while: AccessPolicies, AccessRequests and their operations. Needs `features.userBindings`.', false),
-  sessions: feature('`/auth/v1/sessions`: seeing and ending sessions.'),
+  accessTokens: feature('Access tokens, and the token webhook of the API server. Disabled: existing tokens are refused.'),
+  factors: feature('Second factors at the embedded issuer. Disabled: existing factors are not asked for.'),
+  linkedAccounts: feature('`/auth/v1/links`: linking accounts of several issuers. Disabled: linked accounts can still log in.'),
+  links: feature('One-time links of local users: invitation, forgotten password. Disabled: existing links are refused.'),
+  groups: feature('Local groups of users, and their operations.'),
+  userBindings: feature('UserBindings, their operations and their controller.'),
+  accessRequests: feature(
+    'Temporary access: AccessPolicies, AccessRequests and their operations. Requires `features.userBindings`.',
+    false,
+  ),
+  sessions: feature('`/auth/v1/sessions`: listing and ending sessions.'),
   watch: feature('Live lists of users as server-sent events.'),
   namespaces: feature('`GET /auth/v1/namespaces`.'),
   explorer: feature('The access explorer: `/auth/v1/accesssubjects`, `accessrules`, `subjectaccessreviews` and `simulations`.'),
@@ -280,17 +282,17 @@ const features = z.strictObject({
   pluginProxy: feature('`/api/proxy/plugin/…`: the proxy to the Services of console plugins.'),
   backchannelLogout: feature('`POST /api/v2/token/backchannel-logout`.'),
   version: feature('`GET /version`.'),
-  metrics: feature('`GET /metrics` on the public port, for those who may get that path.'),
-  cpuProfile: z.boolean().default(false).describe('`POST /debug/v1/cpuprofile`, for those who may post to that path.'),
+  metrics: feature('`GET /metrics` on the public port, for callers who may get that path.'),
+  cpuProfile: z.boolean().default(false).describe('`POST /debug/v1/cpuprofile`, for callers who may post to that path.'),
 });
 
 const log = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level that is logged.'),
+  level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Minimum level of log lines.'),
   format: z.enum(['json', 'pretty']).default('json').describe('JSON lines, or text for a terminal.'),
 });
 
 const audit = z.strictObject({
-  kubernetesEvents: z.boolean().default(true).describe('Record what happens to an object as Kubernetes Events too.'),
+  kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
 });
 
 const tracing = z.strictObject({
@@ -298,27 +300,27 @@ const tracing = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
     .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment')
     .optional()
-    .describe('Collector that spans are sent to, as JSON to `<endpoint>/v1/traces` (OTLP/HTTP). Without it no span is recorded.'),
+    .describe('Collector of spans, as JSON at `<endpoint>/v1/traces` (OTLP/HTTP). Without it no span is recorded.'),
   caFile: path().optional().describe('PEM bundle that verifies the collector, beside the authorities of the system.'),
   sampleRatio: z
     .number()
     .min(0)
     .max(1)
     .default(1)
-    .describe('Part of the requests without a `traceparent` that is recorded. Callers who send one decide by its flag.'),
+    .describe('Recorded share of the requests without a `traceparent`. Callers who send one decide by its flag.'),
 });
 
 export const configSchema = z.strictObject({
   server: server.prefault({}).describe('The listener.'),
   kubernetes: kubernetes.prefault({}).describe('The API server.'),
   console: consoleSection.prefault({}).describe('The console and its files.'),
-  login: loginSection.prefault({}).describe('Logging people in by OpenID Connect.'),
+  login: loginSection.prefault({}).describe('Login by OpenID Connect.'),
   identity: identitySection.prefault({}).describe('The embedded OpenID provider for local users.'),
   users: usersSection.prefault({}).describe('User records.'),
   smtp: smtpSection.prefault({}).describe('The mail server.'),
   lists: listsSection.prefault({}).describe('Lists of any resource.'),
-  features: features.prefault({}).describe('Switches of the extensions: off means 404.'),
-  accessRequests: accessRequestsSection.prefault({}).describe('Access for a while (`features.accessRequests`).'),
+  features: features.prefault({}).describe('Switches of the extensions. A disabled extension answers 404.'),
+  accessRequests: accessRequestsSection.prefault({}).describe('Temporary access (`features.accessRequests`).'),
   log: log.prefault({}).describe('The process log.'),
   audit: audit.prefault({}).describe('The audit trail.'),
   tracing: tracing.prefault({}).describe('Traces of requests (OpenTelemetry).'),

@@ -17,12 +17,10 @@ export const smtpSection = z.strictObject({
   tls: z
     .enum(['starttls', 'implicit', 'none'])
     .default('starttls')
-    .describe(
-      '`starttls`: nothing is sent if the server does not offer it. `implicit`: from the first byte. `none`: on this machine only.',
-    ),
+    .describe('`starttls`: required, or nothing is sent. `implicit`: TLS from the first byte. `none`: for a server on this machine only.'),
   caFile: path().optional().describe('PEM certificate authority of the mail server, beside those of the system.'),
-  userFile: path().optional().describe('File with the name to log in with; read for each mail.'),
-  passwordFile: path().optional().describe('File with the password; read for each mail.'),
+  userFile: path().optional().describe('File with the user name. Reread for each mail.'),
+  passwordFile: path().optional().describe('File with the password. Reread for each mail.'),
   from: mailbox().optional().describe('Sender of the mail: `Atrium <no-reply@example.com>`.'),
 });
 

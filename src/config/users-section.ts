@@ -53,41 +53,44 @@ const ldapConnector = z
   });
 
 export const usersSection = z.strictObject({
-  autoProvision: z
-    .boolean()
-    .default(true)
-    .describe('A User is made for a person who logs in and has none; otherwise the login is refused.'),
+  autoProvision: z.boolean().default(true).describe('Creates a User at the first login. Disabled: users without a record are refused.'),
   idleDays: z
     .number()
     .int()
     .min(0)
     .default(90)
-    .describe('Days without a login after which a user is disabled (administrators are not); 0 is never.'),
+    .describe('Days without a login after which a user is disabled, except for administrators. 0: never.'),
   lockout: z
     .strictObject({
       failures: z.number().int().min(1).default(5).describe('Wrong passwords after which a user is locked.'),
-      window: duration().prefault('24h').describe('Within which they count.'),
+      window: duration().prefault('24h').describe('Period in which wrong passwords are counted.'),
       duration: duration().prefault('20m').describe('Duration of the lock.'),
     })
     .prefault({}),
   passwordPolicy: z
     .strictObject({
-      minLength: z.number().int().min(1).max(128).default(8).describe('Fewest characters of a new password.'),
-      maxLength: z.number().int().min(1).max(128).default(128).describe('Most characters of a new password.'),
+      minLength: z.number().int().min(1).max(128).default(8).describe('Minimum length of a new password.'),
+      maxLength: z.number().int().min(1).max(128).default(128).describe('Maximum length of a new password.'),
       classes: z
         .array(z.enum(['letter', 'digit', 'special']))
         .refine(isUnique, 'must not hold one twice')
         .default([])
-        .describe('Kinds of characters that must all occur; none is better (NIST SP 800-63B 3.1.1.2).'),
-      changeOnFirstLogin: z.boolean().default(false).describe('A user whom another user created changes the password at the first login.'),
-      changeAfterReset: z.boolean().default(true).describe('A user whose password another user has set changes it at the next login.'),
-      requireEncrypted: z.boolean().default(false).describe('Refuse passwords that are not sealed with the key of `GET /auth/v1/pubkey`.'),
+        .describe('Required classes of characters. None is better (NIST SP 800-63B 3.1.1.2).'),
+      changeOnFirstLogin: z
+        .boolean()
+        .default(false)
+        .describe('Requires a new password at the first login of a user who was created by another user.'),
+      changeAfterReset: z.boolean().default(true).describe('Requires a new password at the next login after another user has set it.'),
+      requireEncrypted: z
+        .boolean()
+        .default(false)
+        .describe('Refuses passwords that are not encrypted with the key of `GET /auth/v1/pubkey`.'),
     })
     .refine(({ minLength, maxLength }) => minLength <= maxLength, { path: ['minLength'], error: 'must not be above maxLength' })
     .prefault({}),
   certificates: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('`POST /auth/v1/authorize` hands out client certificates; otherwise it is 404.'),
+      enabled: z.boolean().default(true).describe('Enables client certificates (`POST /auth/v1/authorize`).'),
       signerName: z
         .string()
         .regex(/^[a-z0-9.-]+\/[a-zA-Z0-9._-]+$/, 'must be a signer name such as example.com/people')
@@ -104,8 +107,8 @@ export const usersSection = z.strictObject({
     .prefault({}),
   accessTokens: z
     .strictObject({
-      defaultDays: z.number().int().min(1).max(3650).default(90).describe('Days that an access token lives if its maker does not say.'),
-      maxDays: z.number().int().min(1).max(3650).default(365).describe('Days that an access token may live at most.'),
+      defaultDays: z.number().int().min(1).max(3650).default(90).describe('Default lifetime of an access token in days.'),
+      maxDays: z.number().int().min(1).max(3650).default(365).describe('Maximum lifetime of an access token in days.'),
     })
     .refine(({ defaultDays, maxDays }) => defaultDays <= maxDays, { path: ['defaultDays'], error: 'must not be above maxDays' })
     .prefault({}),
@@ -117,19 +120,19 @@ export const usersSection = z.strictObject({
         .min(0)
         .max(100)
         .default(50)
-        .describe("A synchronisation that would invalidate more of a connector's users is refused, unless forced."),
-      schedule: duration().optional().describe('Synchronise by itself so often. Default: only when asked.'),
+        .describe("Maximum percentage of a directory's users that a synchronisation may invalidate without `force`."),
+      schedule: duration().optional().describe('Interval of automatic synchronisations. Default: none.'),
     })
     .prefault({}),
   ldap: z
     .array(ldapConnector)
     .refine((connectors) => isUnique(connectors.map(({ id }) => id)), 'must not hold an id twice')
     .default([])
-    .describe('Directories that users come from, and whose passwords count at the embedded issuer.'),
+    .describe('Directories of users, whose passwords are valid at the embedded issuer.'),
   v1List: z
     .strictObject({
-      deprecatedAt: z.iso.date().default('2026-01-01').describe('Since when `GET /auth/v1/users` is deprecated.'),
-      sunset: z.iso.date().optional().describe('When `GET /auth/v1/users` will be removed, if that is known.'),
+      deprecatedAt: z.iso.date().default('2026-01-01').describe('Start of the deprecation of `GET /auth/v1/users`.'),
+      sunset: z.iso.date().optional().describe('Date of the removal of `GET /auth/v1/users`, if known.'),
     })
     .prefault({}),
 });
