@@ -53,7 +53,7 @@ function isRepeatable(schema: z.core.$ZodType): boolean {
   return def.type === 'array';
 }
 
-/** Which parameters of a query schema may be given more than once. Worked out once per operation. */
+/** Names of the parameters of a query schema that may be repeated. Worked out once per operation. */
 export const repeatableParameters = (schema: z.ZodObject): ReadonlySet<string> =>
   new Set(Object.keys(schema.shape).filter((name) => isRepeatable(schema.shape[name] as z.core.$ZodType)));
 

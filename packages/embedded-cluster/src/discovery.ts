@@ -1,5 +1,5 @@
 /**
- * Which groups, versions and resources there are, resource by resource or all at once.
+ * Discovery of groups, versions and resources, one by one or aggregated.
  *
  * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */

@@ -1,12 +1,14 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { App } from '../../../src/app.ts';
 
 /** Words that Kubernetes' documentation would not use, or would not write so. `nobody` is also a user of the demo. */
 const refused = /\b(?:whoever|somebody|anybody|everybody|anew|log-ins?|log-outs?)\b|(?<!['`@_ ]|as |may )\bnobody\b(?![@'`"_:])/i;
 /** A sentence begins with a noun of the field or a verb. */
-const refusedBeginning = /^(?:\*\*|\(|"|')*(?:What|Whose|Who|Of|As|By|One|Those|That|Whether|How|So|Or|Nothing|Else|It|Where)(?!-)\b/;
+const refusedBeginning =
+  /^(?:\*\*|\(|"|')*(?:What|Whose|Who|Of|As|By|One|Those|That|Whether|How|So|Or|Nothing|Else|It|Where|Which|Since when|Until when|From when)(?!-)\b/;
 const longestSentence = 30;
 const longestLine = 120;
 
@@ -71,6 +73,20 @@ describe('the words of the documentation', () => {
     expect(texts.flatMap(tooLong)).to.deep.equal([]);
     expect(texts.flatMap(beginnings).filter((sentence) => refusedBeginning.test(sentence))).to.deep.equal([]);
   });
+});
+
+describe('the words of `kubectl explain`', () => {
+  for (const file of globSync('deploy/helm/atrium/files/crds/*.yaml'))
+    it(`of ${file} are plain, its sentences short, and begin with a noun or a verb`, () => {
+      const texts: string[] = [];
+      JSON.stringify(parse(readFileSync(file, 'utf8')), (key, value: unknown) => {
+        if (key === 'description' && typeof value === 'string') texts.push(value);
+        return value;
+      });
+      expect(texts.filter((text) => refused.test(text))).to.deep.equal([]);
+      expect(texts.flatMap(tooLong)).to.deep.equal([]);
+      expect(texts.flatMap(beginnings).filter((sentence) => refusedBeginning.test(sentence))).to.deep.equal([]);
+    });
 });
 
 /** Anchors as GitHub makes them of headings. */

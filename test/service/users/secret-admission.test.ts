@@ -1,4 +1,4 @@
-/** Which accounts may write the Secrets of the service, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
+/** Accounts that may write the Secrets of the service, on the embedded cluster and, with TEST_CLUSTER=real, on an API server. */
 import { expect } from 'chai';
 import { apiServer } from '../../support/api-server.ts';
 import { clientOf } from '../../support/client-of.ts';
