@@ -3,19 +3,24 @@ import { type Collection, collection, liveLists } from '../collection/collection
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Controller } from '../controllers/controller.ts';
 import type { Check } from '../http/health.ts';
+import { clusterNetwork, type Network } from '../http/network.ts';
 import type { Operation } from '../http/operation.ts';
+import { isMailSet } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';
+import type { AccessContext } from './context.ts';
 import { type AccessSources, accessController } from './controller.ts';
-import type { LiveAccess } from './live.ts';
+import type { LiveAccess } from './list.ts';
+import { AccessMail, type Letterhead } from './notice-mail.ts';
+import { NoticeTerm } from './notices.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
-import { createReceivers, type NoticeNeeds } from './receivers.ts';
 import { accessRequestResource, isOpen, type RequestRow, requestProperties, requestRow } from './request.ts';
 import { accessOperations } from './routes.ts';
+import { Webhook } from './webhooks.ts';
 
 const collected = {
   policies: { resource: accessPolicyResource, kind: 'AccessPolicy', row: policyRow, properties: policyProperties },
@@ -117,4 +122,36 @@ function liveAccess(
   if (!config.features.watch) return undefined;
   const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
   return { policies: liveLists(policies, collected.policies, guard), requests: liveLists(requests, collected.requests, guard) };
+}
+
+/** Dependencies of notices. */
+interface NoticeNeeds {
+  readonly letterhead: Letterhead;
+  /** Addresses of webhooks, for tests. */
+  readonly network: Network | undefined;
+}
+
+interface Receivers {
+  /** Returns the term of a leader; undefined without receivers. */
+  readonly term: (() => NoticeTerm) | undefined;
+  stop(): Promise<void>;
+}
+
+/** Creates the receivers of the configuration. */
+function createReceivers(context: AccessContext, { letterhead, network = clusterNetwork }: NoticeNeeds): Receivers {
+  const { services } = context;
+  const { accessRequests, server, smtp } = services.config;
+  const webhooks = accessRequests.webhooks.map((config) => new Webhook(services, config, network));
+  const isMailed = accessRequests.mail && isMailSet(smtp) && server.publicURL !== undefined;
+  services.metrics.expectNotices([...webhooks.map(({ name }) => name), ...(isMailed ? ['mail'] : [])]);
+  const newTerm = () => {
+    const mail = isMailed ? new AccessMail(context, letterhead) : undefined;
+    return new NoticeTerm(context, [...webhooks, ...(mail ? [mail] : [])], mail);
+  };
+  return {
+    term: isMailed || webhooks.length > 0 ? newTerm : undefined,
+    async stop() {
+      await Promise.all(webhooks.map((webhook) => webhook.stop()));
+    },
+  };
 }

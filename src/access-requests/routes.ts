@@ -15,11 +15,9 @@ import { compressed, longRunning } from '../http/preparations.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';
-import { decide } from './decide.ts';
-import { endRequest } from './end.ts';
+import { decide, endRequest, reviewRequest } from './decisions.ts';
 import { accessOf } from './grant.ts';
-import { getPolicy, listPolicies, listRequests } from './list.ts';
-import { followPolicies, followRequests, type LiveAccess } from './live.ts';
+import { followPolicies, followRequests, getPolicy, type LiveAccess, listPolicies, listRequests } from './list.ts';
 import { optionsOperation } from './options-routes.ts';
 import { accessApiVersion, accessPolicySchema, policyProperties } from './policy.ts';
 import { recordRefusal } from './refusals.ts';
@@ -33,7 +31,6 @@ import {
   reviewBody,
 } from './request.ts';
 import { readRequestedRole } from './requested-role.ts';
-import { reviewRequest } from './review.ts';
 import { coveredNamespaces } from './standing.ts';
 import { readRequest } from './status-writer.ts';
 import { isApproverOf, isOwn, requireVisible } from './visible.ts';

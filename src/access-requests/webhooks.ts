@@ -7,9 +7,8 @@ import { lookupOf, type Network } from '../http/network.ts';
 import { TrustingAgent } from '../http/trusting-agent.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
-import type { AccessEvent } from './events.ts';
 import { accessOf } from './grant.ts';
-import { NoticeError, type Receiver } from './notices.ts';
+import { type AccessEvent, NoticeError, type Receiver } from './notices.ts';
 import type { RequestRow } from './request.ts';
 
 const timeoutMs = 10_000;
