@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../http/operation.ts';
-import { parseFilters, parseSearch } from './filter.ts';
 import type { ListProperties, ListRow, Predicate } from './properties.ts';
 import type { ListParameters } from './schema.ts';
-import { allOf, selectionPredicate } from './selection.ts';
+import { allOf, parseFilters, parseSearch, selectionPredicate } from './selection.ts';
 import { parseSort, type SortKey } from './sort.ts';
 
 /** Parameters that select and order rows, without those that select a page. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { wholeNumber } from '../http/input.ts';
 import type { AnswerDescription } from '../http/operation.ts';
-import { filterNames } from './filter.ts';
 import type { ListProperties } from './properties.ts';
+import { filterNames } from './selection.ts';
 
 /** Limit of a request with `page` and without `limit`. */
 export const defaultLimit = 100;

@@ -1,5 +1,5 @@
 import { badRequest } from '../api/status.ts';
-import { ContinueTokens } from '../collection/continue-token.ts';
+import { ContinueTokens } from '../collection/page.ts';
 import { sortInSlices } from '../collection/sort.ts';
 import { bindingsFor, describedBinding, describedRule, describedSubject, isMaster, type RbacSubject } from '../rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { StatusError } from '../../../src/api/status.ts';
-import { ContinueTokens } from '../../../src/collection/continue-token.ts';
+import { ContinueTokens } from '../../../src/collection/page.ts';
 import { KeySeal, type Seal } from '../../../src/keys/seal.ts';
 
 const sealWith = (byte: number): Seal => {
