@@ -1,6 +1,6 @@
 /** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
 import { z } from 'zod';
-import { labelSelector as selector, selectorText } from '../api/label-selector.ts';
+import { labelSelector as selector, selectorText } from '../api/labels.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';

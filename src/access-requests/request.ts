@@ -1,6 +1,6 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
 import { z } from 'zod';
-import { labelPattern } from '../api/label-syntax.ts';
+import { labelPattern } from '../api/labels.ts';
 import { objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import { shownText } from '../api/shown-text.ts';

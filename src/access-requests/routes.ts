@@ -4,7 +4,7 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { labelPattern } from '../api/label-syntax.ts';
+import { labelPattern } from '../api/labels.ts';
 import { dryRun } from '../api/write-options.ts';
 import { isLive, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';

@@ -5,7 +5,7 @@
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
  */
 
-import { labelKeyProblems, labelValueProblems } from './label-syntax.ts';
+import { labelKeyProblems, labelValueProblems } from './labels.ts';
 import { badRequest } from './status.ts';
 
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;

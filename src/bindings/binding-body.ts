@@ -1,7 +1,7 @@
 /** The body of a request that creates a UserBinding. Known fields that may not be set are forbidden; other fields are unknown. */
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
-import { labelPattern, subdomainPattern } from '../api/label-syntax.ts';
+import { labelPattern, subdomainPattern } from '../api/labels.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import { userBindingApiVersion } from './resource.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { subdomainPattern } from '../api/label-syntax.ts';
+import { subdomainPattern } from '../api/labels.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';

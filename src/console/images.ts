@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { subdomainPattern } from '../api/label-syntax.ts';
+import { subdomainPattern } from '../api/labels.ts';
 import { StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
 import { z } from 'zod';
-import { subdomainPattern } from '../api/label-syntax.ts';
+import { subdomainPattern } from '../api/labels.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import { shownLabel } from '../api/shown-text.ts';

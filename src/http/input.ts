@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { nearestName } from '../api/field-error.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
-import { type Violation, validate } from '../api/violations.ts';
+import { type Violation, validate } from '../api/validation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import { bodyTextReader, decodeJson } from './body.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';

@@ -5,7 +5,7 @@
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
 import { z } from 'zod';
-import { labelSelector, selectorText } from '../api/label-selector.ts';
+import { labelSelector, selectorText } from '../api/labels.ts';
 import { isRecord, reader } from '../api/reader.ts';
 import { type LabelMatcher, parseLabelSelector } from '../api/selectors.ts';
 

@@ -5,7 +5,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { forbidden, unauthorized } from '../api/status.ts';
-import { validate } from '../api/violations.ts';
+import { validate } from '../api/validation.ts';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';

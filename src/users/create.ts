@@ -1,7 +1,7 @@
 import { duplicate, type FieldError, invalidValue } from '../api/field-error.ts';
-import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
+import { type FieldValidation, readObject } from '../api/validation.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';

@@ -1,8 +1,8 @@
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../api/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
-import { type FieldValidation, readObject } from '../api/object-body.ts';
 import { partsOf } from '../api/reader.ts';
 import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
+import { type FieldValidation, readObject } from '../api/validation.ts';
 import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import { type JSONPath, parseJSONPath } from '../../../src/api/json-path.ts';
-import { type labelSelector, selectorText } from '../../../src/api/label-selector.ts';
+import { type labelSelector, selectorText } from '../../../src/api/labels.ts';
 import { printedValue } from '../../../src/api/printed-value.ts';
 import { certificateRequestState } from './certificate-requests.ts';
 import { isJsonObject, type KubernetesObject } from './objects.ts';

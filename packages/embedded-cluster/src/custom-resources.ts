@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { type FieldError, invalidValue, required } from '../../../src/api/field-error.ts';
-import { dnsLabelProblems, subdomainProblems } from '../../../src/api/label-syntax.ts';
+import { dnsLabelProblems, subdomainProblems } from '../../../src/api/labels.ts';
 import { definedColumns, dottedPath, nameColumn } from './columns.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { type ResourceRegistry, type ResourceType, storedVerbs } from './resources.ts';

@@ -1,4 +1,4 @@
-import { labelValueProblems } from '../../api/label-syntax.ts';
+import { labelValueProblems } from '../../api/labels.ts';
 import { recordName, shortHash } from './account.ts';
 import type { UserStatus } from './schema.ts';
 

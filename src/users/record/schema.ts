@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { subdomainPattern } from '../../api/label-syntax.ts';
+import { subdomainPattern } from '../../api/labels.ts';
 import { conditions, objectMeta } from '../../api/object-schemas.ts';
 import { type Reading, reader } from '../../api/reader.ts';
 import { listSchema } from '../../collection/schema.ts';

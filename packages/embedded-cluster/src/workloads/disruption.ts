@@ -4,7 +4,7 @@
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
 
-import { selectorText } from '../../../../src/api/label-selector.ts';
+import { selectorText } from '../../../../src/api/labels.ts';
 import { parseLabelSelector } from '../../../../src/api/selectors.ts';
 import { StatusError } from '../../../../src/api/status.ts';
 import { getObject } from '../backend.ts';

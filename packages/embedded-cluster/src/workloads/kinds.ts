@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import { dnsLabelProblems } from '../../../../src/api/label-syntax.ts';
+import { dnsLabelProblems } from '../../../../src/api/labels.ts';
 import { openSchema } from '../builtin-schemas.ts';
 import { builtin, type KindRules } from '../builtins.ts';
 import { type Defaults, fill, objectIn } from '../defaults.ts';

@@ -1,9 +1,8 @@
 /** Parsers of the schemas of each operation: a new operation is measured without a line here. */
 import { z } from 'zod';
 import { jsonPatchType, mergePatchOf } from '../../../../src/api/json-patch.ts';
-import { readObject } from '../../../../src/api/object-body.ts';
 import { StatusError } from '../../../../src/api/status.ts';
-import { validate } from '../../../../src/api/violations.ts';
+import { readObject, validate } from '../../../../src/api/validation.ts';
 import { App } from '../../../../src/app.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
 import { decodeJson } from '../../../../src/http/body.ts';
