@@ -1,8 +1,8 @@
 /** The access of a request: one UserBinding of the service's account, whose name follows from the UID of the request. */
 
 import { timedOut } from '../api/status.ts';
-import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/resource.ts';
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
+import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { timestamp } from '../kubernetes/timestamp.ts';

@@ -1,5 +1,5 @@
 import { conflict, notFound } from '../api/status.ts';
-import { userBindingResource } from '../bindings/resource.ts';
+import { userBindingResource } from '../bindings/schema.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import { retryOnConflict } from '../users/record/records.ts';

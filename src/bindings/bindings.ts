@@ -6,11 +6,10 @@ import { type Collection, collection } from '../collection/collection.ts';
 import type { Check } from '../http/health.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
-import { type BindingSources, bindingsController } from './controller.ts';
-import { DependencyIndex } from './dependency-index.ts';
-import { userBindingResource } from './resource.ts';
+import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
 import { bindingOperations } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
+import { userBindingResource } from './schema.ts';
 
 /** Watch of all UserBindings. Create it before the collection is started. */
 interface WatchedUserBindings {

@@ -6,12 +6,11 @@ import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupOf } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { type Change, WatchCache } from '../watch/watch-cache.ts';
-import type { DependencyIndex } from './dependency-index.ts';
 import { managedName } from './managed-binding.ts';
 import { ManagedBindings } from './managed-bindings.ts';
 import { type ReconcileContext, reconcile } from './reconcile.ts';
-import { bindingFinalizer } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
+import { bindingFinalizer } from './schema.ts';
 import { stateOf } from './subjects.ts';
 import { type NamespaceRow, namespaceResource, namespaceRow, targetNamespaces } from './target-namespaces.ts';
 
@@ -164,3 +163,41 @@ class BindingsTerm implements Term, Source {
 
 const isSameList = (left: readonly string[] = [], right: readonly string[] = []) =>
   left.length === right.length && left.every((one, index) => one === right[index]);
+
+/** Kinds of objects that a UserBinding depends on. */
+type Reference = 'User' | 'Group' | 'ClusterRole' | 'namespace' | 'project';
+
+const keyOf = (kind: Reference, name: string) => `${kind} ${name}`;
+
+/** Index of UserBindings by their dependencies. Changes update it, so that a lookup without a result costs nothing. */
+export class DependencyIndex {
+  readonly #names = new Map<string, Set<string>>();
+
+  /** Records a change. The caller passes every change of the watched UserBindings. */
+  record({ old, new: current }: Change<UserBindingRow>): void {
+    for (const key of old ? keysOf(old) : []) {
+      const names = this.#names.get(key);
+      names?.delete(old?.name ?? '');
+      if (names?.size === 0) this.#names.delete(key);
+    }
+    for (const key of current ? keysOf(current) : []) {
+      const names = this.#names.get(key);
+      if (names === undefined) this.#names.set(key, new Set([current?.name ?? '']));
+      else names.add(current?.name ?? '');
+    }
+  }
+
+  /** Returns the names of the UserBindings that depend on the object. */
+  of(kind: Reference, name: string): ReadonlySet<string> {
+    return this.#names.get(keyOf(kind, name)) ?? none;
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+const keysOf = ({ subjects, roleRef, namespaces, projects }: UserBindingRow): string[] => [
+  ...subjects.map(({ kind, name }) => keyOf(kind, name)),
+  keyOf('ClusterRole', roleRef),
+  ...namespaces.map((name) => keyOf('namespace', name)),
+  ...projects.map((name) => keyOf('project', name)),
+];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Reading, reader } from '../api/reader.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
-import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './resource.ts';
+import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './schema.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const apiVersion = `${group}/v1`;

@@ -22,7 +22,7 @@ import {
   type Subject,
   wantedDigest,
 } from './managed-binding.ts';
-import { bindingLabel } from './resource.ts';
+import { bindingLabel } from './schema.ts';
 
 export type Outcome =
   | 'ensured'

@@ -7,15 +7,15 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import { hasClusterRole } from './create.ts';
 import { termOf } from './expiry.ts';
 import type { Owner, Subject } from './managed-binding.ts';
 import type { ManagedBindings, Outcome } from './managed-bindings.ts';
-import { bindingFinalizer, userBindingKind } from './resource.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
+import { bindingFinalizer, userBindingKind } from './schema.ts';
 import { type Result, recordedSubjects, statusOf, warningOf } from './status.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
+import { hasClusterRole } from './writer.ts';
 
 /** Concurrent writes for one UserBinding. */
 const atOnce = 4;

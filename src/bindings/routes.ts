@@ -15,11 +15,9 @@ import { type AnswerDescription, type Caller, type Operation, operation } from '
 import { compressed } from '../http/preparations.ts';
 import type { Services } from '../services.ts';
 import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
-import { newBindingBody } from './binding-body.ts';
-import { createUserBinding } from './create.ts';
-import { deleteUserBinding } from './delete.ts';
-import { bindingName, userBindingApiVersion, userBindingResource, userBindingSchema } from './resource.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
+import { bindingName, newBindingBody, userBindingApiVersion, userBindingResource, userBindingSchema } from './schema.ts';
+import { createUserBinding, deleteUserBinding } from './writer.ts';
 
 const json = 'application/json';
 const tag = 'userbindings';

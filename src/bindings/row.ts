@@ -1,7 +1,7 @@
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
-import { readUserBinding, userBindingApiVersion } from './resource.ts';
+import { readUserBinding, userBindingApiVersion } from './schema.ts';
 
 const lower = (texts: readonly string[]): string[] => texts.map((text) => text.toLowerCase());
 

@@ -2,7 +2,7 @@
 import { type Condition, type Observed, setConditions } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { TermState } from './expiry.ts';
-import { readUserBinding } from './resource.ts';
+import { readUserBinding } from './schema.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';
 
 /** Result of a reconciliation. */

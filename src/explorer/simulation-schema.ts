@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { explainedParts } from '../access/schema.ts';
-import { newBindingBody } from '../bindings/binding-body.ts';
+import { newBindingBody } from '../bindings/schema.ts';
 
 const maxChanges = 20;
 export const maxSubjects = 500;

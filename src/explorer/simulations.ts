@@ -1,7 +1,6 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
 import { badRequest, forbidden, invalid, StatusError } from '../api/status.ts';
-import { createUserBinding } from '../bindings/create.ts';
-import { deleteUserBinding } from '../bindings/delete.ts';
+import { createUserBinding, deleteUserBinding } from '../bindings/writer.ts';
 import { GroupMembers } from '../groups/members.ts';
 import { callerKey } from '../http/operation.ts';
 import { requireSensitiveWrite } from '../http/sensitive-writes.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { bindingFinalizer, bindingLabel } from '../../../src/bindings/resource.ts';
+import { bindingFinalizer, bindingLabel } from '../../../src/bindings/schema.ts';
 import { startControlPlane } from '../../cluster/control-plane.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { pages } from '../docs/page.ts';

@@ -1,9 +1,94 @@
-/** The body of a request that creates a UserBinding. Known fields that may not be set are forbidden; other fields are unknown. */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
 import { labelPattern, subdomainPattern } from '../api/labels.ts';
+import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { partsOf, reader } from '../api/reader.ts';
-import { userBindingApiVersion } from './resource.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+
+/** The custom resource UserBinding; deploy/manifests holds its definition. */
+export const userBindingResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'userbindings' };
+
+export const userBindingKind: ResourceKind = { type: userBindingResource, kind: 'UserBinding' };
+
+export const userBindingApiVersion = `${userBindingResource.group}/${userBindingResource.version}`;
+
+/** Finalizer that keeps a UserBinding until its managed bindings are deleted. */
+export const bindingFinalizer = 'auth.platform.io/userbinding';
+
+/** Key on managed bindings: the annotation holds the UserBinding's name, the label the name or its hash. */
+export const bindingLabel = 'auth.platform.io/userbinding';
+
+/** Returns the label value for a name: labels hold 63 characters, names up to 253. */
+export const bindingLabelValue = (name: string): string => (name.length <= 63 ? name : hash('sha256', name).slice(0, 40));
+
+export const bindingName = z.string().max(253).regex(subdomainPattern).describe('Name of the UserBinding.');
+
+const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
+const constraint = z.object({ cluster: z.string().optional(), project: z.string().optional(), namespace: z.string().optional() });
+
+const time = z.iso.datetime({ offset: true });
+
+const spec = z.object({
+  subjects: z.array(subject),
+  roleRef: z.string(),
+  scope: z.enum(['platform', 'project', 'namespace']),
+  constraint: z.array(constraint).optional(),
+  request: z
+    .object({ name: z.string(), uid: z.string(), recordUID: z.string() })
+    .optional()
+    .describe('AccessRequest to which the binding belongs. Set by the service.'),
+  notBefore: time.optional().describe('Start of the role.'),
+  expiresAt: time.optional().describe('End of the role. The UserBinding stays, in phase Expired.'),
+});
+
+const status = z.object({
+  phase: z.enum(['Pending', 'Synced', 'Failed', 'Expired']).optional(),
+  conditions: conditions.optional(),
+  observedGeneration: z.int().optional(),
+  subjects: z
+    .array(subject.extend({ uid: z.string() }))
+    .optional()
+    .describe('Bound records and Groups, with their UIDs.'),
+  subjectNames: z.array(z.string()).optional().describe('Display names of the subjects: kind and name, or the e-mail address of a user.'),
+  bindingsCreated: z.object({ clusterRoleBindings: z.int().optional(), roleBindings: z.int().optional() }).optional(),
+});
+
+/** Reads a UserBinding, also an invalid one that was written with kubectl. */
+export const readUserBinding = reader(z.object({ spec, status: status.pick({ phase: true, subjects: true }) }));
+
+/** A UserBinding in answers, with the members of the custom resource definition. */
+export const userBindingSchema = z
+  .object({
+    apiVersion: z.literal(userBindingApiVersion),
+    kind: z.literal('UserBinding'),
+    metadata: objectMeta,
+    spec,
+    status: status.optional(),
+  })
+  .meta({
+    id: 'UserBinding',
+    examples: [
+      {
+        apiVersion: userBindingApiVersion,
+        kind: 'UserBinding',
+        metadata: {
+          name: 'jane-edit-shop',
+          uid: '9a0e5f3c-7b1d-4a53-8a0e-1f2b8f6f5d10',
+          resourceVersion: '52011',
+          creationTimestamp: '2026-03-01T11:00:00Z',
+        },
+        spec: {
+          subjects: [{ kind: 'User', name: 'jane@example.com' }],
+          roleRef: 'edit',
+          scope: 'namespace',
+          constraint: [{ namespace: 'shop' }],
+        },
+        status: { phase: 'Synced', subjectNames: ['User jane@example.com'], bindingsCreated: { clusterRoleBindings: 0, roleBindings: 1 } },
+      },
+    ],
+  });
 
 const maxSubjects = 100;
 const maxPlaces = 100;
@@ -23,7 +108,7 @@ const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 
 const notTime = 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)';
 const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
 
-const subject = z.strictObject({
+const givenSubject = z.strictObject({
   kind: z.enum(['User', 'Group']),
   name: text(512)
     .refine((name) => !name.startsWith('system:'), 'names that begin with system: belong to Kubernetes')
@@ -38,9 +123,9 @@ const place = z.strictObject({
 
 /** Format of times in the custom resource definition. */
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
-const time = z.string().refine((text) => timeForm.test(text) && !Number.isNaN(Date.parse(text)), notTime);
+const givenTime = z.string().refine((text) => timeForm.test(text) && !Number.isNaN(Date.parse(text)), notTime);
 
-/** A UserBinding to create. */
+/** A UserBinding to create. Known fields that may not be set are forbidden; other fields are unknown. */
 export const newBindingBody = z
   .strictObject({
     apiVersion: z.literal(userBindingApiVersion).optional(),
@@ -71,15 +156,15 @@ export const newBindingBody = z
       .optional(),
     spec: z.strictObject({
       subjects: z
-        .array(subject)
+        .array(givenSubject)
         .min(1, 'must hold at least one subject')
         .max(maxSubjects, `may not hold more than ${maxSubjects} subjects`)
         .describe(`Subjects of the role: 1 to ${maxSubjects}, without duplicates.`),
       roleRef: text(253).describe('Name of a ClusterRole. Requires the right to bind it.'),
       scope: z.enum(['platform', 'project', 'namespace']).describe('Scope: the cluster, the namespaces of projects, or single namespaces.'),
       request: kept('is set by the service, for access requests'),
-      notBefore: time.optional().describe('Start of the role. Default: now.'),
-      expiresAt: time.optional().describe('End of the role. Default: never. The UserBinding stays.'),
+      notBefore: givenTime.optional().describe('Start of the role. Default: now.'),
+      expiresAt: givenTime.optional().describe('End of the role. Default: never. The UserBinding stays.'),
       constraint: z
         .array(place)
         .max(maxPlaces, `may not hold more than ${maxPlaces} places`)

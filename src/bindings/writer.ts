@@ -2,6 +2,7 @@ import { notFoundValue } from '../api/field-error.ts';
 import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
 import { type FieldValidation, readObject } from '../api/validation.ts';
+import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
@@ -10,9 +11,16 @@ import type { Services } from '../services.ts';
 import { createdByAnnotation } from '../users/record/labels.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { clusterRoles, roleError } from './bindable-roles.ts';
-import { bindingErrors, type NewBinding, newBindingBody } from './binding-body.ts';
-import { bindingFinalizer, userBindingApiVersion, userBindingKind, userBindingResource } from './resource.ts';
 import type { UserBindingRow } from './row.ts';
+import {
+  bindingErrors,
+  bindingFinalizer,
+  type NewBinding,
+  newBindingBody,
+  userBindingApiVersion,
+  userBindingKind,
+  userBindingResource,
+} from './schema.ts';
 
 interface CreateRequest {
   body: unknown;
@@ -83,4 +91,29 @@ function manifestOf({ metadata = {}, spec }: NewBinding, caller: Caller) {
     },
     spec,
   };
+}
+
+/** Milliseconds that a deletion waits for the controller, which removes the RBAC first. */
+const goneWithinMs = 3_000;
+
+/**
+ * Deletes a UserBinding. The API server decides who may delete it; revoking a role needs no right to bind it. Waits for a moment until
+ * the UserBinding and its managed bindings are removed.
+ *
+ * @throws StatusError 403, 404, 409, 503, 504
+ */
+export async function deleteUserBinding(
+  { apiServer, access }: Services,
+  cache: WatchCache<UserBindingRow>,
+  { name, preconditions = {}, isDryRun, asCaller }: Deletion,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<{ uid: string }> {
+  if (asCaller) await access.require(caller, { ...userBindingResource, verb: 'delete', name }, signal);
+  const resource = asCaller
+    ? new CallerResource(apiServer.asCaller(caller), userBindingKind)
+    : new ServiceResource(apiServer.asService, userBindingKind);
+  const uid = await resource.delete(name, { preconditions, propagationPolicy: 'Background', isDryRun, signal });
+  if (!isDryRun) await cache.until(() => cache.get(name)?.uid !== uid, goneWithinMs, signal);
+  return { uid };
 }
