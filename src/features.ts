@@ -18,7 +18,7 @@ import type { Authenticator } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
 import type { Operation } from './http/operation.ts';
 import type { Issuers } from './issuer/issuers.ts';
-import { serverProblem } from './kubernetes/probe.ts';
+import { serverProblem } from './kubernetes/identity.ts';
 import { createLists } from './lists/routes.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/routes.ts';

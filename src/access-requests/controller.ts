@@ -1,11 +1,11 @@
 import type { UserBindingRow } from '../bindings/row.ts';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { report } from '../kubernetes/events.ts';
 import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
 import { isKubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { Change } from '../watch/watch-cache.ts';
 import { begin } from './break-glass.ts';

@@ -3,7 +3,7 @@ import { conflict, type StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import type { Account } from '../users/record/account.ts';
 import { isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';

@@ -3,9 +3,9 @@
 import { timedOut } from '../api/status.ts';
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';

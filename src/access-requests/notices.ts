@@ -3,7 +3,7 @@
 import type { accessEventTypes } from '../config/access-requests-section.ts';
 import type { Source, Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import type { AccessContext } from './context.ts';
 import type { Decision, Notice, RequestRow } from './request.ts';
 import { transition } from './status-writer.ts';

@@ -1,7 +1,7 @@
+import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Notice, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
 import type { LapseReason } from './standing.ts';

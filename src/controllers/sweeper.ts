@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ServerClock } from '../kubernetes/server-clock.ts';
+import type { ServerClock } from '../kubernetes/clock.ts';
 
 export interface Sweep {
   /** Name of the objects in the log, in the plural: `access tokens`. */

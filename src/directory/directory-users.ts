@@ -1,9 +1,9 @@
 import { partsOf } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { accountOf, accountOfRead, recordName } from '../users/record/account.ts';
 import { conditionsOf, phaseOf } from '../users/record/conditions.ts';

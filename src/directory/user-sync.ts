@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
 import { HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';

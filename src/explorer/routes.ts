@@ -8,7 +8,7 @@ import { badRequest, serviceUnavailable } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Caller, callerKey, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
-import { selfReview } from '../kubernetes/self-review.ts';
+import { selfReview } from '../kubernetes/identity.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';

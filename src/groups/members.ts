@@ -4,10 +4,10 @@ import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { compressed } from '../http/preparations.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';

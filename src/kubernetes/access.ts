@@ -6,8 +6,8 @@ import { type Bearer, type Caller, callerKey } from '../http/operation.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
+import { selfReview, tokenLifetimeMs } from './identity.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';
-import { selfReview, tokenLifetimeMs } from './self-review.ts';
 
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;

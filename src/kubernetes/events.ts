@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { timestamp } from './clock.ts';
 import type { ServiceClient } from './kubernetes-client.ts';
 import { type Condition, conditionOf } from './object-status.ts';
 import { type KubernetesObject, resourcePath } from './resource.ts';
 import type { ResourceKind } from './resource-client.ts';
-import { timestamp } from './timestamp.ts';
 
 const eventType = { group: '', version: 'v1', resource: 'events' };
 /** Namespace of Events about cluster-scoped objects. The API server stores them in no other one. */

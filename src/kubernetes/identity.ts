@@ -1,10 +1,11 @@
+import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import type { Bearer, Caller, Identity, ViewTarget } from '../http/operation.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
-import type { KubernetesClient } from './kubernetes-client.ts';
-import { selfReview, tokenLifetimeMs } from './self-review.ts';
+import type { CallerClient, KubernetesClient, ServiceClient } from './kubernetes-client.ts';
+import { errorCode, UpstreamError, upstreamRefusal } from './upstream-error.ts';
 
 const maxAgeMs = 60_000;
 const refusalMaxAgeMs = 1000;
@@ -25,7 +26,7 @@ const selfSubjectReview = z.object({
 /** Result of a SelfSubjectReview of a token. */
 type Verdict = { identity: Identity; expiresInMs: number } | 'refused';
 
-export interface IdentityCacheOptions {
+interface IdentityCacheOptions {
   apiServer: KubernetesClient;
   metrics: Metrics;
   now: () => Date;
@@ -102,3 +103,73 @@ export class IdentityCache {
 
 const isTarget = ({ name, uid, groups }: ViewTarget, found: Identity): boolean =>
   found.name === name && (uid === '' || found.uid === uid) && groups.every((group) => found.groups.includes(group));
+
+/** Form of a JWT. Other tokens, such as access tokens and those of a token file, are not decoded, because the error is slow. */
+const jwtPattern = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/**
+ * Returns the milliseconds until a token that the API server has accepted expires, Infinity if it has no expiry. Use it only to drop a
+ * cached answer earlier: claims of a token that was not verified here decide nothing.
+ */
+export function tokenLifetimeMs(token: string, now: Date): number {
+  if (!jwtPattern.test(token)) return Number.POSITIVE_INFINITY;
+  try {
+    const { exp } = decodeJwt(token);
+    return typeof exp === 'number' ? exp * 1000 - now.getTime() : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+interface SelfReview {
+  group: 'authentication.k8s.io' | 'authorization.k8s.io';
+  kind: 'SelfSubjectReview' | 'SelfSubjectAccessReview' | 'SelfSubjectRulesReview' | 'SubjectAccessReview';
+  spec?: unknown;
+  signal: AbortSignal;
+}
+
+/**
+ * Sends a review with the rights of the caller. The API server stores nothing, so that it can be repeated.
+ *
+ * @returns the review with its status, unchanged
+ * @throws UpstreamError the refusal of the API server
+ * @throws StatusError 503 if the API server cannot be reached, fails, or does not know the review, whose 404 must not look like that of an
+ * object; 504
+ */
+export async function selfReview(client: CallerClient, { group, kind, spec, signal }: SelfReview): Promise<unknown> {
+  const resource = `${kind.toLowerCase()}s`;
+  try {
+    return await client.request({
+      call: `create ${resource}`,
+      method: 'POST',
+      path: `/apis/${group}/v1/${resource}`,
+      body: { apiVersion: `${group}/v1`, kind, ...(spec !== undefined && { spec }) },
+      isRepeatable: true,
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof UpstreamError && isUnavailable(error.status.code)) throw serviceUnavailable('kubernetes', { cause: error });
+    throw error;
+  }
+}
+
+/** Reports whether a refusal becomes a 503. 503 and 504 are passed on, with their Retry-After. */
+const isUnavailable = (code: number) => code === 404 || code === 405 || (code >= 500 && code !== 503 && code !== 504);
+
+const probeMs = 5_000;
+
+/** Returns the reason why the API server does not answer the service's own account, undefined if it does. */
+export async function serverProblem(client: ServiceClient): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(probeMs);
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  try {
+    await client.request({ call: 'create selfsubjectreviews', method: 'POST', path, body, signal });
+    return undefined;
+  } catch (error) {
+    const said = upstreamRefusal(error);
+    if (said !== undefined) return `refuses the account: ${said.status.code} ${said.status.reason ?? ''}`.trim();
+    const cause = error instanceof StatusError ? error.cause : error;
+    return `cannot be reached (${signal.aborted ? 'no answer in time' : (errorCode(cause) ?? 'unexpected answer')})`;
+  }
+}

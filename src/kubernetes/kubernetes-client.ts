@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import type { Bearer } from '../http/operation.ts';
 import { CallerPassage } from './caller-passage.ts';
+import type { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
 import { actingAs, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused } from './own-account.ts';
 import { Passage } from './passage.ts';
-import type { ServerClock } from './server-clock.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 

@@ -5,8 +5,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
-import { type Credential, destroyAll, failureOf, isLostConnection, type Pools, poolOptions, type UpstreamResponse } from './transport.ts';
-import { unboundedPool } from './unbounded-pool.ts';
+import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
+import { type Credential, failureOf, isLostConnection, type UpstreamResponse } from './transport.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
 /** Timeout until the first byte of an answer, and then between bytes (docs/contract/kubernetes.md). */

@@ -5,8 +5,7 @@ import { serviceUnavailable } from '../api/status.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient, ServiceClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
-import { definitionMissing } from './missing-rights.ts';
-import { ownAccountRefused } from './own-account.ts';
+import { definitionMissing, ownAccountRefused } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
 import { isRefusal, UpstreamError } from './upstream-error.ts';
 

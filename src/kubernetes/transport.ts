@@ -1,17 +1,16 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { parseExact } from '../api/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
-import type { Connection, TlsOptions } from './connection.ts';
+import { ServerClock } from './clock.ts';
+import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
+import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
 import { isResourcePath } from './resource.ts';
-import { ServerClock } from './server-clock.ts';
-import { unboundedPool } from './unbounded-pool.ts';
 import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /** Bound of connections. Further calls wait for one, within their deadline. */
@@ -19,9 +18,6 @@ const maxConnections = 64;
 
 /** Bound of pending calls. Further calls are refused, because they would only wait for their deadline. */
 const maxPending = 2048;
-
-/** Lifetime of an idle connection, which may be lost unnoticed. With the deadline of a call on it, that takes at most 35 s. */
-const maxIdleMs = 20_000;
 
 const maxRetries = 2;
 
@@ -67,14 +63,6 @@ export interface Credential {
   readonly impersonation?: ImpersonationHeaders;
   /** Marks the credential of a caller, with which the certificate of the service must not be shown. */
   readonly isTheirs?: true;
-}
-
-/** Connection pools for one kind of credential. */
-export interface Pools {
-  /** Pool of short calls. */
-  short: Pool;
-  /** Pool of long calls. */
-  long: Pool;
 }
 
 export type UpstreamResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
@@ -240,40 +228,6 @@ export class Transport {
 
 /** Bytes that are allowed in a request line after the `?`. */
 const rawQuery = /^[!"\u0024-\u007e\u0080-\u00ff]*$/;
-
-/**
- * Returns the options of a pool.
- *
- * @param showsCertificate shows the certificate of the service: the API server authenticates by certificate before it reads a token
- */
-export const poolOptions = (connection: Connection, connectTimeoutMs: number, showsCertificate: boolean) => ({
-  connect: connector(connection, connectTimeoutMs, showsCertificate),
-  headersTimeout: 0,
-  keepAliveTimeout: maxIdleMs,
-  // Overrides the time that the server offers.
-  keepAliveMaxTimeout: maxIdleMs,
-  pipelining: 1,
-});
-
-export const destroyAll = (agents: Readonly<Record<string, Pools>>) =>
-  Promise.all(Object.values(agents).flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
-
-/**
- * Connects with the current TLS options of the connection, so that a new certificate authority requires no restart. The certificates are
- * parsed once for all connections, because that takes half a millisecond and 50 KiB.
- */
-function connector(connection: Connection, timeout: number, showsCertificate: boolean): buildConnector.connector {
-  let built: { tls: TlsOptions; connect: buildConnector.connector } | undefined;
-  return (options, callback) => {
-    const { tls } = connection;
-    if (built?.tls !== tls) {
-      const { cert, key, ...authorities } = tls;
-      const shown = showsCertificate ? tls : authorities;
-      built = { tls, connect: buildConnector({ ...shown, secureContext: createSecureContext(shown), timeout }) };
-    }
-    built.connect(options, callback);
-  };
-}
 
 async function readJson({ body }: UpstreamResponse, { keepsDigits = false }: ApiCall): Promise<unknown> {
   const text = await body.text();

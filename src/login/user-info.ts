@@ -6,7 +6,7 @@ import type { Bearer, Identity } from '../http/operation.ts';
 import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { timestampOf } from '../kubernetes/timestamp.ts';
+import { timestampOf } from '../kubernetes/clock.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { conflict, StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
+import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/end-access.ts';
 import type { Notices } from '../users/logins/notices.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
 import { auditReasons } from './one-time-links.ts';

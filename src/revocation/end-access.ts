@@ -1,10 +1,10 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
 
 import { serviceUnavailable } from '../api/status.ts';
+import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { nextSecond, timestamp } from '../kubernetes/timestamp.ts';
 import type { Services } from '../services.ts';
 import { type EndReason, type EndUserAccess, type SubjectAccess, type UserAccess, untilValid } from '../users/end-access.ts';
 import { type UserReference, UserStatusWriter } from '../users/status.ts';

@@ -8,7 +8,7 @@ import type { Issuers } from '../issuer/issuers.ts';
 import type { TokenSet } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Seal } from '../keys/seal.ts';
-import { timestampOf } from '../kubernetes/timestamp.ts';
+import { timestampOf } from '../kubernetes/clock.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
-import { timestampOf } from '../kubernetes/timestamp.ts';
+import { timestampOf } from '../kubernetes/clock.ts';
 import type { SessionSecrets } from './record.ts';
 
 const ofSession = {

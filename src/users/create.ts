@@ -4,10 +4,10 @@ import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api
 import { type FieldValidation, readObject } from '../api/validation.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
-import { timestamp } from '../kubernetes/timestamp.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';

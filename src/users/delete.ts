@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { nextSecond } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
-import { nextSecond } from '../kubernetes/timestamp.ts';
 import type { UsersContext } from './context.ts';
 import { MembershipRemover } from './membership-remover.ts';
 import { type Account, accountOf } from './record/account.ts';

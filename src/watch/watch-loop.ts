@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
-import { watchRefusal } from '../kubernetes/missing-rights.ts';
+import { watchRefusal } from '../kubernetes/own-account.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isUnreachable, UpstreamError } from '../kubernetes/upstream-error.ts';
 import { runOutsideTraces } from '../telemetry/tracing.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/schema.ts';
-import { timestamp } from '../../kubernetes/timestamp.ts';
+import { timestamp } from '../../kubernetes/clock.ts';
 import { atMost } from '../../limits/eviction-queue.ts';
 import type { Account } from '../record/account.ts';
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceUnavailable } from '../../api/status.ts';
+import { timestamp } from '../../kubernetes/clock.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import {
   type Account,

@@ -1,7 +1,7 @@
 import { conflict, StatusError } from '../../api/status.ts';
+import { nextSecond, timestamp } from '../../kubernetes/clock.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { nextSecond, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { untilValid } from '../end-access.ts';
 import { noFailures } from '../logins/lockout.ts';

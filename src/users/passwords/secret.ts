@@ -1,9 +1,9 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDecrypt } from 'node:crypto';
 import { z } from 'zod';
 import { conflict } from '../../api/status.ts';
+import { timestamp } from '../../kubernetes/clock.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import { ServiceResource } from '../../kubernetes/resource-client.ts';
-import { timestamp } from '../../kubernetes/timestamp.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion, userResource } from '../record/schema.ts';
 

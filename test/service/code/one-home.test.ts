@@ -17,7 +17,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'S14 the clock of the machine: `Services.now` is that of the API server',
     pattern: /\bDate\.now\b|\bnew Date\(\)/,
-    home: ['kubernetes/server-clock.ts'],
+    home: ['kubernetes/clock.ts'],
   },
   { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['controllers/sweeper.ts'] },
   {
@@ -40,7 +40,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'times in whole seconds: `timestamp`',
     pattern: /toISOString\(\)(\.slice|\.replace\((\/|'\.))/,
-    home: ['kubernetes/timestamp.ts'],
+    home: ['kubernetes/clock.ts'],
   },
   {
     what: 'the path of a resource: kubernetes/resource-client.ts',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Sweeper } from '../../../src/controllers/sweeper.ts';
-import { ServerClock } from '../../../src/kubernetes/server-clock.ts';
+import { ServerClock } from '../../../src/kubernetes/clock.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore, sessionSweep } from '../../../src/sessions/store.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
