@@ -10,7 +10,7 @@ import { transition } from './status-writer.ts';
 
 export type AccessEventType = (typeof accessEventTypes)[number];
 
-/** Event of a request. It follows from the stored request alone, so that every replica finds the same events. */
+/** Event of a request, which follows from the stored request alone, so that every replica finds the same events. */
 export interface AccessEvent {
   /** Type and number, such as `decided-2`. */
   readonly id: string;
