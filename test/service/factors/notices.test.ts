@@ -36,8 +36,8 @@ describe('notices at the login page', () => {
     const browser = staying();
     const page = await person.logIn(codeOf(person.secret, 1), browser);
     expect(page.response.status).to.equal(200);
-    expect(told(page)).to.deep.equal(['New recovery codes were made.', 'An authenticator app was set up.']);
-    expect(page.body).to.contain('name="noticed"').and.to.contain('tell an administrator');
+    expect(told(page)).to.deep.equal(['New recovery codes were created.', 'An authenticator app was set up.']);
+    expect(page.body).to.contain('name="noticed"').and.to.contain('inform an administrator');
     // A notice stays until the user has read it.
     expect(await kept(person)).to.have.length(2);
     expect(wasLetIn(await browser.submit(page, { noticed: 'yes' }))).to.equal(true);

@@ -113,7 +113,7 @@ describe('a language that an installation adds', () => {
 
     expect(await response.text())
       .to.contain('lang="ar"')
-      .and.to.contain('If there is an account with this address');
+      .and.to.contain('If an account with this address');
     expect(body).to.contain('افتح هذا الرابط').and.to.contain(jane);
     expect(headers).to.match(/^subject: =\?utf-8\?/im);
     expect(link).to.match(new RegExp(`^${service.url}/identity/link/`));

@@ -36,7 +36,7 @@ describe('notices by mail', () => {
     const desk = await Desk.of(service, jane);
     await desk.enrol();
     await mailServer.until(() => textsTo(jane).length === 2);
-    expect(textsTo(jane).join()).to.contain('An authenticator app was set up.').and.to.contain('New recovery codes were made.');
+    expect(textsTo(jane).join()).to.contain('An authenticator app was set up.').and.to.contain('New recovery codes were created.');
     const [first] = mailServer.mails;
     expect(first?.isSecure).to.equal(true);
     expect(first?.headers).to.contain('has changed').and.to.contain('auto-generated');

@@ -174,7 +174,7 @@ describe('one-time links that an administrator makes', () => {
     for (const fields of [undefined, { email: jane }]) {
       const page = await visit(service, `${service.url}/identity/forgotten`, fields);
       expect([page.status, page.heading]).to.deep.equal([200, 'Forgotten password']);
-      expect(page.body).to.contain('An administrator can make a link for you').and.not.to.contain('<form');
+      expect(page.body).to.contain('An administrator can create a link for you').and.not.to.contain('<form');
     }
     expect(await statusOf(service, jane)).not.to.have.property('lastMailTime');
   });

@@ -52,7 +52,7 @@ describe('passkeys in a browser', () => {
     await enrol(page, 'viewer', 'laptop');
     await press(page, 'Create a passkey');
     await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
-    await press(page, 'I have kept them: continue');
+    await press(page, 'I have saved them: continue');
     await isLoggedIn(page, demo.person('viewer').email);
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
     expect(credentials.map(({ rpId, isResidentCredential }) => ({ rpId, isResidentCredential }))).to.deep.equal([
@@ -81,7 +81,7 @@ describe('passkeys in a browser', () => {
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
     await startAnew(page);
     await press(page, 'Log in with a passkey');
-    await page.getByText('The browser gave no passkey. Try again.').waitFor();
+    await page.getByText('The browser returned no passkey. Try again.').waitFor();
     await submitPassword(page, demo.person('nobody'));
     await isLoggedIn(page, demo.person('nobody').email);
     expect(visitor.complaints).to.deep.equal([]);
@@ -129,7 +129,7 @@ describe('passkeys in a browser', () => {
       await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
       await look('second-step');
       await press(page, 'Use a passkey');
-      await page.getByText('The browser gave no passkey. Try again.').waitFor();
+      await page.getByText('The browser returned no passkey. Try again.').waitFor();
       await look('given-none');
       await visitor.leave();
     });
