@@ -94,6 +94,7 @@ describe('the pages of a CustomResourceDefinition and its objects', () => {
     await open(page, 'corner');
     await page.getByText('Ready is false').waitFor();
     await page.getByRole('alert').getByText('The rent is due.').waitFor();
+    expect(await page.getByRole('main').getByRole('heading', { level: 2 }).allInnerTexts()).to.deep.equal(['Conditions', 'Fields']);
     const fields = section('Fields');
     expect(await fields.getByText('status').count()).to.equal(0);
     expect(await fields.innerText()).to.match(/doors\s*2[\s\S]*code\s*"0042"|code\s*"0042"[\s\S]*doors\s*2/);

@@ -92,6 +92,7 @@ describe('the page of a workload', () => {
       },
     });
     await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/shop/search`);
+    await page.getByRole('alert').getByText('No node fits the pod.').waitFor();
     const facts = await part(page, 'Rollout').innerText();
     expect(facts).to.match(/Selector\s+app=search\s+Service\s+search\s+Pod management\s+Parallel\s+Minimum ready time\s+1m30s/);
     const template = part(page, 'Pod template');

@@ -160,7 +160,7 @@ describe('the pages of Services, Ingresses and claims', () => {
       spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } },
     });
     await page.goto(`${demo.url}/r/core/v1/persistentvolumeclaims/ns/shop/disk`);
-    await page.getByText('Pending').waitFor();
+    await page.locator('.page-head').getByText('Pending').waitFor();
     await page.getByText('5Gi').waitFor();
     await page.getByText('ReadWriteOnce').waitFor();
     await page.getByText('None before it is bound').waitFor();

@@ -60,6 +60,8 @@ describe('the pages of autoscalers, budgets, quotas, priorities and Leases', () 
     expect(await metric.innerText()).to.match(/Unknown\s+500m/);
     expect(await page.getByRole('link', { name: 'missing' }).getAttribute('href')).to.match(/\/deployments\/ns\/shop\/missing$/);
     await page.getByRole('row', { name: /^Able to scale No FailedGetScale/ }).waitFor();
+    expect(await page.getByRole('alert').innerText()).to.match(/^AbleToScale is false FailedGetScale [\s\S]*not found/);
+    expect(await page.getByRole('main').innerText()).to.match(/Last scaled\s+Never/);
     await inspect(page, 'autoscaler');
   });
 

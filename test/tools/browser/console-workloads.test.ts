@@ -11,6 +11,15 @@ describe('workloads in the console', () => {
   it('shows the failure of a pod on its page, and its containers', async () => {
     await open('/r/apps/v1/deployments/ns/shop/cart');
     await pods().getByText('CrashLoopBackOff').first().waitFor();
+    // Between two restarts, a container runs for a moment.
+    const reason = page.getByRole('alert').filter({ hasText: 'recommendations: CrashLoopBackOff' });
+    expect(await reason.innerText()).to.match(
+      /^cart-\S+ (?:and another pod: )?recommendations: .*The container used more memory than its limit\./s,
+    );
+    await pods()
+      .getByRole('row', { name: /^cart-.* \d+m [\d.]+Mi$/ })
+      .nth(1)
+      .waitFor();
     await pods()
       .getByRole('link', { name: /^cart-/ })
       .first()

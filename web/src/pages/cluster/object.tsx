@@ -14,8 +14,10 @@ import { t } from '../../text/text';
 import { Failure, Held, Notice, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { ObjectActions } from './actions';
+import { StateWord } from './cells';
 import { Events } from './events';
 import { Logs } from './logs';
+import { stateOf } from './object-state';
 import { openedRow, RowSummary } from './opened-row';
 import { Summary } from './summary';
 import { TerminalTab } from './terminal';
@@ -90,6 +92,7 @@ function OneObject(props: OneProps) {
       </p>
       <header class="page-head">
         <h1 tabIndex={-1}>{name}</h1>
+        {object && <StateWord word={stateOf(object)} />}
         {object && <ObjectActions kind={kind} object={object} />}
       </header>
       {object !== undefined ? (

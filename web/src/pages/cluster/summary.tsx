@@ -1,26 +1,23 @@
 import { pageOf } from '../../api/kinds';
-import type { ClusterObject } from '../../api/objects';
 import { href } from '../../app/router';
 import { dateTime, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Facts } from '../../ui/facts';
-import { StateWord } from './cells';
 import { labelChips } from './chips';
-import { Conditions } from './sections/condition-table';
+import { allConditions } from './sections/condition-table';
 import { ObjectLink } from './sections/object-link';
-import { podWord } from './sections/pod-state';
 import type { SectionProps } from './sections/section';
-import { hasSections, Sections } from './sections/sections';
+import { hasSections, OneSection, Sections } from './sections/sections';
 import { selectedLabels } from './sections/selector';
 
 export function Summary({ kind, kinds, object }: SectionProps) {
-  const { metadata, status } = object;
+  const { metadata } = object;
   return (
     <>
       <Sections kind={kind} kinds={kinds} object={object} />
+      {hasSections(kind) && allConditions.isShown?.(object) && <OneSection {...{ kind, kinds, object }} of={allConditions} />}
       <Facts
         of={[
-          [t('cluster.state'), stateOf(object) && <StateWord word={stateOf(object)} />],
           [
             t('cluster.namespace'),
             metadata.namespace && <ObjectLink key="namespace" kinds={kinds} kind="Namespace" name={metadata.namespace} />,
@@ -35,12 +32,6 @@ export function Summary({ kind, kinds, object }: SectionProps) {
           ['UID', metadata.uid && <code key="uid">{metadata.uid}</code>],
         ]}
       />
-      {Array.isArray(status?.conditions) && status.conditions.length > 0 && (
-        <section aria-labelledby="conditions-title">
-          <h2 id="conditions-title">{t('cluster.conditions')}</h2>
-          <Conditions of={status.conditions} generation={metadata.generation} label={t('cluster.conditions')} />
-        </section>
-      )}
     </>
   );
 
@@ -88,11 +79,4 @@ export function Summary({ kind, kinds, object }: SectionProps) {
       </ul>
     );
   }
-}
-
-function stateOf(object: ClusterObject): string {
-  const { kind, metadata, status } = object;
-  if (kind === 'Pod') return podWord(object);
-  if (metadata.deletionTimestamp) return 'Terminating';
-  return typeof status?.phase === 'string' ? status.phase : '';
 }

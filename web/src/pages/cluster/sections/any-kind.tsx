@@ -1,38 +1,10 @@
 import type { ClusterObject } from '../../../api/objects';
-import { t } from '../../../text/text';
-import { Ago } from '../../../ui/age';
-import { Notice } from '../../../ui/state';
-import { type ConditionRow, summaryConditions } from './conditions';
+import { summary } from './condition-notices';
+import { allConditions } from './condition-table';
 import { fieldsOf } from './field-tree';
 import { FieldTree } from './field-tree-view';
 import { otherKinds } from './other-kinds';
 import type { Section, SectionProps } from './section';
-
-/** More are a mistake of the controller, and are left to the table. */
-const shownConditions = 20;
-
-/** Shows problems, or else the condition that sums up the object. */
-export function Conditions({ object }: SectionProps) {
-  const conditions = summaryConditions(object);
-  const wrong = conditions.filter(({ tone }) => tone !== 'ok');
-  const reached = conditions.filter(({ status }) => status === 'True').slice(0, 1);
-  return (
-    <>
-      {(wrong.length > 0 ? wrong : reached).slice(0, shownConditions).map((condition) => (
-        <ConditionNotice key={condition.type} of={condition} />
-      ))}
-    </>
-  );
-}
-
-const ConditionNotice = ({ of: { type, tone, isUnseen, status, reason, message, since } }: { of: ConditionRow }) => (
-  <Notice kind={tone ?? 'info'}>
-    <strong>{t(`conditions.${isUnseen ? 'unseen' : status}`, { type })}</strong> {reason} {since && <Ago since={since} />}
-    {tone !== 'ok' && message && <p>{message}</p>}
-  </Notice>
-);
-
-export const conditions: Section = { isShown: (object) => summaryConditions(object).length > 0, View: Conditions };
 
 /** The object without the members that stand elsewhere on its page. */
 function fieldsShown({ apiVersion, kind, metadata, status, ...members }: ClusterObject): object {
@@ -46,5 +18,9 @@ const Fields = ({ kind, object }: SectionProps) => (
 );
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  [otherKinds]: [conditions, { title: 'fields.title', isShown: (object) => fieldsOf(fieldsShown(object)) !== undefined, View: Fields }],
+  [otherKinds]: [
+    summary,
+    allConditions,
+    { title: 'fields.title', isShown: (object) => fieldsOf(fieldsShown(object)) !== undefined, View: Fields },
+  ],
 };

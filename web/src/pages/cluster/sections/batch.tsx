@@ -93,7 +93,14 @@ function Jobs({ kinds, object }: SectionProps) {
   const jobs = kinds.find(({ group, resource }) => group === 'batch' && resource === 'jobs');
   if (jobs === undefined) return null;
   return (
-    <RelatedTable kind={jobs} namespace={object.metadata.namespace} selection={{}} owner={object.metadata.uid} label={t('object.jobs')} />
+    <RelatedTable
+      kinds={kinds}
+      kind={jobs}
+      namespace={object.metadata.namespace}
+      selection={{}}
+      owner={object.metadata.uid}
+      label={t('object.jobs')}
+    />
   );
 }
 

@@ -3,6 +3,7 @@ import { Age } from '../../../ui/age';
 import { PlainTable } from '../../../ui/plain-table';
 import { StateShape } from '../cells';
 import { conditionRows } from './conditions';
+import type { Section } from './section';
 
 const words = { True: 'object.yes', False: 'object.no', Unknown: 'node.unknown' } as const;
 
@@ -26,3 +27,12 @@ export function Conditions({ of, generation, label }: { of: unknown; generation?
     />
   );
 }
+
+/** All conditions of an object. */
+export const allConditions: Section = {
+  title: 'cluster.conditions',
+  isShown: ({ status }) => Array.isArray(status?.conditions) && status.conditions.length > 0,
+  View: ({ object: { metadata, status } }) => (
+    <Conditions of={status?.conditions} generation={metadata.generation} label={t('cluster.conditions')} />
+  ),
+};

@@ -9,7 +9,7 @@ import { Facts } from '../../../ui/facts';
 import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
-import { conditions } from './any-kind';
+import { summary } from './condition-notices';
 import { type Definition, definitionOf, instanceCount, missingVersions } from './definitions';
 import type { Section, SectionProps } from './section';
 
@@ -115,7 +115,7 @@ function InstanceCount({ definition: { group, names, version }, title }: { defin
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   'customresourcedefinitions.apiextensions.k8s.io': [
-    conditions,
+    summary,
     { View: DefinitionFacts },
     { title: 'definition.instancesTitle', isShown: (object) => definitionOf(object).isServed, View: Instances },
     { title: 'definition.versions', View: Versions },

@@ -6,6 +6,7 @@ import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
 import { budgetFigures } from './budget';
+import { problems } from './condition-notices';
 import { findKind, groupOf } from './find-kind';
 import { leaseState } from './lease';
 import { metricRows } from './metrics';
@@ -53,7 +54,7 @@ function Scaler({ kinds, object }: SectionProps) {
           ),
         ],
         [t('scaler.desired'), desiredReplicas === undefined ? t('node.unknown') : String(desiredReplicas)],
-        [t('scaler.last'), <Ago key="last" since={lastScaleTime} />],
+        [t('scaler.last'), lastScaleTime ? <Ago key="last" since={lastScaleTime} /> : t('users.never')],
       ]}
     />
   );
@@ -119,7 +120,7 @@ function BudgetPods({ kinds, object }: SectionProps) {
   const pods = findKind(kinds, 'pods');
   if (pods === undefined) return <p class="muted">{t('object.notServed', { kind: 'pods' })}</p>;
   const selection = { labelSelector: budgetLabels(object) ?? '' };
-  return <RelatedTable kind={pods} namespace={object.metadata.namespace} selection={selection} label={t('object.pods')} />;
+  return <RelatedTable kinds={kinds} kind={pods} namespace={object.metadata.namespace} selection={selection} label={t('object.pods')} />;
 }
 
 function Scopes({ object }: SectionProps) {
@@ -169,8 +170,8 @@ function Lease({ kinds, object }: SectionProps) {
         of={[
           [t('lease.holder'), isNode && holder ? <ObjectLink key="holder" {...{ kinds, name: holder }} kind="Node" /> : holder],
           [t('lease.duration'), seconds !== undefined && `${seconds} s`],
-          [t('lease.acquired'), <Ago key="acquired" since={acquired} />],
-          [t('lease.renewed'), <Ago key="renewed" since={renewed} />],
+          [t('lease.acquired'), acquired && <Ago key="acquired" since={acquired} />],
+          [t('lease.renewed'), renewed && <Ago key="renewed" since={renewed} />],
           [t('lease.transitions'), transitions !== undefined && String(transitions)],
         ]}
       />
@@ -179,7 +180,7 @@ function Lease({ kinds, object }: SectionProps) {
 }
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'horizontalpodautoscalers.autoscaling': [{ View: Scaler }, { title: 'scaler.metrics', View: Metrics }],
+  'horizontalpodautoscalers.autoscaling': [problems, { View: Scaler }, { title: 'scaler.metrics', View: Metrics }],
   'poddisruptionbudgets.policy': [
     { View: Budget },
     { title: 'object.pods', isShown: (object) => budgetLabels(object) !== undefined, View: BudgetPods },

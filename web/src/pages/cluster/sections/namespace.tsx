@@ -7,6 +7,7 @@ import { PlainTable } from '../../../ui/plain-table';
 import { groupsOf } from '../event-groups';
 import { GroupTable } from '../event-list';
 import type { ClusterEvent } from '../events';
+import { problems } from './condition-notices';
 import { findKind } from './find-kind';
 import { NamespacePods } from './namespace-pods';
 import { ObjectLink } from './object-link';
@@ -157,6 +158,7 @@ function SubjectList({ kinds, subjects }: { kinds: SectionProps['kinds']; subjec
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   namespaces: [
+    problems,
     { View: Contents },
     { title: 'namespace.pods', View: NamespacePods },
     { title: 'namespace.warnings', View: Warnings },

@@ -14,6 +14,7 @@ import { Chips } from '../chips';
 import { quantityIn } from '../order';
 import { useUsages } from '../usage';
 import { isMeasured, usageKey } from '../usage-amounts';
+import { problems } from './condition-notices';
 import { NodeActions } from './node-actions';
 import { podsRight, useNodePods } from './node-pods';
 import { ObjectLink } from './object-link';
@@ -160,6 +161,7 @@ function PodRows(props: SectionProps) {
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   nodes: [
+    problems,
     { title: 'node.node', View: NodeFacts },
     { title: 'node.resources', View: NodeResources },
     { title: 'node.pods', View: NodePodTable },

@@ -1,15 +1,12 @@
-import { type Kind, pageOf } from '../../../api/kinds';
-import type { ClusterObject } from '../../../api/objects';
-import { href } from '../../../app/router';
-import { t, tOf } from '../../../text/text';
+import { t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
-import { Notice } from '../../../ui/state';
 import { Containers } from './containers-view';
 import { ObjectLink } from './object-link';
 import { tolerations, volumes } from './pod-parts';
-import { type Trouble, troublesOf } from './pod-state';
+import { troublesOf } from './pod-state';
 import type { Section, SectionProps } from './section';
+import { TroubleNotice } from './trouble-notice';
 
 function Troubles({ kind, object }: SectionProps) {
   return (
@@ -18,29 +15,6 @@ function Troubles({ kind, object }: SectionProps) {
         <TroubleNotice key={`${trouble.container}/${trouble.reason}`} kind={kind} pod={object} trouble={trouble} />
       ))}
     </>
-  );
-}
-
-/** The reason of a broken container, its last end, and the way to its log. */
-function TroubleNotice({ kind, pod, trouble }: { kind: Kind; pod: ClusterObject; trouble: Trouble }) {
-  const { container, reason, message, last } = trouble;
-  const words = tOf('podReason', reason);
-  const log =
-    container && `${href(pageOf(kind, pod.metadata, 'logs'))}?${new URLSearchParams({ container, ...(last && { previous: 'true' }) })}`;
-  return (
-    <Notice>
-      <strong>{container ? `${container}: ${reason}` : reason}</strong> {words !== reason && words}
-      {message && <p class="muted">{message}</p>}
-      {last && (
-        <p>
-          {t('object.last')}: {t('object.lastEnd', { reason: last.reason ?? '', code: last.exitCode ?? last.signal ?? 0 })} ·{' '}
-          <Ago since={last.finishedAt} />
-          <br />
-          {last.reason && last.reason !== reason && tOf('podReason', last.reason) !== last.reason && tOf('podReason', last.reason)}
-        </p>
-      )}
-      {log && <a href={log}>{t('cluster.logOf', { name: container })}</a>}
-    </Notice>
   );
 }
 
@@ -60,7 +34,7 @@ function PodFacts({ kinds, object }: SectionProps) {
           t('object.serviceAccount'),
           account && <ObjectLink key="account" kinds={kinds} kind="ServiceAccount" name={account} namespace={metadata.namespace} />,
         ],
-        [t('object.started'), <Ago key="started" since={text(status.startTime)} />],
+        [t('object.started'), text(status.startTime) && <Ago key="started" since={text(status.startTime)} />],
         [t('object.priority'), text(spec.priorityClassName)],
       ]}
     />

@@ -35,7 +35,9 @@ function Sentences({ object }: SectionProps) {
 function PolicyPods({ kinds, object: { metadata, spec } }: SectionProps) {
   const [pods, labelSelector] = [findKind(kinds, 'pods'), selectorText(spec?.podSelector ?? {})];
   if (pods === undefined || labelSelector === undefined) return <p class="muted">{t('object.notServed', { kind: 'pods' })}</p>;
-  return <RelatedTable kind={pods} namespace={metadata.namespace} selection={{ labelSelector }} label={t('policy.selected')} />;
+  return (
+    <RelatedTable kinds={kinds} kind={pods} namespace={metadata.namespace} selection={{ labelSelector }} label={t('policy.selected')} />
+  );
 }
 
 export const policySections: readonly Section[] = [

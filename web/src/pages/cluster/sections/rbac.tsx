@@ -77,7 +77,7 @@ function AccountPods({ kinds, object: { metadata } }: SectionProps) {
   const pods = kinds.find((kind) => kind.group === '' && kind.resource === 'pods');
   if (pods === undefined) return null;
   const selection = { fieldSelector: `spec.serviceAccountName=${metadata.name}` };
-  return <RelatedTable kind={pods} namespace={metadata.namespace} selection={selection} label={t('account.pods')} />;
+  return <RelatedTable kinds={kinds} kind={pods} namespace={metadata.namespace} selection={selection} label={t('account.pods')} />;
 }
 
 const rules: readonly Section[] = [

@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { type Kind, pageOf } from '../../../api/kinds';
 import { keyOf, type Selection } from '../../../api/objects';
@@ -8,6 +9,8 @@ import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Failure, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
 import { type Row, TableList } from '../table-list';
+import { usageColumns, useUsages } from '../usage';
+import { usageKey } from '../usage-amounts';
 import { GuardedPart } from './guarded-part';
 
 /** A longer list has a page of its own. */
@@ -15,11 +18,14 @@ const shownRows = 25;
 
 interface RelatedProps {
   kind: Kind;
+  kinds: readonly Kind[];
   namespace?: string | undefined;
   selection: Selection;
   /** The uid of the owner; unset: any. */
   owner?: string | undefined;
   label: string;
+  /** Stands above the rows. */
+  Above?: ComponentType<{ kind: Kind; rows: readonly Row[] }>;
 }
 
 /** Objects that belong to another one, in the columns of kubectl: live, and only for callers who may list them. */
@@ -35,7 +41,8 @@ export function RelatedTable(props: RelatedProps) {
   );
 }
 
-function Rows({ kind, namespace, selection, owner, label, mayWatch }: RelatedProps & { mayWatch: boolean }) {
+function Rows(props: RelatedProps & { mayWatch: boolean }) {
+  const { kind, namespace, selection, owner, mayWatch, Above } = props;
   const { labelSelector = '', fieldSelector = '' } = selection;
   const list = useMemo(() => new TableList(kind, namespace, selection), [kind, namespace, labelSelector, fieldSelector]);
   useEffect(() => {
@@ -52,7 +59,8 @@ function Rows({ kind, namespace, selection, owner, label, mayWatch }: RelatedPro
   return (
     <>
       <Old lost={list.lost.since.value} problem={problem} onRetry={retry} />
-      {rows.length === 0 ? <Empty text={t('cluster.none', { kind: kind.title })} /> : <RowTable {...{ kind, label, list }} rows={rows} />}
+      {Above && <Above {...{ kind, rows }} />}
+      {rows.length === 0 ? <Empty text={t('cluster.none', { kind: kind.title })} /> : <RowTable {...props} {...{ list, rows }} />}
       {(rows.length > shownRows || list.remaining.value) && (
         <p>
           <a href={href(`${pageOf(kind, { namespace })}?${new URLSearchParams({ selector: labelSelector })}`)}>
@@ -64,7 +72,8 @@ function Rows({ kind, namespace, selection, owner, label, mayWatch }: RelatedPro
   );
 }
 
-function RowTable({ kind, label, list, rows }: { kind: Kind; label: string; list: TableList; rows: readonly Row[] }) {
+function RowTable({ kind, kinds, namespace, selection, label, list, rows }: RelatedProps & { list: TableList; rows: readonly Row[] }) {
+  const usages = useUsages({ kinds, of: kind, namespace, ...selection });
   const columns = list.columns.value
     .map((column, index) => ({ column, index }))
     .filter(({ column }) => column.priority === 0 || (kind.resource === 'pods' && column.name === 'Node'))
@@ -72,5 +81,7 @@ function RowTable({ kind, label, list, rows }: { kind: Kind; label: string; list
       const { title, cell } = cellOf(kind, column, index);
       return { title, cell };
     });
-  return <PlainTable label={label} rows={rows.slice(0, shownRows)} idOf={({ metadata }) => keyOf(metadata)} columns={columns} />;
+  const isUsed = rows.some(({ metadata }) => usages?.has(usageKey(metadata)));
+  const all = [...columns, ...usageColumns<Row>(isUsed ? usages : undefined, false)];
+  return <PlainTable label={label} rows={rows.slice(0, shownRows)} idOf={({ metadata }) => keyOf(metadata)} columns={all} />;
 }

@@ -74,13 +74,15 @@ function FamilySections({ id, family, ...props }: SectionProps & { id: string; f
       {({ sections }) =>
         (sections[id] ?? [])
           .filter(({ isShown }) => isShown === undefined || isShown(props.object))
-          .map(({ title, View }, index) => (
-            <section key={title ?? index} class="kind-section" {...(title && { 'aria-label': t(title) })}>
-              {title && <h2>{t(title)}</h2>}
-              <View {...props} />
-            </section>
-          ))
+          .map((section, index) => <OneSection key={section.title ?? index} {...props} of={section} />)
       }
     </Loaded>
   );
 }
+
+export const OneSection = ({ of: { title, View }, ...props }: SectionProps & { of: Section }) => (
+  <section class="kind-section" {...(title && { 'aria-label': t(title) })}>
+    {title && <h2>{t(title)}</h2>}
+    <View {...props} />
+  </section>
+);

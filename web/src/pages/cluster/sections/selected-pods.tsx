@@ -1,4 +1,5 @@
 import { t } from '../../../text/text';
+import { PodTroubles } from './pod-troubles';
 import { RelatedTable } from './related-table';
 import type { Section, SectionProps } from './section';
 import { selectedLabels } from './selector';
@@ -8,10 +9,12 @@ function Pods({ kinds, object }: SectionProps) {
   if (pods === undefined) return null;
   return (
     <RelatedTable
+      kinds={kinds}
       kind={pods}
       namespace={object.metadata.namespace}
       selection={{ labelSelector: selectedLabels(object) }}
       label={t('object.pods')}
+      Above={PodTroubles}
     />
   );
 }

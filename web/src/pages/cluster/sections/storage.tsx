@@ -4,6 +4,7 @@ import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Notice } from '../../../ui/state';
 import { StateWord } from '../cells';
+import { problems } from './condition-notices';
 import { ObjectLink } from './object-link';
 import { podWord } from './pod-state';
 import { RelatedObjects } from './related-objects';
@@ -183,7 +184,7 @@ function ClassVolumes({ kinds, object: { metadata } }: SectionProps) {
 }
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  persistentvolumeclaims: [{ View: Claim }, { title: 'storage.usedBy', View: ClaimPods }],
+  persistentvolumeclaims: [problems, { View: Claim }, { title: 'storage.usedBy', View: ClaimPods }],
   persistentvolumes: [{ View: Volume }],
   'storageclasses.storage.k8s.io': [{ View: ClassFacts }, { title: 'storage.volumes', View: ClassVolumes }],
 };
