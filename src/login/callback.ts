@@ -219,16 +219,16 @@ export class Callback {
     signal: AbortSignal,
   ): Promise<Pick<LoggedIn, 'user' | 'account'>> {
     const { config, now, log } = this.#context;
-    const { claims, isEmbedded, name } = login;
+    const { claims, isEmbedded, name, groups, adoptingSubject: subject } = login;
     const { groupsUnknown } = tokens;
     const recorded = await this.#recorder.record(
       {
         login: name,
         displayName: displayNameOf(claims),
         ...connectorOf(claims, { isEmbedded, directories: config.users.ldap }),
-        groups: groupsUnknown === undefined ? login.groups.plain : undefined,
+        groups: groupsUnknown === undefined ? groups.plain : undefined,
         subjectName: identity.name,
-        subject: login.adoptingSubject,
+        subject,
       },
       signal,
       known,
@@ -241,7 +241,7 @@ export class Callback {
     if (recorded.outcome === 'refused') throw recorded.reason === 'Phase' ? phaseRefused(recorded.phase, now()) : noSuchUser();
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(name) ?? '';
-    this.#tellOfUnusableGroups(user, login.groups.unusable);
+    this.#tellOfUnusableGroups(user, groups.unusable);
     if (groupsUnknown === 'kept back')
       log.warn({ user }, 'the identity provider kept the groups of a user back, who is in too many: the login has none of them');
     return { user, account };

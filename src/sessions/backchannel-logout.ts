@@ -78,7 +78,7 @@ async function deleteSessions(context: SessionContext, ctx: Context, ended: Issu
 }
 
 async function sessionsOf({ store, sessions }: SessionContext, ended: IssuerLogin): Promise<SessionRow[]> {
-  const rows = [...store.values()];
+  const rows = store.values();
   const unnamed: SessionRow[] = [];
   for (const row of rows.filter(({ login }) => login === undefined).slice(0, maxOpened)) {
     const session = await sessions.unseal(row);

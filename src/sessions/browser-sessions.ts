@@ -11,9 +11,8 @@ import type { Seal } from '../keys/seal.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
-import { userApiVersion } from '../users/record/schema.ts';
 import type { LoginFacts } from './login-facts.ts';
-import { loginLabels, readSecrets, type SessionRow, type SessionSecrets, sessionName, writeSecrets } from './record.ts';
+import { readSecrets, type SessionRow, type SessionSecrets, sessionName, sessionObject, writeSecrets } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 /** Maximum of unsealed sessions in memory, with their tokens in plain text. */
@@ -109,35 +108,12 @@ export class BrowserSessions {
    * @throws StatusError 503, 504
    */
   async create(ctx: Context, { tokens, login, verified }: NewSession, signal: AbortSignal): Promise<Session> {
-    const { user, userUID, subjectName, issuerLogin } = login;
     const secret = newSecret();
     const secrets = { tokens, login, handle: newSecret() };
     const name = sessionName(secret);
     const { source, userAgent } = auditOrigin(ctx);
-    const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
-    const row = await this.#store.create(
-      {
-        apiVersion: 'auth.platform.io/v1',
-        kind: 'Session',
-        metadata: {
-          name,
-          labels: loginLabels(issuerLogin),
-          ...(userUID !== undefined && { ownerReferences: [owner] }),
-        },
-        spec: {
-          user,
-          ...(userUID !== undefined && { userUID }),
-          subjectName,
-          createdAt: timestampOf(login.at),
-          expiration: timestampOf(login.expiresAt),
-          idleExpiration: timestampOf(Math.min(login.at + this.#times.idle / 1000, login.expiresAt)),
-          source: source.slice(0, 64),
-          userAgent,
-          sealed: this.seal(name, secrets),
-        },
-      },
-      signal,
-    );
+    const sealed = this.#seal.seal(writeSecrets(name, secrets));
+    const row = await this.#store.create(sessionObject(login, { name, source, userAgent, sealed, idleMs: this.#times.idle }), signal);
     await this.leave(ctx, signal);
     this.#cookie.set(ctx, secret);
     const session = { row, secrets, bearerHash: hash('sha256', tokens.bearer), verified };

@@ -51,7 +51,7 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
 }
 
 function oldestOf(store: SessionStore, newest: SessionRow, maxPerUser: number): SessionRow[] {
-  const all = [...store.values()].filter((row) => isSameUser(row, newest)).filter(({ name }) => store.get(name) !== undefined);
+  const all = store.values().filter((row) => isSameUser(row, newest));
   const surplus = Math.max(0, all.length - maxPerUser);
   return all.sort(byAge).slice(0, Math.min(surplus, maxEnded));
 }

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { IssuerLogin } from '../issuer/login.ts';
 import type { TokenSet } from '../issuer/types.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import { timestampOf } from '../kubernetes/timestamp.ts';
+import { userApiVersion } from '../users/record/schema.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
 export const sessionResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'sessions' };
@@ -120,8 +122,38 @@ export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }:
   };
 }
 
-/** Returns the labels of a new session. */
-export const loginLabels = ({ sid, sub }: IssuerLogin): Record<string, string> => ({
+interface NewSessionValues {
+  name: string;
+  source: string;
+  userAgent: string | undefined;
+  sealed: string;
+  /** `login.session.idle` */
+  idleMs: number;
+}
+
+/** Returns the Session object of a new login. */
+export function sessionObject(login: LoginFacts, { name, source, userAgent, sealed, idleMs }: NewSessionValues) {
+  const { user, userUID, subjectName, issuerLogin, at, expiresAt } = login;
+  const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
+  return {
+    apiVersion: sessionApiVersion,
+    kind: 'Session',
+    metadata: { name, labels: loginLabels(issuerLogin), ...(userUID !== undefined && { ownerReferences: [owner] }) },
+    spec: {
+      user,
+      ...(userUID !== undefined && { userUID }),
+      subjectName,
+      createdAt: timestampOf(at),
+      expiration: timestampOf(expiresAt),
+      idleExpiration: timestampOf(Math.min(at + idleMs / 1000, expiresAt)),
+      source: source.slice(0, 64),
+      userAgent,
+      sealed,
+    },
+  };
+}
+
+const loginLabels = ({ sid, sub }: IssuerLogin): Record<string, string> => ({
   ...(sid !== undefined && { [sidLabel]: sid }),
   ...(sub !== undefined && { [subLabel]: sub }),
 });

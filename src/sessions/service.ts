@@ -82,7 +82,7 @@ export class SessionService {
     const { isOwn, belongs } = this.#scope(caller, user);
     if (!isOwn) await this.#require('delete', caller, signal);
     const account = isOwn ? ownAccount(accounts, caller) : accounts.get(user ?? '');
-    const rows = [...store.values()].filter(belongs);
+    const rows = store.values().filter(belongs);
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccessOf(account, signal);
     const client = isOwn ? undefined : apiServer.asCaller(caller);

@@ -28,7 +28,7 @@ export const sessionSweep = (store: SessionStore, revokedTokens: RevokedTokens, 
     let deleted = 0;
     const isOver = ({ idleExpiresAt, login, createdAt }: SessionRow) =>
       idleExpiresAt < before || (login !== undefined && revokedTokens.hasEndedLogin(login, createdAt));
-    for (const row of [...store.values()].filter(isOver).slice(0, maxPerRun))
+    for (const row of store.values().filter(isOver).slice(0, maxPerRun))
       if (await store.remove(row, signal, { isUnchanged: true })) deleted += 1;
     for (const row of [...revokedTokens.watch.values()].filter((row) => row.expiresAt < before).slice(0, maxPerRun)) {
       await revokedTokens.remove(row, signal);
@@ -90,8 +90,9 @@ export class SessionStore {
     return this.collection.stop();
   }
 
-  values(): IterableIterator<SessionRow> {
-    return this.#cache.values();
+  /** Returns the sessions that the watch has delivered, without those that this replica knows to be deleted. */
+  values(): SessionRow[] {
+    return [...this.#cache.values()].filter(({ name }) => !this.#gone.has(name));
   }
 
   /** Waits until the cache satisfies a condition, for a bounded time, so that writes of this replica show in lists. */

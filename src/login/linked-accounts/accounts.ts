@@ -108,7 +108,7 @@ async function endSessions(
   const { store, cookie, farewell } = context;
   const isOf = ({ user, userUID, subjectName }: SessionRow) =>
     user === account.name && userUID === account.uid && subjectName === linkedSubject.subjectName && subjectName !== account.subjectName;
-  const rows = [...store.values()].filter(isOf);
+  const rows = store.values().filter(isOf);
   await mapLimit(deletionsAtOnce, rows, async (row) => {
     await store.remove(row, signal);
   });
