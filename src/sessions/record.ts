@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { IssuerLogin } from '../issuer/login.ts';
 import type { TokenSet } from '../issuer/types.ts';
+import { timestampOf } from '../kubernetes/clock.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { timestampOf } from '../kubernetes/timestamp.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
