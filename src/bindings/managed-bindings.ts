@@ -1,5 +1,5 @@
 import { seenWithinMs } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { upstreamRefusal } from '../kubernetes/upstream-error.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable, neverAborts } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { UpstreamError, upstreamRefusal } from '../kubernetes/upstream-error.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StatusError, wholeRetrySeconds } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 
 const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };

@@ -5,7 +5,7 @@ import { mapLimit } from '../api/map-limit.ts';
 import { isRecord } from '../api/reader.ts';
 import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapLimit } from '../api/map-limit.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { identityRecordKind } from './records.ts';

@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { timestamp } from './clock.ts';
-import type { ServiceClient } from './kubernetes-client.ts';
 import { type Condition, conditionOf } from './object-status.ts';
+import type { ServiceClient } from './own-account.ts';
 import { type KubernetesObject, resourcePath } from './resource.ts';
 import type { ResourceKind } from './resource-client.ts';
 

@@ -4,7 +4,8 @@ import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts'
 import type { Bearer, Caller, Identity, ViewTarget } from '../http/operation.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
-import type { CallerClient, KubernetesClient, ServiceClient } from './kubernetes-client.ts';
+import type { CallerClient, KubernetesClient } from './kubernetes-client.ts';
+import type { ServiceClient } from './own-account.ts';
 import { errorCode, UpstreamError, upstreamRefusal } from './upstream-error.ts';
 
 const maxAgeMs = 60_000;

@@ -1,14 +1,13 @@
 import type { Context } from 'koa';
 import type { Bearer } from '../http/operation.ts';
 import { CallerPassage } from './caller-passage.ts';
-import type { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';
 import { actingAs, isImpersonationRefusal } from './impersonation.ts';
-import { asOwnAccount, ownAccountRefused } from './own-account.ts';
+import { asOwnAccount, ownAccountRefused, ServiceClient } from './own-account.ts';
 import { Passage } from './passage.ts';
-import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
-import { isRefusal, UpstreamError } from './upstream-error.ts';
+import { type ApiCall, type Credential, Transport, type TransportOptions } from './transport.ts';
+import { isRefusal } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
 
@@ -121,51 +120,3 @@ export class CallerClient {
     }
   }
 }
-
-/** Calls with the service's own credential. */
-export class ServiceClient {
-  readonly #transport: Transport;
-  readonly #connection: Connection;
-
-  constructor(transport: Transport, connection: Connection) {
-    this.#transport = transport;
-    this.#connection = connection;
-  }
-
-  /** Clock of the API server, compared with that of this machine. */
-  get serverClock(): ServerClock {
-    return this.#transport.serverClock;
-  }
-
-  /** Namespace of the service, if the connection knows it. */
-  get namespace(): string | undefined {
-    return this.#connection.namespace;
-  }
-
-  /**
-   * Returns the decoded body of a success.
-   *
-   * @throws UpstreamError the API server's own Status, except for 401, 403 and failures of the API server
-   * @throws StatusError 503 if the API server cannot be reached, fails, answers no JSON, or refuses the credential or the call; 504 after
-   * `kubernetes.requestTimeout`
-   */
-  request(call: ApiCall): Promise<unknown> {
-    return this.#authorized((authorization) => this.#transport.json(call, { authorization }));
-  }
-
-  /** Returns a success with its body unread. The caller has to read or destroy it. */
-  stream(call: StreamCall): Promise<UpstreamResponse> {
-    return this.#authorized((authorization) => this.#transport.stream(call, { authorization }));
-  }
-
-  async #authorized<T>(send: (authorization: string | undefined) => Promise<T>): Promise<T> {
-    try {
-      return await asOwnAccount(this.#connection, send);
-    } catch (error) {
-      // Messages of its internal errors name hosts behind it, and are about a call of the service, not of the caller.
-      throw isRefusal(error, 401, 403) || isFailure(error) ? ownAccountRefused(error) : error;
-    }
-  }
-}
-
-const isFailure = (error: unknown): error is UpstreamError => error instanceof UpstreamError && error.status.code >= 500;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseExact } from '../api/json.ts';
 import { reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
-import type { ServiceClient } from './kubernetes-client.ts';
+import type { ServiceClient } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
 import type { ApiCall } from './transport.ts';
 import { UpstreamError } from './upstream-error.ts';

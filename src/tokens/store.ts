@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { atMost } from '../limits/eviction-queue.ts';

@@ -2,7 +2,7 @@ import { partsOf } from '../api/reader.ts';
 import { conflict, serviceUnavailable } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { phaseStatus } from './record/conditions.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
-import type { ServiceClient } from '../kubernetes/kubernetes-client.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { watchRefusal } from '../kubernetes/own-account.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isUnreachable, UpstreamError } from '../kubernetes/upstream-error.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { KeySecret } from '../../keys/key-secret.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';
-import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { accountOf, recordName } from '../record/account.ts';
 import { createdByAnnotation, userLabels } from '../record/labels.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serviceUnavailable } from '../../api/status.ts';
-import type { ServiceClient } from '../../kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';
 import { userKind } from './schema.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { CallerClient, ServiceClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import type { CallerClient } from '../../../src/kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '../../../src/kubernetes/own-account.ts';
 import type { CallerResource, ServiceResource } from '../../../src/kubernetes/resource-client.ts';
 
 type IsAssignable<From, To> = [From] extends [To] ? true : false;
