@@ -29,8 +29,8 @@ export class RequestState {
   isLasting?: true;
   /** True if the operation allows compressed answers. */
   isCompressed?: true;
-  /** Browser that a user has logged in with before, once it is looked up; undefined if it is unknown. */
-  knownBrowser?: { readonly id: string; readonly user: string } | undefined;
+  /** Browser that a user has logged in with before, once it is looked up. */
+  knownBrowser?: { readonly id: string; readonly user: string } | 'unknown';
   /** Id of the issuer whose callback the request is. */
   issuerID?: string;
   /** User code of a device (RFC 8628), taken out of the URL. */

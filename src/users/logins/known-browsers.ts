@@ -42,8 +42,8 @@ export class KnownBrowsers {
 
   /** Returns undefined without a cookie, or if it is forged or expired. @throws StatusError 503 while there is no key */
   async find(ctx: Context): Promise<KnownBrowser | undefined> {
-    if (!('knownBrowser' in ctx.state)) ctx.state.knownBrowser = await this.#open(ctx);
-    return ctx.state.knownBrowser;
+    ctx.state.knownBrowser ??= (await this.#open(ctx)) ?? 'unknown';
+    return ctx.state.knownBrowser === 'unknown' ? undefined : ctx.state.knownBrowser;
   }
 
   async #open(ctx: Context): Promise<KnownBrowser | undefined> {
