@@ -160,8 +160,7 @@ export class App {
   async #tellWhatIsMissing(): Promise<void> {
     const missing = withoutPublicURL(this.#config);
     if (missing !== undefined) this.#log.warn(missing);
-    for (const { issuer, reason } of await this.#features.unreachableIssuers())
-      this.#log.warn({ issuer, reason }, 'the issuer cannot be reached');
+    for (const { issuer, reason } of await this.#features.unreachableIssuers()) this.#log.warn({ issuer, reason }, 'issuer unreachable');
   }
 
   /** Returns the dependencies that a service with this configuration cannot reach, by setting. Starts nothing. */

@@ -153,7 +153,7 @@ class AccessTerm implements Term, Source {
   }
 
   onFailure(key: string, error: unknown): void {
-    this.#context.services.log.warn({ access: key, err: error }, 'access could not be reconciled');
+    this.#context.services.log.warn({ access: key, err: error }, 'reconciliation of access failed');
   }
 
   #onBinding({ old, new: current }: Change<UserBindingRow>): void {
@@ -268,7 +268,7 @@ async function reconcileApproving(context: AccessContext, row: RequestRow, signa
   if (now >= approvedAt + maxApprovingMs)
     return end(context, row, 'Lapsed', { reason: 'NotGranted', message: 'the access could not be given in time' }, signal);
   const written = await activate(context, row, signal).catch((error: unknown) => {
-    services.log.warn({ accessRequest: row.name, err: error }, 'access could not be given yet');
+    services.log.warn({ accessRequest: row.name, err: error }, 'access could not be granted, retrying');
     return undefined;
   });
   return written === undefined ? { requeueAfterMs: retryMs } : outcomeOf(written);

@@ -128,7 +128,7 @@ export async function grantAccess(context: AccessContext, row: RequestRow, signa
     if (written.phase === 'Active') await waitForGrant(context, written, signal);
     return written;
   } catch (error) {
-    context.services.log.warn({ accessRequest: row.name, err: error }, 'access could not be given yet');
+    context.services.log.warn({ accessRequest: row.name, err: error }, 'access could not be granted, retrying');
     return row;
   }
 }

@@ -170,7 +170,7 @@ export class AccessMail implements Receiver, Digests {
     try {
       await sendMail(config.smtp, mail, signal);
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'a mail about an access request was not sent');
+      if (!signal.aborted) log.warn({ err: error }, 'mail about an access request failed');
       throw error;
     }
   }

@@ -126,7 +126,7 @@ export class NoticeTerm implements Term, Source {
   }
 
   onFailure(key: string, error: unknown): void {
-    this.#context.services.log.warn({ access: key, err: error }, 'notices could not be recorded');
+    this.#context.services.log.warn({ access: key, err: error }, 'notices of an access request could not be recorded');
   }
 
   async end(): Promise<void> {
@@ -185,7 +185,10 @@ export class NoticeTerm implements Term, Source {
           if (next === undefined) delivery.outcome = 'Failed';
           else delivery.nextAt = delivery.firstAt + next;
           metrics.accessNotices.inc({ receiver: name, outcome: next === undefined ? 'failed' : 'retried' });
-          log.warn({ accessRequest: row.name, event: event.id, receiver: name, why: whyOf(error) }, 'a notice was not taken');
+          log.warn(
+            { accessRequest: row.name, event: event.id, receiver: name, why: whyOf(error) },
+            'notice of an access request was not accepted',
+          );
         },
       )
       .finally(() => {

@@ -109,7 +109,7 @@ class BindingsTerm implements Term, Source {
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#services.log.warn({ userBinding: name, err: error }, 'a UserBinding could not be made RBAC yet');
+    this.#services.log.warn({ userBinding: name, err: error }, 'role bindings of a UserBinding could not be written');
   }
 
   async end(): Promise<void> {

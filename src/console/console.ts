@@ -129,7 +129,7 @@ function policyOf(policy: string, consolePlugins: ConsolePlugins, log: Logger): 
     const { revision } = consolePlugins;
     if (made.revision !== revision) {
       const { text, leftOut } = mergePolicy(policy, consolePlugins.policyAdditions());
-      if (leftOut > 0) log.warn({ leftOut }, 'the policy of pages has no room for all that plugins ask for');
+      if (leftOut > 0) log.warn({ leftOut }, 'Content-Security-Policy is too long: sources of plugins omitted');
       made = { revision, text };
     }
     return made.text;

@@ -19,12 +19,12 @@ export class PluginEvents {
   refused({ configMap, refusal }: RefusedMap): void {
     const { namespace, name, resourceVersion } = configMap;
     const { log, config } = this.#services;
-    log.warn({ namespace, configMap: name, resourceVersion, refusal }, 'a plugin ConfigMap is left out');
+    log.warn({ namespace, configMap: name, resourceVersion, refusal }, 'ConfigMap of a plugin ignored');
     if (!config.audit.kubernetesEvents) return;
     this.#create({ configMap, refusal }).catch((error: unknown) => {
       // Another replica has created the Event: its name contains a hash of the map's uid and version.
       if (error instanceof StatusError && error.status.code === 409) return;
-      log.debug({ namespace, configMap: name, err: error }, 'an Event was lost');
+      log.debug({ namespace, configMap: name, err: error }, 'Event could not be written');
     });
   }
 

@@ -76,7 +76,7 @@ export class Controller {
         await this.#serve(signal);
       } catch (error) {
         if (signal.aborted) return;
-        log.error({ lease: name, err: error }, 'the controller failed and begins again');
+        log.error({ lease: name, err: error }, 'controller failed, restarting');
         await sleep(restartMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }

@@ -205,7 +205,7 @@ export class HeldLock {
     this.#ended.abort();
     await this.#renewing;
     if (this.#lost.signal.aborted) return;
-    await this.#write('', annotations).catch((error: unknown) => this.#parts.log.warn({ err: error }, 'a Lease could not be given back'));
+    await this.#write('', annotations).catch((error: unknown) => this.#parts.log.warn({ err: error }, 'release of a Lease failed'));
   }
 
   async #renew(): Promise<void> {
@@ -219,7 +219,7 @@ export class HeldLock {
         await this.#write(holderIdentity, {});
         renewedAt = performance.now();
       } catch (error) {
-        log.debug({ err: error }, 'a Lease could not be renewed');
+        log.debug({ err: error }, 'renewal of a Lease failed');
         // Another replica takes the Lease after the whole duration. This one must have stopped by then.
         if (performance.now() - renewedAt > (durationSeconds * 2000) / 3) this.#lost.abort(error);
       }

@@ -43,7 +43,8 @@ export class Sweeper {
   async run(): Promise<void> {
     const { client, log } = this.#parts;
     const { what, sweep } = this.#sweep;
-    if (!client.serverClock.isTrusted) return log.warn({ what, why: client.serverClock.failure() }, 'nothing is deleted by the time');
+    if (!client.serverClock.isTrusted)
+      return log.warn({ what, why: client.serverClock.failure() }, 'clock skew: expired objects are not deleted');
     const deleted = await sweep(this.#stopping.signal);
     if (deleted > 0) log.info({ what, deleted }, 'deleted expired objects');
   }
@@ -54,7 +55,7 @@ export class Sweeper {
       await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       await this.run().catch((error: unknown) => {
-        if (!signal.aborted) this.#parts.log.warn({ what, err: error }, 'expired objects could not be deleted');
+        if (!signal.aborted) this.#parts.log.warn({ what, err: error }, 'deletion of expired objects failed');
       });
     }
   }

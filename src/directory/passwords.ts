@@ -68,7 +68,7 @@ async function answered<T>(connector: Connector, log: Logger, answer: Promise<T>
   try {
     return await answer;
   } catch (error) {
-    log.warn({ connector: connector.id, err: error }, 'a directory was asked at a login and gave no answer');
+    log.warn({ connector: connector.id, err: error }, 'directory did not answer a login');
     throw serviceUnavailable('directory', { cause: error });
   }
 }

@@ -58,7 +58,7 @@ export class UserSync {
     if (ldap.length > 0 && sync.schedule !== undefined) void this.#track(this.#keepSchedule(sync.schedule));
     for (const { id, url, startTLS } of ldap)
       if (url.startsWith('ldap:') && !startTLS)
-        log.warn({ connector: id }, 'passwords go to this directory in plain: use ldaps or startTLS');
+        log.warn({ connector: id }, 'directory receives passwords without encryption: use ldaps or startTLS');
   }
 
   /** Interrupts the runs of this replica. The next run completes their work. */
@@ -115,7 +115,7 @@ export class UserSync {
       await this.#users.whenSeen(signal);
     } catch (error) {
       result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#services.now()) };
-      this.#services.log.warn({ err: error }, 'a synchronisation was broken off');
+      this.#services.log.warn({ err: error }, 'synchronisation aborted');
       throw error instanceof StatusError ? error : serviceUnavailable('kubernetes', { cause: error });
     } finally {
       this.#report(result, request);
@@ -138,12 +138,12 @@ export class UserSync {
         signal,
       );
       const { errors, ...counts } = result;
-      log.info({ ...counts, isDryRun, reason: errors[0]?.reason }, 'a directory was synchronised');
+      log.info({ ...counts, isDryRun, reason: errors[0]?.reason }, 'directory synchronised');
       return result;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof DirectoryError)) throw error;
-      log.warn({ connector: connector.id, reason: error.reason, err: error }, 'a directory could not be read');
+      log.warn({ connector: connector.id, reason: error.reason, err: error }, 'directory could not be read');
       return failed(emptyResult(connector), { reason: error.reason, message: error.message });
     }
   }
@@ -205,7 +205,7 @@ export class UserSync {
         if (isDue(held.notes)) await this.#runHeld(held, this.#services.config.users.ldap, scheduled);
         else await held.end();
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, 'a scheduled synchronisation failed');
+        if (!signal.aborted) log.warn({ err: error }, 'scheduled synchronisation failed');
       }
     }
   }

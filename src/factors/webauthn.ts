@@ -105,7 +105,7 @@ export async function verifyAssertion(
     if (!verified) return undefined;
     return { signCount: authenticationInfo.newCounter, isBackupEligible: authenticationInfo.credentialDeviceType === 'multiDevice' };
   } catch (error) {
-    log.debug({ err: error }, 'a passkey was refused');
+    log.debug({ err: error }, 'passkey refused');
     return undefined;
   }
 }
@@ -152,7 +152,7 @@ export async function verifyAttestation(
       isBackupEligible: credentialDeviceType === 'multiDevice',
     };
   } catch (error) {
-    log.debug({ err: error }, 'a passkey was not set up');
+    log.debug({ err: error }, 'setup of a passkey failed');
     return undefined;
   }
 }

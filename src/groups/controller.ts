@@ -119,7 +119,7 @@ class GroupReconciler implements Term, Source {
     if (leaving.size > 0) {
       const users = members.filter((member) => !leaving.has(member.name));
       if (!(await this.#patch(object, { spec: { users } }, signal))) return 'again';
-      services.log.info({ group: name, users: [...leaving] }, 'members whose user is gone were taken out of a group');
+      services.log.info({ group: name, users: [...leaving] }, 'deleted users removed from a group');
       return 'done';
     }
     const shown = members.map((member) => ({ name: member.name, email: accounts.get(member.name)?.email ?? '' }));
@@ -133,7 +133,7 @@ class GroupReconciler implements Term, Source {
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#context.services.log.debug({ group: name, err: error }, 'the state of a group could not be written');
+    this.#context.services.log.debug({ group: name, err: error }, 'status of a group could not be written');
   }
 
   #onGroup({ key, old }: Change<GroupRow>): void {

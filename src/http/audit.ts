@@ -94,7 +94,7 @@ export class Audit {
       write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
       if (target !== undefined && isClusterEvent(audit)) events?.send(event);
     } catch (error) {
-      log.warn({ audit, err: error }, 'an audit event was lost');
+      log.warn({ audit, err: error }, 'audit event could not be written');
     }
   }
 }

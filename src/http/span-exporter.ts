@@ -99,7 +99,7 @@ export class SpanExporter {
     if (performance.now() - this.#loggedAt < logEveryMs) return;
     this.#loggedAt = performance.now();
     const reason = error instanceof Error ? error.message : 'unknown';
-    this.#options.log.warn({ endpoint: this.#options.endpoint, reason }, 'spans could not be exported');
+    this.#options.log.warn({ endpoint: this.#options.endpoint, reason }, 'export of spans failed');
   }
 }
 

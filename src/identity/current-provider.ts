@@ -69,7 +69,7 @@ export class CurrentProvider {
         // The current provider continues with its keys.
         if (this.#current !== undefined) return this.#current;
         this.#failure = error instanceof StatusError ? error.message : 'the configuration of a client cannot be used';
-        this.#options.log.warn({ err: error }, 'the embedded OpenID provider is not available');
+        this.#options.log.warn({ err: error }, 'embedded OpenID provider unavailable');
         throw error instanceof StatusError ? error : serviceUnavailable('identity provider', { cause: error });
       })
       .finally(() => {
@@ -101,12 +101,12 @@ export class CurrentProvider {
 
   #listen(provider: Provider): void {
     const { log } = this.#options;
-    provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'the embedded OpenID provider failed'));
+    provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'embedded OpenID provider failed'));
     provider.on('grant.error', (ctx, { error, error_detail: detail }) => {
-      log.info({ client: ctx.oidc.client?.clientId, grantType: ctx.oidc.params?.grant_type, error, detail }, 'no token was issued');
+      log.info({ client: ctx.oidc.client?.clientId, grantType: ctx.oidc.params?.grant_type, error, detail }, 'no token issued');
     });
     provider.on('backchannel.error', (_ctx, error, client) => {
-      log.warn({ client: client.clientId, reason: error.message }, 'a relying party could not be told of a logout');
+      log.warn({ client: client.clientId, reason: error.message }, 'back-channel logout of a relying party failed');
     });
     // A logout here revokes the tokens of this browser, unless offline access was requested and granted.
     provider.on('authorization.success', (ctx) => {

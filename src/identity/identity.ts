@@ -178,7 +178,7 @@ function createStorage(services: Services, knownBrowsers: KnownBrowsers): Storag
       try {
         await records.endOldest(model, payload, config.login.session.maxPerUser);
       } catch (error) {
-        log.warn({ err: error, model }, 'the oldest logins of a user with too many could not be ended at the embedded issuer');
+        log.warn({ err: error, model }, 'oldest logins of a user could not be ended at the embedded issuer');
       }
     },
     now,

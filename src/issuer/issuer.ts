@@ -66,7 +66,7 @@ export function createIssuer(
       try {
         await client.revoke(refreshToken, 'refresh_token', AbortSignal.timeout(discardMs));
       } catch (error) {
-        log.warn({ err: error }, 'tokens that were not handed out could not be revoked');
+        log.warn({ err: error }, 'unused tokens could not be revoked');
       }
     },
     checks: [

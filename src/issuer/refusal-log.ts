@@ -56,8 +56,8 @@ export class RefusalLog {
     const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
     const about = { kind, reason: code, ...(difference && shown(difference)) };
     const message = isSlash
-      ? 'a token was refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
-      : 'a token was refused';
+      ? 'token refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
+      : 'token refused';
     // Expired tokens are common, and are logged at debug level.
     if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#log.debug(about, message);
     else this.#log.info(about, message);

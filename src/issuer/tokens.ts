@@ -201,10 +201,7 @@ export class IssuerTokens {
     if (!isIncomplete(claims, this.#settings)) return { claims: used };
     const info = await this.#client.userInfo(accessToken, claims.sub, signal);
     if ('claims' in info) return { claims: completed(claims, info.claims, this.#settings) };
-    this.#log.warn(
-      { issuer: this.#settings.issuer, fault: info.fault },
-      'the userinfo endpoint of the identity provider told nothing: its claims are missing from a login',
-    );
+    this.#log.warn({ issuer: this.#settings.issuer, fault: info.fault }, 'userinfo endpoint failed: the login lacks its claims');
     return { claims: used, missing: info };
   }
 
@@ -227,7 +224,7 @@ export class IssuerTokens {
     if (missingClaims.includes(groups))
       this.#log.warn(
         { issuer: this.#settings.issuer, claim: groups },
-        'the cluster reads the token alone, which has no groups: those of the userinfo endpoint do not count there',
+        'token without groups: the API server does not read the groups of the userinfo endpoint',
       );
   }
 

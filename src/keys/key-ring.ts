@@ -162,7 +162,7 @@ export class KeyRing {
         this.#failure = describe(error);
         // The connections log that the API server cannot be reached, once.
         if (this.#stopped.signal.aborted || !isNews || isUnreachable(error)) return;
-        this.#options.log.warn({ secret: this.#options.secretName, failure: this.#failure }, 'the key ring cannot be read');
+        this.#options.log.warn({ secret: this.#options.secretName, failure: this.#failure }, 'key ring could not be read');
       })
       .finally(() => {
         this.#reading = undefined;

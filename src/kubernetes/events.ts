@@ -90,7 +90,7 @@ export async function report(
     suffix: randomBytes(8).toString('hex'),
     time: now(),
   };
-  await createEvent(client, input, signal).catch((error: unknown) => log.debug({ kind, name, err: error }, 'an Event was lost'));
+  await createEvent(client, input, signal).catch((error: unknown) => log.debug({ kind, name, err: error }, 'Event could not be written'));
 }
 
 /** A condition that a controller has just written to an object, and that is not True. */

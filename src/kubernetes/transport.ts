@@ -198,7 +198,7 @@ export class Transport {
     if (!isFirst) return;
     this.#loggedAt = performance.now();
     this.#isLogged = true;
-    this.#log?.warn({ server: this.#server, reason }, 'the API server cannot be reached');
+    this.#log?.warn({ server: this.#server, reason }, 'API server unreachable');
   }
 
   #reached(): void {

@@ -111,7 +111,7 @@ export class Callback {
   #checkError({ error, error_description: description }: CallbackQuery): void {
     if (error === undefined) return;
     const code = isRegisteredCode(error) ? error : 'another';
-    this.#context.log.info({ error: code, description: description?.slice(0, 256) }, 'the identity provider sent an error back');
+    this.#context.log.info({ error: code, description: description?.slice(0, 256) }, 'identity provider returned an error');
     throw authorizationRefused(error);
   }
 
@@ -242,8 +242,7 @@ export class Callback {
     const account = recorded.outcome === 'recorded' ? recorded.account : undefined;
     const user = account?.name ?? recordName(name) ?? '';
     this.#tellOfUnusableGroups(user, groups.unusable);
-    if (groupsUnknown === 'kept back')
-      log.warn({ user }, 'the identity provider kept the groups of a user back, who is in too many: the login has none of them');
+    if (groupsUnknown === 'kept back') log.warn({ user }, 'groups overage: the identity provider omitted the groups of a user');
     return { user, account };
   }
 
@@ -254,7 +253,7 @@ export class Callback {
    */
   async #endOldName(account: Account, login: string, signal: AbortSignal): Promise<void> {
     const { endAccess, log } = this.#context;
-    log.warn({ user: account.name, from: account.email, to: login }, 'the issuer has given the account of a user another address');
+    log.warn({ user: account.name, from: account.email, to: login }, 'issuer reports another e-mail address for a user');
     await endAccess({ user: account, withAccessTokens: true }, 'AddressChanged', signal);
   }
 
@@ -263,7 +262,7 @@ export class Callback {
     const groups = unusable.slice(0, maxTold).map((group) => group.slice(0, maxToldLength).toWellFormed());
     this.#context.log.warn(
       { user, count: unusable.length, groups },
-      'groups are left out that the API server cannot be told or keeps for itself: rename them at the issuer',
+      'groups ignored, because their names are reserved or cannot be sent to the API server: rename them at the issuer',
     );
   }
 }

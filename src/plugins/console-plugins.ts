@@ -33,7 +33,8 @@ export class ConsolePlugins {
       { name: 'consoleplugins', type: consolePluginType, keep: keepConsolePlugin },
     );
     this.#cache.onChange(({ new: plugin }) => {
-      if (plugin) this.#suffixes.loadFor(plugin.policy).catch((error: unknown) => log.warn({ err: error }, 'no list of public suffixes'));
+      if (plugin)
+        this.#suffixes.loadFor(plugin.policy).catch((error: unknown) => log.warn({ err: error }, 'public suffix list unavailable'));
     });
   }
 

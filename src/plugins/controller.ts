@@ -82,7 +82,7 @@ class PluginReconciler implements Term, Source {
   }
 
   onFailure(name: string, error: unknown): void {
-    this.#services.log.debug({ plugin: name, err: error }, 'the state of a plugin could not be written');
+    this.#services.log.debug({ plugin: name, err: error }, 'status of a plugin could not be written');
   }
 
   async #findingOf({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
@@ -118,7 +118,7 @@ class PluginReconciler implements Term, Source {
       return Buffer.concat(chunks).toString();
     } catch (error) {
       if (signal.aborted) throw error;
-      log.info({ plugin, err: error }, 'the Service of a plugin is out of reach');
+      log.info({ plugin, err: error }, 'Service of a plugin unreachable');
       const isLate = error instanceof StatusError && error.status.code === 504;
       return unavailable(
         'Unreachable',

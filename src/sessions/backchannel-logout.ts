@@ -34,7 +34,7 @@ export async function receiveLogout(
   const refuse = (cause: unknown): StatusError => {
     refusals.take(source);
     // The reason is only logged: a legitimate sender knows the form of logout tokens.
-    context.log.info({ source, reason: cause instanceof Error ? cause.message : cause }, 'a logout token was refused');
+    context.log.info({ source, reason: cause instanceof Error ? cause.message : cause }, 'logout token refused');
     return badParameter('logout_token', 'is not a logout token for this service that has not been used yet');
   };
   const claims = await context.issuers.logoutToken(logoutToken).catch((error: unknown) => {
@@ -73,7 +73,7 @@ async function deleteSessions(context: SessionContext, ctx: Context, ended: Issu
       if (await store.remove(row, signal)) audit.record({ ...event, ...auditSubjectOfSession(row) });
     });
   } catch (error) {
-    log.warn({ err: error }, 'sessions that the identity provider has ended could not all be deleted yet');
+    log.warn({ err: error }, 'sessions ended by the identity provider could not be deleted, retrying');
   }
 }
 

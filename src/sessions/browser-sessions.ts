@@ -140,7 +140,7 @@ export class BrowserSessions {
       const row = await this.#store.find(sessionName(secret), auditOrigin(ctx).source, signal);
       if (row !== undefined) await this.#store.remove(row, signal);
     } catch (error) {
-      this.#services.log.warn({ err: error }, 'the older session of a browser could not be ended');
+      this.#services.log.warn({ err: error }, 'previous session of a browser could not be ended');
     }
   }
 
@@ -175,7 +175,7 @@ export class BrowserSessions {
     if (clock() + leftMs - row.idleEndsAt < times.idle / idleParts || clock() - triedAt < idleRetryMs) return;
     this.#prolonged.set(row.name, clock());
     this.#store.prolong(row, timestampOf((now + leftMs) / 1000), AbortSignal.timeout(idleRetryMs)).catch((error: unknown) => {
-      log.warn({ err: error }, 'the idle end of a session could not be moved');
+      log.warn({ err: error }, 'idle expiry of a session could not be extended');
     });
   }
 }

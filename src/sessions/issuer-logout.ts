@@ -71,7 +71,7 @@ export class IssuerLogout {
     const calls = [ending, this.#setLinkHeader(ctx, issuer, idToken)];
     for (const error of await Promise.all(calls.map((call) => failureOf(call, deadline)))) {
       if (error === undefined) continue;
-      this.#log.warn({ requestId: ctx.state.requestId, err: error }, 'the identity provider was not reached at a logout');
+      this.#log.warn({ requestId: ctx.state.requestId, err: error }, 'identity provider unreachable at a logout');
       ctx.set('Warning', '199 - "identity provider not reached"');
     }
     return ctx.response.get('Link') !== '' && idToken !== undefined && idToken.length > maxHintLength ? idToken : undefined;
@@ -96,7 +96,7 @@ export class IssuerLogout {
     const [first] = failures;
     if (first === undefined) return;
     const requestId = ctx.state.requestId;
-    this.#log.warn({ requestId, failed: failures.length, err: first }, 'the identity provider did not hear of ended sessions');
+    this.#log.warn({ requestId, failed: failures.length, err: first }, 'identity provider was not told of ended sessions');
     ctx.set('Warning', '199 - "identity provider not reached"');
   }
 
@@ -129,7 +129,7 @@ export class IssuerLogout {
         if (error instanceof FatalRefresh) return;
       }
     }
-    this.#log.warn('a refresh token of a login that has ended could not be revoked at the identity provider');
+    this.#log.warn('refresh token of an ended login could not be revoked at the identity provider');
   }
 
   /** Sets the address at which the page ends the issuer's own session (OpenID Connect RP-Initiated Logout 1.0). */

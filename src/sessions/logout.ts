@@ -150,7 +150,7 @@ async function postedHint(
     await endAccess({ bearer: { name: bearerRevocation(idToken), iat, exp }, owner: user }, 'Logout', signal);
     return { id_token: idToken };
   } catch (error) {
-    log.warn({ err: error }, 'the hint for the logout at the identity provider was left out');
+    log.warn({ err: error }, 'ID token hint omitted from the logout at the identity provider');
     return {};
   }
 }

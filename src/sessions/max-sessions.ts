@@ -46,7 +46,7 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
       });
     await farewell.endSessions(ctx, ended);
   } catch (error) {
-    log.warn({ user: newest.user, err: error }, 'the oldest sessions of a user with too many could not be ended');
+    log.warn({ user: newest.user, err: error }, 'oldest sessions of a user could not be ended');
   }
 }
 

@@ -185,7 +185,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
     const { endAccess, log } = this.#context;
     const ended = { ...this.login, expiresAt: new Date(this.login.expiresAt * 1000) };
     await endAccess({ login: ended }, 'RefreshFailed', AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
-      log.warn({ err: failure }, 'the end of a login could not be recorded');
+      log.warn({ err: failure }, 'end of a login could not be recorded');
     });
   }
 

@@ -61,7 +61,7 @@ export class SessionRenewal {
     const { renewal } = session.row;
     if (this.#running.has(session.row.name) || (renewal !== undefined && this.#holds(renewal))) return;
     this.renew(session, this.#stopping.signal).catch((error: unknown) => {
-      if (!this.#stopping.signal.aborted) this.#context.log.info({ err: error }, 'a session was not renewed ahead');
+      if (!this.#stopping.signal.aborted) this.#context.log.info({ err: error }, 'background session renewal failed');
     });
   }
 
@@ -162,14 +162,14 @@ class SessionCarrier implements TokenCarrier<TokenSet, Session> {
   async end(): Promise<void> {
     const { store, log } = this.#context;
     await store.remove(this.#session.row, AbortSignal.timeout(writeMs)).catch((failure: unknown) => {
-      log.error({ err: failure }, 'a session that is over could not be deleted');
+      log.error({ err: failure }, 'ended session could not be deleted');
     });
   }
 
   /** Marks the claim as failed, so that other replicas do not retry at once. */
   async release(): Promise<void> {
     await this.#write(this.#session.row, renewalAnnotated(failedRenewal(this.#claim.id))).catch((error: unknown) => {
-      this.#context.log.warn({ err: error }, 'a renewal that failed could not be given back');
+      this.#context.log.warn({ err: error }, 'claim of a failed renewal could not be released');
     });
   }
 
@@ -183,7 +183,7 @@ class SessionCarrier implements TokenCarrier<TokenSet, Session> {
         // An earlier attempt whose response was lost may have succeeded.
         return saved?.sealed === sealed ? await sessions.open(saved) : undefined;
       } catch (error) {
-        log.warn({ err: error }, 'renewed tokens of a session could not be kept yet');
+        log.warn({ err: error }, 'renewed tokens of a session could not be stored, retrying');
         if (clock() > until || this.#claim.stopping.aborted) throw error;
         await sleep(savePauseMs);
       }

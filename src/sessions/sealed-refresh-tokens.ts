@@ -92,7 +92,7 @@ export class SealedRefreshTokens {
     // Logout works without the refresh token, but renewal does not: the token has no further use.
     this.#services.log.warn(
       { length: refreshToken.length },
-      'the refresh token of the identity provider is too long to be kept by the caller: such tokens want token_storage=cookie',
+      'refresh token of the identity provider is too long for clients that store tokens: use token_storage=cookie',
     );
     await issuer.discard(refreshToken);
     return this.#write(issuer, { login, bearers });

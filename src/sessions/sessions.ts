@@ -171,7 +171,7 @@ async function keepSession(
     if (tokens.refreshToken !== undefined && verified?.isEmbedded) await markReauthenticated?.(ctx, tokens.refreshToken);
     return await beginSession(context, ctx, { tokens, login, verified }, signal);
   } catch (error) {
-    log.warn({ err: error }, 'the session of a user who ended all others could not be kept');
+    log.warn({ err: error }, 'current session could not be preserved while ending all sessions');
     return undefined;
   }
 }

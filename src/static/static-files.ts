@@ -65,7 +65,7 @@ export class StaticFiles {
       if ((await fingerprintOf(directory)) === fingerprint) this.#fingerprint = fingerprint;
     } catch (error) {
       this.#failure = 'the directory cannot be read';
-      log.error({ directory, err: error }, 'the static files cannot be read');
+      log.error({ directory, err: error }, 'static files could not be read');
     }
   }
 
@@ -125,7 +125,7 @@ export class StaticFiles {
         await this.#look(signal);
       } catch (error) {
         if (!signal.aborted)
-          log.warn({ directory: this.#directory, err: error }, 'the static files cannot be read again; the last ones are served');
+          log.warn({ directory: this.#directory, err: error }, 'static files could not be reread, the previous ones are served');
       }
     }
   }
@@ -164,9 +164,8 @@ export class StaticFiles {
     for (const path of set.files.keys()) this.#previous?.delete(path);
     this.#set = set;
     this.#failure = undefined;
-    log.info({ directory, files: set.files.size, kept: this.#previous?.size ?? 0 }, 'the static files are read');
-    if (set.unreadable.length > 0)
-      log.warn({ directory, files: set.unreadable.slice(0, 20) }, 'static files are left out: they cannot be read');
+    log.info({ directory, files: set.files.size, kept: this.#previous?.size ?? 0 }, 'static files loaded');
+    if (set.unreadable.length > 0) log.warn({ directory, files: set.unreadable.slice(0, 20) }, 'unreadable static files ignored');
   }
 }
 

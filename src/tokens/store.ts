@@ -85,7 +85,7 @@ export class LastUse {
     if (this.#pending.size >= maxPending || this.#stopping.signal.aborted) return;
     this.#tried.set(row.uid, clock());
     const writing = this.#write(row, time)
-      .catch((error: unknown) => log.debug({ accessToken: row.name, err: error }, 'the last use of an access token could not be noted'))
+      .catch((error: unknown) => log.debug({ accessToken: row.name, err: error }, 'last use of an access token could not be recorded'))
       .finally(() => this.#pending.delete(writing));
     this.#pending.add(writing);
   }

@@ -328,7 +328,7 @@ export class WatchCache<Row> {
     try {
       return act();
     } catch (error) {
-      this.#log.error({ watch: this.#options.name, key, err: error }, 'an object could not be taken in');
+      this.#log.error({ watch: this.#options.name, key, err: error }, 'object ignored: it could not be read');
       return undefined;
     }
   }

@@ -206,7 +206,7 @@ export class WatchLoop {
   #heard(): void {
     this.#health.heardAt = this.clock();
     if (this.#health.failure === undefined) return;
-    this.#log.info({ watch: this.#options.name, restarts: this.#health.restarts }, 'the watch is back');
+    this.#log.info({ watch: this.#options.name, restarts: this.#health.restarts }, 'watch restored');
     this.#health.failure = undefined;
     this.#health.isNotInstalled = false;
   }
@@ -245,8 +245,8 @@ export class WatchLoop {
   #logFailure(failure: string, error: unknown): void {
     const { name: watch } = this.#options;
     // The transport logs it once for all watches.
-    if (isUnreachable(error)) this.#log.debug({ watch, failure }, 'a watch failed and is begun again');
-    else this.#log.warn({ watch, failure, err: error }, 'a watch failed and is begun again');
+    if (isUnreachable(error)) this.#log.debug({ watch, failure }, 'watch failed, retrying');
+    else this.#log.warn({ watch, failure, err: error }, 'watch failed, retrying');
   }
 }
 

@@ -62,7 +62,7 @@ export async function linkAccount(context: SessionContext, parts: LinkAccountPar
     try {
       return await linkClaimedAccount(context, parts, ctx, { ...proved, identity, session });
     } finally {
-      await release().catch((error: unknown) => log.warn({ err: error }, 'an account cannot be linked for some minutes'));
+      await release().catch((error: unknown) => log.warn({ err: error }, 'failed link of an account blocks a retry for some minutes'));
     }
   } finally {
     // The login there was only a proof, so its tokens are not needed.

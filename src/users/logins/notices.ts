@@ -32,7 +32,7 @@ export class Notices {
       const account = await this.#change(user, (notices) => [...notices, notice].slice(-maxNotices));
       if (account !== undefined) this.#tell(account, type);
     } catch (error) {
-      this.#services.log.warn({ err: error, user: user.name, notice: type }, 'a notice was not kept');
+      this.#services.log.warn({ err: error, user: user.name, notice: type }, 'security notice could not be stored');
     }
   }
 

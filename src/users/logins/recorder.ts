@@ -102,12 +102,12 @@ export class LoginRecorder {
     const groups = login.groups && recordableGroups(login.groups);
     const recorded = await retryOnConflict(() => this.#attempt(name, { ...login, groups: groups?.slice(0, maxGroups) }, signal), signal);
     if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
-    if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'a login is not recorded');
+    if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'login could not be recorded');
     if (recorded.outcome !== 'recorded') return recorded;
     if (groups !== undefined && groups.length > maxGroups)
       log.warn(
         { user: name, groups: groups.length, kept: maxGroups },
-        `the record keeps ${maxGroups} groups: access tokens of the user have no others`,
+        `groups truncated: the record and access tokens of the user keep ${maxGroups} groups`,
       );
     if (!accounts.watch.isSynced) return recorded;
     await accounts.watch.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);

@@ -235,7 +235,7 @@ export class PasswordCheck {
     try {
       await this.#secrets.replaceHash(user, { ...stored, hash: await this.#passwords.hash(password) }, signal);
     } catch (error) {
-      this.#services.log.warn({ user, err: error }, 'a password hash stays as weak as it is');
+      this.#services.log.warn({ user, err: error }, 'password hash could not be upgraded');
     }
   }
 

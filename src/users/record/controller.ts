@@ -82,7 +82,7 @@ export class UsersController implements Term {
   }
 
   onFailure(key: string, error: unknown): void {
-    this.#services.log.debug({ user: key, err: error }, 'the status or the tokens of a user could not be written yet');
+    this.#services.log.debug({ user: key, err: error }, 'status or tokens of a user could not be written, retrying');
   }
 
   /** Reconciles a record. The watch delivers the controller's own writes, which are reconciled again. */

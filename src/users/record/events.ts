@@ -34,7 +34,7 @@ export class UserEvents {
     if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;
     this.#pending += 1;
     this.#create(event, target)
-      .catch((error: unknown) => this.#services.log.debug({ audit, user: target.name, err: error }, 'an Event was lost'))
+      .catch((error: unknown) => this.#services.log.debug({ audit, user: target.name, err: error }, 'Event could not be written'))
       .finally(() => {
         this.#pending -= 1;
       });

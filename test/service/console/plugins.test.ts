@@ -212,7 +212,7 @@ describe('HandleConsolePlugins', () => {
         resourceVersion: metadata.resourceVersion,
       },
     });
-    const lines = server.logLines.filter((line) => line.includes('a plugin ConfigMap is left out') && line.includes('"path-0"'));
+    const lines = server.logLines.filter((line) => line.includes('ConfigMap of a plugin ignored') && line.includes('"path-0"'));
     expect(lines).to.have.length(1);
   });
 

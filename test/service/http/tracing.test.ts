@@ -198,7 +198,7 @@ describe('traces of requests', () => {
       await logIn(service, { traceparent });
       await service.stop();
 
-      expect(lineOf(service.logLines, 'spans could not be exported')).to.have.property('level', 'warn');
+      expect(lineOf(service.logLines, 'export of spans failed')).to.have.property('level', 'warn');
     });
   });
 });

@@ -25,7 +25,7 @@ describe('why a token was refused', () => {
       logLines
         .slice(from)
         .map((line) => JSON.parse(line) as Line)
-        .filter(({ msg = '' }) => msg.startsWith('a token was refused'));
+        .filter(({ msg = '' }) => msg.startsWith('token refused'));
   }
 
   // Each kind is logged once a minute.

@@ -82,7 +82,9 @@ describe('cases/05 a user whose address changes at the issuer', () => {
     for (const credential of [accessToken, local.bearer]) await untilRefused(credential);
     expectStatus(await refresh(local.browser, local.refreshToken), 401);
     expectStatus(await browser.info('v2'), 401);
-    const told = service.logLines.filter((line) => line.includes('another address') && line.includes(before) && line.includes(after));
+    const told = service.logLines.filter(
+      (line) => line.includes('another e-mail address') && line.includes(before) && line.includes(after),
+    );
     expect(told).to.have.length(2);
     expect(service.auditLines.filter((line) => line.includes('"AddressChanged"'))).not.to.deep.equal([]);
   });

@@ -54,7 +54,7 @@ describe('groups that an issuer tells', () => {
     await untilMayListPods(browser);
     expect(userInfoOf(await browser.info('v2')).groups).to.deep.equal(['last']);
     expect(await recordedGroups('edge@example.com')).to.deep.equal(['last']);
-    const [line] = logged('groups are left out');
+    const [line] = logged('groups ignored');
     expect(line).to.deep.include({ user: recordName('edge@example.com'), count: unusable.length });
     expect(line?.groups).to.include.members([' dev', 'dev ']);
   });
@@ -68,8 +68,8 @@ describe('groups that an issuer tells', () => {
     expect(userInfoOf(callback).groups).to.have.length(700);
     await untilMayListPods(browser);
     expect(await recordedGroups('many@example.com')).to.have.length(512);
-    expect(logged('keeps 512')).to.have.length(1);
-    expect(logged('keeps 512')[0]).to.deep.include({ user: recordName('many@example.com'), groups: 700 });
+    expect(logged('keep 512')).to.have.length(1);
+    expect(logged('keep 512')[0]).to.deep.include({ user: recordName('many@example.com'), groups: 700 });
   });
 
   it('AUZ-06 make no user a member of a group that the cluster keeps for itself', async () => {
@@ -87,7 +87,7 @@ describe('groups that an issuer tells', () => {
     expect(await mayListPods(browser)).to.equal(false);
     expect(userInfoOf(await browser.info('v2')).groups).to.deep.equal(['dev', 'org:kubeadm:team']);
     expect(await recordedGroups(email)).to.deep.equal(['dev', 'org:kubeadm:team']);
-    const line = logged('groups are left out').find(({ user }) => user === recordName(email));
+    const line = logged('groups ignored').find(({ user }) => user === recordName(email));
     expect(line?.groups).to.deep.equal(['kubeadm:cluster-admins', 'system:masters']);
     // A record as an earlier release, or a restored backup, has it.
     const path = `/apis/auth.platform.io/v1/users/${recordName(email)}/status`;

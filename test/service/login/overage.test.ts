@@ -20,7 +20,7 @@ describe('groups that an issuer keeps back', () => {
     const { body } = await cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordName(String(provider.person.email))}`);
     return (body as { status: { groups: string[] } }).status.groups;
   };
-  const told = () => party().service.logLines.filter((line) => line.includes('kept the groups of a user back'));
+  const told = () => party().service.logLines.filter((line) => line.includes('omitted the groups of a user'));
 
   for (const [what, misbehaviour] of Object.entries<Misbehaviour>({
     'distributed claims': { idToken: { claims: distributed }, userInfo: { groups: undefined } },

@@ -156,7 +156,7 @@ describe('two replicas', () => {
     await replicas[0].relay.cut();
     await answer();
     await eventually(
-      () => replicas[0].logLines.some((line) => line.includes('could not be kept yet')),
+      () => replicas[0].logLines.some((line) => line.includes('could not be stored, retrying')),
       (isTold) => isTold,
     );
     await replicas[0].relay.mend();

@@ -115,7 +115,7 @@ describe('tokens that the client stores', () => {
     expect(kept.refreshToken.length).to.be.within(1, 8192);
     expect(provider.requests.find(({ endpoint }) => endpoint === 'revocation')?.parameters.get('token')).to.equal(long);
     const lines = service.logLines.join('');
-    expect(lines).to.include('too long to be kept by the caller').and.to.not.include(long.slice(0, 100));
+    expect(lines).to.include('too long for clients that store tokens').and.to.not.include(long.slice(0, 100));
     expect((await refresh(new Browser(service.url), kept.refreshToken)).status).to.equal(401);
     expect((await logout(new Browser(service.url), kept.refreshToken)).status).to.equal(200);
     await expectEnded([service, other], kept);

@@ -109,7 +109,7 @@ describe('logout', () => {
       }
 
       expect(await sessionObject(cluster.kubernetes, path)).to.equal(undefined);
-      expect(service.logLines.join('')).to.include('the identity provider was not reached at a logout');
+      expect(service.logLines.join('')).to.include('identity provider unreachable at a logout');
       provider.misbehave();
       expect((await refresh(local.browser, local.refreshToken)).status).to.equal(401);
     });

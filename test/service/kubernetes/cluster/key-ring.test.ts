@@ -166,7 +166,7 @@ describe('the key ring', () => {
       () => fresh.failure() ?? '',
       (failure) => failure.includes('seal.jwks'),
     );
-    expect(logLines.join('')).to.contain('the key ring cannot be read').and.not.to.contain(Buffer.alloc(32, 7).toString('base64url'));
+    expect(logLines.join('')).to.contain('key ring could not be read').and.not.to.contain(Buffer.alloc(32, 7).toString('base64url'));
   });
 
   it('may not look at Secrets of another namespace', async () => {
