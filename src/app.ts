@@ -7,7 +7,7 @@ import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { cookieNames } from './cookies/cookies.ts';
 import { createFeatures, type Features } from './features.ts';
-import { auditForbidden } from './http/access-denied.ts';
+import { auditForbidden } from './http/audit.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import { Health } from './http/health.ts';
 import { Listener } from './http/listener.ts';

@@ -4,8 +4,7 @@
  */
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import {
   explainQuery,

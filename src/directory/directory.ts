@@ -3,8 +3,7 @@
  * of records are left to other modules.
  */
 import { auditCaller } from '../http/audit.ts';
-import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { compressed, longRunning } from '../http/preparations.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

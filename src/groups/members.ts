@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';

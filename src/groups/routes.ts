@@ -7,8 +7,7 @@ import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '.
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditWrite } from '../http/audit.ts';
-import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { GroupMembers } from './members.ts';
 import { groupProperties, servedGroup } from './row.ts';

@@ -163,11 +163,11 @@ interface OperationBase {
   viewAs?: (ctx: Context, params: Readonly<Record<string, string>>) => ViewedAccess;
   /** Protocol to which the connection may switch (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;
-  /** Functions of `preparations.ts` that run before the credential is read. */
+  /** Functions that run before the credential is read: `compressed`, `longRunning`, `withTimeout`, `withHeaders`. */
   before?: readonly Preparation[];
 }
 
-export interface OperationDefinition<C extends CredentialRule, P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
+interface OperationDefinition<C extends CredentialRule, P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends OperationBase {
   credential: C;
   /** Path parameters. An invalid value is 404, because no such object can exist. */
@@ -220,3 +220,30 @@ export function operation<
     handle: handle as Operation['handle'],
   };
 }
+
+/**
+ * Compresses JSON, scripts and style sheets over 1 KB. Never used for an answer that may hold a credential, because its length would
+ * confirm guesses (BREACH), or whose ETag is used in `If-Match`, because the ETag names one encoding.
+ */
+export const compressed: Preparation = (ctx) => {
+  ctx.state.isCompressed = true;
+};
+
+/** Lets selected requests outlive the deadline, such as watches. They count in the bound of their caller. */
+export const longRunning =
+  (isLong: (ctx: Context) => boolean): Preparation =>
+  (ctx) => {
+    if (isLong(ctx)) ctx.state.isLasting = true;
+  };
+
+/** Gives requests a deadline above `server.requestTimeout`, in milliseconds. */
+export const withTimeout =
+  (timeoutMs: number): Preparation =>
+  (ctx, bounds) =>
+    bounds.onSlow(ctx, timeoutMs);
+
+/** Sets headers on every answer of an operation, refusals included. */
+export const withHeaders =
+  (headers: Readonly<Record<string, string>>): Preparation =>
+  (ctx) =>
+    ctx.set(headers);

@@ -11,7 +11,7 @@ import { requestHead, stripBasePath } from './middleware/request-head.ts';
 import { requestRecords } from './middleware/request-records.ts';
 import { requestStart } from './middleware/request-start.ts';
 import { cors, type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
-import type { Kind } from './request-state.ts';
+import type { Kind } from './request-deadline.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {

@@ -1,7 +1,7 @@
 /** Step-up logins (RFC 9470): issuers may ignore `max_age` and `acr_values`, so the callback verifies the login against them. */
 import type { Context } from 'koa';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { readBearer } from '../http/bearer.ts';
+import { readBearer } from '../http/authenticator.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { forbiddenPath, tooManyRequests } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { wholeNumber } from '../http/input.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { withTimeout } from '../http/preparations.ts';
+import { type Operation, operation, withTimeout } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 
 const path = '/debug/v1/cpuprofile';

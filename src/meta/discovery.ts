@@ -7,8 +7,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type JsonText, jsonText, sendJsonText } from '../api/json.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 
 /** A cluster-scoped resource. Each resource of the service has its own group. */
 interface ServedResource {

@@ -14,8 +14,7 @@ import serve from 'koa-static';
 import swaggerPackage from 'swagger-ui-dist/package.json' with { type: 'json' };
 import { z } from 'zod';
 import { unknownPath } from '../api/status.ts';
-import { bytes, type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { bytes, compressed, type Operation, operation } from '../http/operation.ts';
 
 /** HTML of the page. All addresses are relative to `/docs`, so that it works below any base path and behind any proxy. */
 const pageHtml = `<!DOCTYPE html>

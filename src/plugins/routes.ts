@@ -3,8 +3,7 @@
  * names. The console decides which files of ConfigMaps a caller may see; Services decide for themselves.
  */
 import { z } from 'zod';
-import { bytes, type Operation, operation } from '../http/operation.ts';
-import { withTimeout } from '../http/preparations.ts';
+import { bytes, type Operation, operation, withTimeout } from '../http/operation.ts';
 import { type AssetSources, answerAsset } from './assets.ts';
 import { answerThroughPlugin } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { forbidden, type StatusError } from '../api/status.ts';
-import { auditView } from '../http/access-denied.ts';
-import { auditCaller } from '../http/audit.ts';
+import { auditCaller, auditView } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
 import { actorOf, type Caller, callerKey, type Preparation, type ViewedAccess, type Viewing } from '../http/operation.ts';

@@ -2,8 +2,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Authenticator } from '../http/authenticator.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { withHeaders, withTimeout } from '../http/preparations.ts';
+import { type Operation, operation, withHeaders, withTimeout } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
 import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';

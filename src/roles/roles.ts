@@ -5,8 +5,7 @@
 
 import { badRequest, notFound } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import type { Services } from '../services.ts';

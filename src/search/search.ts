@@ -1,8 +1,7 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { compressed } from '../http/preparations.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { ListsService } from '../lists/service.ts';
 import type { Services } from '../services.ts';
 import type { UserRow } from '../users/row.ts';

@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
-import type { Authenticator } from '../http/authenticator.ts';
-import { readBearer } from '../http/bearer.ts';
+import { type Authenticator, readBearer } from '../http/authenticator.ts';
 import type { Bearer, Caller } from '../http/operation.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Account } from '../users/record/account.ts';

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
-import { readBearer } from '../http/bearer.ts';
+import { readBearer } from '../http/authenticator.ts';
 import { ownSession } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../api/status.ts';
-import { auditView, reasonOf } from '../http/access-denied.ts';
+import { auditView, reasonOf } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/operation.ts';
 import { viewTargetOf } from '../http/view-headers.ts';

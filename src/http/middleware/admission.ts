@@ -5,7 +5,7 @@ import { ConcurrencyLimit } from '../../limits/semaphore.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isProbe } from '../health.ts';
 import type { RequestBounds } from '../operation.ts';
-import type { Kind, RequestLifetime } from '../request-state.ts';
+import type { Kind, RequestLifetime } from '../request-deadline.ts';
 import { UnfinishedBodies, type UnfinishedBody } from '../unfinished-bodies.ts';
 import { UnreadAnswers } from '../unread-answers.ts';
 

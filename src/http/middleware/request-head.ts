@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { headersTooLarge, methodNotAllowed, StatusError, unknownPath } from '../../api/status.ts';
-import { headerValues } from '../bearer.ts';
+import { headerValues } from '../authenticator.ts';
 
 const maxHeaders = 200;
 /** Bound of the request line and of all headers except those that carry a bearer token. */
