@@ -1,4 +1,4 @@
-import { kindsOf } from './factor-kinds.ts';
+import { kindsOf } from './factors.ts';
 import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
 import { oneIssuer } from './login-sections.ts';
 import type { Config } from './schema.ts';

@@ -1,6 +1,6 @@
 import type { Entry } from 'ldapts';
 import { recordName } from '../users/record/account.ts';
-import { displayName } from '../users/record/record-limits.ts';
+import { displayName } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 
 /**

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { partsOf } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { accountOf } from '../users/record/account.ts';
-import { recordedGroups, sourceIDs } from '../users/record/record-limits.ts';
-import { readUser } from '../users/record/schema.ts';
+import { readUser, recordedGroups, sourceIDs } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import type { Person } from './person.ts';
 

@@ -2,7 +2,7 @@ import type { AuditOrigin } from '../http/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
-import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
+import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RelyingParty, relyingPartyOf } from '../config/factor-kinds.ts';
+import { type RelyingParty, relyingPartyOf } from '../config/factors.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AuditOrigin } from '../http/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
-import type { LoginAttempts, Refusal } from '../users/logins/attempts.ts';
+import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { shownLabel } from '../api/shown-text.ts';
 import { conflict, forbidden, notFound } from '../api/status.ts';
-import { kindsOf } from '../config/factor-kinds.ts';
+import { kindsOf, ruleOf } from '../config/factors.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/end-access.ts';
-import { ruleOf } from '../users/factor-rule.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { RelyingParty } from '../config/factor-kinds.ts';
+import type { RelyingParty } from '../config/factors.ts';
 
 /** Length of the form field, in characters. */
 const maxAssertion = 16 * 1024;

@@ -1,11 +1,10 @@
 import { cleaned } from '../api/shown-text.ts';
-import { type FactorKind, kindsOf } from '../config/factor-kinds.ts';
+import { type FactorKind, type FactorRule, kindsOf, ruleOf } from '../config/factors.ts';
 import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
-import { type FactorRule, ruleOf } from '../users/factor-rule.ts';
 import type { Account } from '../users/record/account.ts';
 import { requireCurrentGroups } from '../users/record/local-groups.ts';
 import { UserStatusWriter } from '../users/status.ts';

@@ -13,13 +13,12 @@ import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowe
 import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
-import { deleteOperations } from './delete-routes.ts';
 import { nativeUserOperations } from './native.ts';
 import { getUser, ownOperations, subjectOperations } from './own-routes.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
 import { userListSchema, userName, userResource, userSchema } from './record/schema.ts';
 import { type UserRow, userProperties } from './row.ts';
-import { type KeepSession, writeOperations } from './write-routes.ts';
+import { deleteOperations, type KeepSession, writeOperations } from './write-routes.ts';
 
 /** Dependencies of the operations on other modules. */
 export interface UserRoutesNeeds {

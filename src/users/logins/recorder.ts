@@ -24,9 +24,17 @@ import {
 import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { displayName, maxGroups, recordableGroups, sourceIDs } from '../record/record-limits.ts';
 import { retryOnConflict, UserRecords } from '../record/records.ts';
-import { readUser, type UserSpec, type UserStatus, userApiVersion } from '../record/schema.ts';
+import {
+  displayName,
+  maxGroups,
+  readUser,
+  recordableGroups,
+  sourceIDs,
+  type UserSpec,
+  type UserStatus,
+  userApiVersion,
+} from '../record/schema.ts';
 import { UserStatusWriter } from '../status.ts';
 
 /** Login with the claims of the issuer. */

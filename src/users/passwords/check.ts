@@ -4,12 +4,11 @@ import { neverAborts } from '../../kubernetes/deadline.ts';
 import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
-import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/attempts.ts';
-import { DirectoryProvisioning } from '../logins/directory-provisioning.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
+import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/lockout.ts';
 import { type Account, recordName, shortHash } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import type { DirectoryPasswords } from './directory-passwords.ts';
+import { type DirectoryPasswords, DirectoryProvisioning } from './directory-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import { PasswordSecrets, type StoredHash } from './secret.ts';
 

@@ -6,8 +6,8 @@ import { filesInCycles, forbiddenImports, type ImportTable, importsOf, upwardImp
 const allowed: ImportTable = {
   'main.ts': { values: ['kubernetes', 'telemetry', 'config', 'signals.ts', 'kubectl-atrium'] },
   'sweep.ts': { values: ['base.ts', 'access-requests', 'bindings', 'config'], types: ['kubernetes'] },
-  'create-admin.ts': { values: ['users', 'kubernetes', 'telemetry', 'config'] },
-  demo: { values: ['app.ts', 'users', 'embedded-cluster', 'telemetry', 'config'] },
+  'create-admin.ts': { values: ['users', 'keys', 'kubernetes', 'telemetry', 'config', 'api'] },
+  demo: { values: ['app.ts', 'users', 'embedded-cluster', 'telemetry', 'config'], types: ['base.ts'] },
   'app.ts': {
     values: ['features.ts', 'meta', 'openapi', 'http', 'cookies', 'telemetry', 'config'],
     types: ['base.ts', 'services.ts', 'kubernetes'],
@@ -117,8 +117,8 @@ const allowed: ImportTable = {
     types: ['services.ts', 'keys'],
   },
   sessions: {
-    values: ['revocation', 'issuer', 'users', 'collection', 'controllers', 'kubernetes', 'http', 'limits', 'cookies', 'api'],
-    types: ['services.ts', 'keys', 'watch', 'config'],
+    values: ['revocation', 'issuer', 'users', 'collection', 'controllers', 'kubernetes', 'http', 'limits', 'cookies', 'config', 'api'],
+    types: ['services.ts', 'keys', 'watch'],
   },
   revocation: { values: ['issuer', 'users', 'watch', 'kubernetes', 'api'], types: ['services.ts'] },
   issuer: {

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { relyingPartyOf } from '../../../src/config/factor-kinds.ts';
+import { relyingPartyOf } from '../../../src/config/factors.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from '../identity/issuers.ts';
 import { claimsOf, tokensOf } from '../identity/relying-party.ts';
