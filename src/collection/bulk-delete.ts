@@ -8,7 +8,7 @@ import type { AccessReviews } from '../kubernetes/access.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ListProperties, ListRow } from './properties.ts';
-import { selectionPredicate } from './selection.ts';
+import { selectionPredicate } from './query.ts';
 
 /** Concurrent deletions of one request. More of them would only wait for the API server. */
 const defaultAtOnce = 8;

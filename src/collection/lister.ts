@@ -6,13 +6,12 @@ import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import { ListIndex, type Selected } from './list-index.ts';
+import { ListIndex, type ReadonlyRows, type Selected } from './list-index.ts';
 import { ContinueTokens, Page, sendPage } from './page.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { parseQuery, queryKey, type Scope } from './query.ts';
 import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
 import { isAfter, type Position, positionOf } from './sort.ts';
-import type { ReadonlyRows } from './sorted-rows.ts';
 
 /** Bound of the wait for the `resourceVersion` of a request, which another replica may have returned. */
 export const freshnessTimeoutMs = 3_000;

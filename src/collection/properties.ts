@@ -29,3 +29,9 @@ export type SortValue = string | number | undefined;
 
 /** Reports whether a list contains a row. */
 export type Predicate<Row> = (row: Row) => boolean;
+
+/** Returns the names of the properties of `filterBy`. */
+export const filterNames = ({ searched, compared }: Pick<ListProperties<never>, 'searched' | 'compared'>): string[] => [
+  ...searched.keys(),
+  ...compared.keys(),
+];

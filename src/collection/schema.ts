@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { wholeNumber } from '../http/input.ts';
 import type { AnswerDescription } from '../http/operation.ts';
-import type { ListProperties } from './properties.ts';
-import { filterNames } from './selection.ts';
+import { filterNames, type ListProperties } from './properties.ts';
 
 /** Limit of a request with `page` and without `limit`. */
 export const defaultLimit = 100;

@@ -1,6 +1,6 @@
 import { exactValue } from '../api/json.ts';
 import { badParameter } from '../api/status.ts';
-import type { ReadonlyRows } from '../collection/sorted-rows.ts';
+import type { ReadonlyRows } from '../collection/list-index.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import type { Column, Value } from './columns.ts';
 import { rowsApiVersion } from './listed-resource.ts';

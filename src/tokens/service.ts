@@ -2,7 +2,7 @@ import { badParameter, conflict, forbidden, notFound, StatusError } from '../api
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
-import { fieldRequirements } from '../collection/selection.ts';
+import { fieldRequirements } from '../collection/query.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';

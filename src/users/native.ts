@@ -1,7 +1,7 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them. Requests and answers are passed through unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { checkPassedSelectors, fieldRequirements } from '../collection/selection.ts';
+import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
 import { type Bearer, compressed, longRunning, type Operation, operation } from '../http/operation.ts';

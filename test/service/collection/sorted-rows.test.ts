@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SortedRows } from '../../../src/collection/sorted-rows.ts';
+import { SortedRows } from '../../../src/collection/list-index.ts';
 
 interface Row {
   readonly value: number;

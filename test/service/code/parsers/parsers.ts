@@ -6,7 +6,7 @@ import { mergePatchOf } from '../../../../src/api/json-patch.ts';
 import { isVersionAsked, warningHeaders } from '../../../../src/api/write-options.ts';
 import { checkRequest } from '../../../../src/certificates/signing-request.ts';
 import { ContinueTokens } from '../../../../src/collection/page.ts';
-import { parseFilters, parseSearch, selectionPredicate } from '../../../../src/collection/selection.ts';
+import { parseFilters, parseSearch, selectionPredicate } from '../../../../src/collection/query.ts';
 import { comparator, parseSort } from '../../../../src/collection/sort.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
 import { CookieFamily, cookieNames, hostCookie, isSecret } from '../../../../src/cookies/cookies.ts';
