@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../src/http/operation.ts';
 import { knownColumns } from '../src/lists/known-columns.ts';
 import { ResourceRow } from '../src/lists/row.ts';
-import { SearchService } from '../src/search/service.ts';
+import { SearchService } from '../src/search/search.ts';
 import { rowSource } from '../src/search/sources.ts';
 
 const podCount = Number(process.argv[2] ?? 100_000);

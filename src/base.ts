@@ -14,7 +14,7 @@ import type { SigningKeys } from './keys/signing-keys.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import type { PluginContext } from './plugins/plugins.ts';
+import type { PluginContext } from './plugins/routes.ts';
 import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import type { Services } from './services.ts';

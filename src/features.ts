@@ -23,7 +23,7 @@ import { serverProblem } from './kubernetes/identity.ts';
 import { createLists } from './lists/routes.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/routes.ts';
-import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';
+import { createPlugins, watchConsolePlugins } from './plugins/routes.ts';
 import { createProxy } from './proxy/routes.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';

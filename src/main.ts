@@ -13,7 +13,7 @@ import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
-import { ConfigError, type ConfigSources, effectiveSettings, parseConfig } from './config/load.ts';
+import { ConfigError, type ConfigSources, effectiveSettings, fileProblems, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
@@ -175,7 +175,6 @@ config
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .option('--connect', 'also ask the API server and the issuers')
   .action(async ({ config: file, connect: isConnecting }: { config?: string; connect?: true }) => {
-    const { fileProblems } = await import('./config/files.ts');
     const config = parseConfig(configSources(file));
     const problems = await fileProblems(config);
     if (problems.length > 0) throw new ConfigError(problems);

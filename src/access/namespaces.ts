@@ -14,8 +14,7 @@ import { type Caller, compressed, type Operation, operation } from '../http/oper
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { questionQuery } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import { AllowedNamespaces, namesKey } from './allowed-namespaces.ts';
-import { isIn } from './rbac-estimates.ts';
+import { AllowedNamespaces, isIn, namesKey } from './allowed-namespaces.ts';
 
 /** The cached part of a namespace: properties for lists, and the JSON text for answers. */
 interface NamespaceRow extends ListRow {

@@ -3,11 +3,70 @@
  * names. The console decides which files of ConfigMaps a caller may see; Services decide for themselves.
  */
 import { z } from 'zod';
+import type { Check } from '../http/health.ts';
+import { clusterNetwork, type Network } from '../http/network.ts';
 import { bytes, type Operation, operation, withTimeout } from '../http/operation.ts';
-import { type AssetSources, answerAsset } from './assets.ts';
+import type { Services } from '../services.ts';
+import { type AssetSources, answerAsset, type PluginFiles } from './assets.ts';
+import { ConsolePlugins } from './console-plugins.ts';
+import { pluginsController } from './controller.ts';
 import { answerThroughPlugin } from './proxy.ts';
 import { restOfPath } from './rest-of-path.ts';
-import { maxBytes } from './services.ts';
+import { maxBytes, PluginServices } from './services.ts';
+
+/** docs/contract/console.md */
+const proxyTimeoutMs = 60_000;
+
+/** Replacements for tests, whose Services are on loopback, unlike those of a cluster. */
+export interface PluginContext {
+  network?: Network;
+  proxyTimeoutMs?: number;
+}
+
+interface Plugins {
+  operations: Operation[];
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Creates the watch of ConsolePlugins that several features share. */
+export const watchConsolePlugins = (services: Services) => new ConsolePlugins(services);
+
+/** Dependencies of the feature beside the services. */
+interface PluginsNeeds {
+  /** Address of the API server. */
+  apiServerURL: string;
+  consolePlugins: ConsolePlugins;
+  files: PluginFiles;
+  context: PluginContext | undefined;
+}
+
+/** Creates the feature `plugins`. */
+export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, context = {} }: PluginsNeeds): Plugins {
+  const { config, basePath } = services;
+  const { pluginAssets, pluginProxy } = config.features;
+  const timeoutMs = context.proxyTimeoutMs ?? proxyTimeoutMs;
+  const pluginServices = new PluginServices(services, apiServerURL, context.network ?? clusterNetwork);
+  const sources = { consolePlugins, files, pluginServices };
+  const controller = pluginAssets ? pluginsController(services, sources) : undefined;
+  return {
+    operations: [
+      ...(pluginAssets ? assetOperations(sources, basePath) : []),
+      ...(pluginProxy ? proxyOperations(sources, basePath, timeoutMs) : []),
+    ],
+    checks: consolePlugins.checks,
+    start() {
+      consolePlugins.start();
+      controller?.start();
+    },
+    async stop() {
+      await controller?.stop();
+      await consolePlugins.stop();
+      await pluginServices.stop();
+    },
+  };
+}
 
 const tag = 'plugins';
 
@@ -18,7 +77,7 @@ const pluginName = z
 
 const segmentsOf = (path: string) => path.split('/').length - 1;
 
-export function assetOperations(sources: AssetSources, basePath: string): Operation[] {
+function assetOperations(sources: AssetSources, basePath: string): Operation[] {
   const ownSegments = segmentsOf(basePath) + 2;
   return [
     operation({
@@ -54,7 +113,7 @@ const methods = [
 /** Additional time beyond the timeout of the Service, so that its timeout comes first. */
 const spareMs = 5_000;
 
-export function proxyOperations(sources: AssetSources, basePath: string, timeoutMs: number): Operation[] {
+function proxyOperations(sources: AssetSources, basePath: string, timeoutMs: number): Operation[] {
   const ownSegments = segmentsOf(basePath) + 5;
   return methods.map(({ method, id }) =>
     operation({

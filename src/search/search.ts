@@ -1,13 +1,26 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
+
+import { badParameter, qualified, StatusError } from '../api/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
-import { compressed, type Operation, operation } from '../http/operation.ts';
+import { type Caller, callerKey, compressed, type Operation, operation } from '../http/operation.ts';
+import type { ResourceType } from '../kubernetes/resource.ts';
+import { Slices } from '../kubernetes/slices.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { ListsService } from '../lists/service.ts';
 import type { Services } from '../services.ts';
 import type { UserRow } from '../users/row.ts';
-import { searchQuery, searchResult } from './schema.ts';
-import { SearchService } from './service.ts';
-import { groupSource, listSources, userSource } from './sources.ts';
+import { Matcher, noMatch } from './match.ts';
+import {
+  type FoundKind,
+  type FoundObject,
+  type SearchParameters,
+  type SearchResult,
+  searchQuery,
+  searchResult,
+  type UnsearchedKind,
+} from './schema.ts';
+import { groupSource, listSources, type Opened, type SearchSource, userSource, type Visible } from './sources.ts';
 
 const searchOperations = (service: SearchService): Operation[] => [
   operation({
@@ -41,4 +54,167 @@ interface SearchNeeds {
 export function createSearch(services: Services, { users, groups, lists }: SearchNeeds): { operations: Operation[] } {
   const own = [userSource(services, users), ...(groups ? [groupSource(services, groups)] : [])];
   return { operations: searchOperations(new SearchService([...own, ...listSources(lists, own)])) };
+}
+
+interface Scored<Row> {
+  readonly row: Row;
+  readonly score: number;
+}
+
+/** Keeps the best of many rows: the rows with the lowest scores, and rows with equal scores in their order. */
+class BestRows<Row> {
+  readonly #limit: number;
+  readonly #compare: (left: Row, right: Row) => number;
+  readonly #rows: Scored<Row>[] = [];
+  #total = 0;
+
+  constructor(limit: number, compare: (left: Row, right: Row) => number) {
+    this.#limit = limit;
+    this.#compare = compare;
+  }
+
+  add(row: Row, score: number): void {
+    this.#total += 1;
+    const last = this.#rows.length === this.#limit ? this.#rows.at(-1) : undefined;
+    if (last !== undefined && !this.#isBefore(row, score, last)) return;
+    const at = this.#rows.findIndex((other) => this.#isBefore(row, score, other));
+    this.#rows.splice(at < 0 ? this.#rows.length : at, 0, { row, score });
+    if (this.#rows.length > this.#limit) this.#rows.pop();
+  }
+
+  /** Rows that are kept, best first. */
+  get rows(): readonly Scored<Row>[] {
+    return this.#rows;
+  }
+
+  /** Number of rows that were added. */
+  get total(): number {
+    return this.#total;
+  }
+
+  #isBefore(row: Row, score: number, other: Scored<Row>): boolean {
+    return score < other.score || (score === other.score && this.#compare(row, other.row) < 0);
+  }
+}
+
+/**
+ * Bounds of the searches of one caller. The console searches while the user types, and aborts the search before: more than one at a time is
+ * of no use.
+ */
+const turns = { atOnce: 1, maxWaiting: 8, what: 'searches of this caller are waiting' };
+/** Rows between two checks of the time. */
+const chunk = 128;
+/** Chunks of all searches in one turn of the event loop. Half a millisecond, also on a busy machine, where the clock may not advance. */
+const maxChunks = 16;
+/** Below the 5 ms for which searches may block the event loop, because the last rows of a slice are added to it. */
+const sliceMs = 3;
+
+interface Searching {
+  matcher: Matcher;
+  slices: Slices;
+  /** Number of rows of all kinds that were visited. */
+  visited: number;
+  limit: number;
+  signal: AbortSignal;
+}
+
+type Outcome = { source: SearchSource; open: Opened | undefined } | { source: SearchSource; error: StatusError };
+
+/** Searches all kinds for one text, among the objects that the caller may list. */
+export class SearchService {
+  readonly #sources: readonly SearchSource[];
+  readonly #turns = new KeyedSemaphore(turns);
+  /** Shared by all searches, so that concurrent searches do not add up to a longer pause of the event loop. */
+  readonly #slices = new Slices(() => performance.now(), sliceMs, maxChunks);
+
+  constructor(sources: readonly SearchSource[]) {
+    this.#sources = sources;
+  }
+
+  /** @throws StatusError 400, 401, 429; 503, 504 if all kinds fail with such a code */
+  search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
+    const sources = this.#chosen(parameters.kinds);
+    return this.#turns.run(callerKey(caller), () => search(sources, parameters, { caller, signal, slices: this.#slices }), signal);
+  }
+
+  /** @throws StatusError 400 */
+  #chosen(kinds: readonly string[]): readonly SearchSource[] {
+    const names = kinds.flatMap((text) => text.split(',')).filter((name) => name !== '');
+    const known = new Set(this.#sources.map(({ type }) => qualified(type)));
+    if (names.some((name) => !known.has(name)))
+      throw badParameter('kinds', `must be kinds that are searched: ${[...known].join(', ')}`, 'FieldValueNotSupported');
+    return names.length === 0 ? this.#sources : this.#sources.filter(({ type }) => names.includes(qualified(type)));
+  }
+}
+
+async function search(
+  sources: readonly SearchSource[],
+  { q, namespace, limit }: SearchParameters,
+  { caller, signal, slices }: Pick<Searching, 'signal' | 'slices'> & { caller: Caller },
+): Promise<SearchResult> {
+  const asked = { namespace: namespace || undefined, caller, signal };
+  const outcomes = await Promise.all(sources.map((source) => outcomeOf(source, asked)));
+  signal.throwIfAborted();
+  const failed = outcomes.filter((outcome) => 'error' in outcome);
+  const [first] = failed;
+  if (first && failed.length === sources.length && failed.every(({ error }) => error.status.code >= 500)) throw first.error;
+  const searching = { matcher: new Matcher(q), slices, visited: 0, limit, signal };
+  const found: { kind: FoundKind; best: number }[] = [];
+  for (const outcome of outcomes) {
+    if ('error' in outcome || outcome.open === undefined) continue;
+    const { best, ...result } = await outcome.open((visible) => searchRows(visible, searching));
+    found.push({ kind: { ...outcome.source.type, ...result }, best });
+  }
+  return {
+    apiVersion: 'auth.platform.io/v1',
+    kind: 'SearchResult',
+    kinds: found.sort((left, right) => left.best - right.best).map(({ kind }) => kind),
+    unsearched: failed.map(({ source, error }) => unsearched(source, error)),
+  };
+}
+
+/** @throws StatusError 401, and errors that are no StatusError */
+async function outcomeOf(source: SearchSource, asked: Parameters<SearchSource['open']>[0]): Promise<Outcome> {
+  try {
+    return { source, open: await source.open(asked) };
+  } catch (error) {
+    if (error instanceof StatusError && error.status.code !== 401) return { source, error };
+    throw error;
+  }
+}
+
+const unsearched = ({ type }: SearchSource, { status: { code, message } }: StatusError): UnsearchedKind => ({
+  ...type,
+  reason: code === 403 ? 'Forbidden' : code === 404 ? 'NotInstalled' : 'Unavailable',
+  message,
+});
+
+async function searchRows<Row>(
+  { rows, fits, texts, compare, shown }: Visible<Row>,
+  searching: Searching,
+): Promise<Omit<FoundKind, keyof ResourceType> & { best: number }> {
+  const { matcher, slices, limit, signal } = searching;
+  const best = new BestRows<Row>(limit, compare);
+  for (const row of rows) {
+    searching.visited += 1;
+    if (searching.visited % chunk === 0) {
+      const turn = slices.end();
+      if (turn !== undefined) {
+        await turn;
+        signal.throwIfAborted();
+      }
+    }
+    if (fits !== undefined && !fits(row)) continue;
+    const score = matcher.score(texts, row);
+    if (score < noMatch) best.add(row, score);
+  }
+  const items = best.rows.map(({ row, score }): FoundObject => {
+    const { name, namespace, uid, ...words } = shown(row);
+    return {
+      metadata: { name, ...(namespace !== undefined && { namespace }), uid },
+      ...words,
+      match: matcher.match(texts, row, score),
+    };
+  });
+  return { scope: fits === undefined ? 'Cluster' : 'Namespaces', total: best.total, items, best: best.rows[0]?.score ?? noMatch };
 }

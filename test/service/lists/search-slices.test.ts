@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { SearchService } from '../../../src/search/service.ts';
+import { SearchService } from '../../../src/search/search.ts';
 import { opened, type SearchSource } from '../../../src/search/sources.ts';
 
-/** Rows of a slice of `search/service.ts`, and of a chunk of each other search that waits for the same turn. */
+/** Rows of a slice of `search/search.ts`, and of a chunk of each other search that waits for the same turn. */
 const maxRows = 16 * 128;
 const chunk = 128;
 
