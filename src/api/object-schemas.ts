@@ -1,4 +1,4 @@
-/** Common members of Kubernetes objects in answers. */
+/** Common members of Kubernetes objects in bodies and answers. */
 import { z } from 'zod';
 
 const time = z.iso.datetime();
@@ -64,3 +64,25 @@ export const conditions = z
       .meta({ id: 'Condition' }),
   )
   .describe('Conditions, unique by type.');
+
+/** Schema of a member that exists, but is not set by callers. @param why text of the violation (see `readObject`) */
+export const kept = (why: string) => z.never(why).optional();
+
+export const byService = 'is kept by the service';
+
+/** Refuses a value as forbidden instead of invalid. */
+export const forbiddenValue = (error: string) => ({ error, params: { isForbidden: true } });
+
+const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
+
+/** Labels or annotations of a caller. */
+export const marks = <Value extends z.ZodType>(value: Value) =>
+  z
+    .record(z.string(), value)
+    .refine(
+      (given) => !Object.keys(given).some((key) => ownKeys.test(key)),
+      forbiddenValue('those below auth.platform.io/ are kept by the service'),
+    );
+
+/** Time of a caller. */
+export const givenTime = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' });

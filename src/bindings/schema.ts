@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
 import { labelPattern, subdomainPattern } from '../api/labels.ts';
-import { conditions, objectMeta } from '../api/object-schemas.ts';
+import { byService, conditions, kept, marks, objectMeta } from '../api/object-schemas.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
@@ -93,15 +93,6 @@ export const userBindingSchema = z
 const maxSubjects = 100;
 const maxPlaces = 100;
 
-const kept = (why: string) => z.never(why).optional();
-const byService = 'is kept by the service';
-
-const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
-const marks = z.record(z.string(), z.string()).refine((given) => !Object.keys(given).some((key) => ownKeys.test(key)), {
-  error: 'those below auth.platform.io/ are kept by the service',
-  params: { isForbidden: true },
-});
-
 const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `may not be longer than ${max} characters`);
 const dnsLabel = text(63).regex(labelPattern, 'must be a DNS label: lower-case letters, digits and -');
 const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 'must be a label value: letters, digits, -, _ and .');
@@ -144,8 +135,8 @@ export const newBindingBody = z
           .regex(/^[a-z0-9][-a-z0-9.]*$/, 'must be the beginning of a DNS subdomain')
           .optional()
           .describe('Prefix of a generated name. Default: `binding-`.'),
-        labels: marks.optional(),
-        annotations: marks.optional(),
+        labels: marks(z.string()).optional(),
+        annotations: marks(z.string()).optional(),
         namespace: kept('a UserBinding has no namespace'),
         ownerReferences: kept('a UserBinding has no owner'),
         finalizers: kept(byService),

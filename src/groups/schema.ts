@@ -1,7 +1,7 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
 import { z } from 'zod';
 import { subdomainPattern } from '../api/labels.ts';
-import { conditions, objectMeta } from '../api/object-schemas.ts';
+import { byService, conditions, givenTime, kept, marks, objectMeta } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import { shownLabel } from '../api/shown-text.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -16,18 +16,8 @@ const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
 /** RFC 1123: one or more DNS labels, at most 253 characters. */
 export const groupName = z.string().max(253, 'may not be longer than 253 characters').regex(subdomainPattern, notDNS);
 
-const kept = (why: string) => z.never(why).optional();
-const byService = 'is kept by the service';
-
 const displayName = shownLabel(128).describe('Display name.');
 const description = shownLabel(256).describe('Purpose of the group.');
-
-const ownKeys = /^([^/]+\.)?auth\.platform\.io\//;
-const marks = <Value extends z.ZodType>(value: Value) =>
-  z.record(z.string(), value).refine((given) => !Object.keys(given).some((key) => ownKeys.test(key)), {
-    error: 'those below auth.platform.io/ are kept by the service',
-    params: { isForbidden: true },
-  });
 
 const keptMetadata = {
   generateName: kept('give a group its name'),
@@ -38,10 +28,7 @@ const keptMetadata = {
 
 const member = z.strictObject({
   name: z.string().min(1, 'must not be empty').max(253, 'may not be longer than 253 characters').describe('Name of a User record.'),
-  importTime: z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' })
-    .optional()
-    .describe('Time of joining. Default: now.'),
+  importTime: givenTime.optional().describe('Time of joining. Default: now.'),
 });
 
 const connectorText = z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters');

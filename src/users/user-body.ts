@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
+import { byService, forbiddenValue, givenTime, kept, marks } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -10,15 +11,9 @@ import { readUser, userApiVersion } from './record/schema.ts';
 
 const maxExtraBytes = 16 * 1024;
 
-/** Schema of a member that exists, but is not set by callers. */
-const kept = (why: string) => z.never(why).optional();
-const byService = 'is kept by the service';
-
-/** Error of a member that may be repeated, but not changed. */
-const forbidden = (error: string) => ({ error, params: { isForbidden: true } });
 const local = z
   .string()
-  .refine((text) => text.toLowerCase() === 'local', forbidden('only local users are made here'))
+  .refine((text) => text.toLowerCase() === 'local', forbiddenValue('only local users are made here'))
   .optional();
 
 const displayName = shownText(128);
@@ -41,9 +36,8 @@ const mobile = z
   .regex(/^[0-9+() -]*$/, 'must be digits, spaces, +, - and brackets')
   .describe('Telephone number for notices.');
 const account = z.string().max(253, 'may not be longer than 253 characters').describe('Login name at the source.');
-const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)' });
 const expired = z
-  .strictObject({ begin: time.optional(), end: time.optional() })
+  .strictObject({ begin: givenTime.optional(), end: givenTime.optional() })
   .refine(({ begin, end }) => begin === undefined || end === undefined || Date.parse(begin) < Date.parse(end), 'begin must lie before end')
   .describe('Period in which the user may log in. Default: unlimited.');
 const extra = z
@@ -59,17 +53,9 @@ const keptMembers = {
   groups: kept('groups come from the issuer or directory'),
 };
 
-const ownLabels = /^([^/]+\.)?auth\.platform\.io\//;
-const labels = z
-  .record(z.string(), z.string())
-  .refine(
-    (given) => !Object.keys(given).some((key) => ownLabels.test(key)),
-    forbidden('those below auth.platform.io/ are kept by the service'),
-  );
-
 const metadata = {
-  labels: labels.optional(),
-  annotations: labels.optional(),
+  labels: marks(z.string()).optional(),
+  annotations: marks(z.string()).optional(),
   generateName: kept('a user is named by the e-mail address'),
   ownerReferences: kept('a user has no owner'),
   finalizers: kept('a user has no finalizers'),
@@ -87,7 +73,7 @@ export const newUserBody = z
         namespace: kept('a user has no namespace'),
         uid: kept(byService),
         resourceVersion: kept('must not be set for an object that is to be made'),
-        creationTimestamp: z.null('is kept by the service').optional(),
+        creationTimestamp: z.null(byService).optional(),
       })
       .optional(),
     spec: z.strictObject({
@@ -114,7 +100,7 @@ export const newUserBody = z
       ...keptMembers,
       is_admin: z
         .boolean()
-        .refine((isAdmin) => !isAdmin, forbidden('administrators are made at the installation, or with kubectl'))
+        .refine((isAdmin) => !isAdmin, forbiddenValue('administrators are made at the installation, or with kubectl'))
         .optional(),
       connector_type: local,
       connector_id: local,
@@ -182,7 +168,7 @@ export const userPatchBody = z
         extra: kept(never),
       })
       .optional(),
-    status: kept('is kept by the service'),
+    status: kept(byService),
   })
   .meta({ id: 'UserPatch' });
 
