@@ -23,7 +23,43 @@ import { userApiVersion } from './users/record/schema.ts';
 import { localSubjectName, type SubjectNaming } from './users/record/subject-name.ts';
 import { UserStatusWriter } from './users/status.ts';
 
-export interface FirstAdminOptions {
+interface CreateAdminOptions {
+  config: Config;
+  connection: Connection;
+  email: string;
+  /** Display name. */
+  name: string;
+  /** Password; if undefined, a random one is stored in the Secret. */
+  password: string | undefined;
+  /** Name of the Secret. */
+  secret: string;
+}
+
+/** @returns a sentence about the result; @throws ConfigError, FirstAdminError */
+export async function runCreateAdmin({ config, connection, email, name, password, secret }: CreateAdminOptions): Promise<string> {
+  if (identityURLOf(config) === undefined)
+    throw new ConfigError([
+      { path: 'identity.enabled', message: 'the embedded provider, where an administrator logs in, is off or lacks server.publicURL' },
+    ]);
+  const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
+  try {
+    const naming = { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) };
+    const options = { client: apiServer.asService, namespace, config, naming, email, displayName: name, password, secretName: secret };
+    const outcome = await createFirstAdmin(options);
+    if (outcome === 'exists') return `the administrator ${email} exists already; nothing was changed`;
+    if (outcome === 'removed')
+      return `the administrator ${email} was removed; nothing was changed: to make a new one, remove the Secret ${secret} first`;
+    if (outcome === 'another')
+      return `the first administrator was made before, as the Secret ${secret} tells; nothing was changed for ${email}`;
+    if (password !== undefined) return `the administrator ${email} was made, with the password of the file`;
+    return `the administrator ${email} was made; the password, to be changed at the first login, is in the Secret ${namespace}/${secret}`;
+  } finally {
+    await apiServer.close();
+  }
+}
+
+interface FirstAdminOptions {
   client: ServiceClient;
   /** `kubernetes.namespace` */
   namespace: string;
@@ -40,7 +76,7 @@ export interface FirstAdminOptions {
 }
 
 /** The outcomes `removed` and `another` change nothing, because the first administrator was created before. */
-export type FirstAdminOutcome = 'created' | 'exists' | 'removed' | 'another';
+type FirstAdminOutcome = 'created' | 'exists' | 'removed' | 'another';
 
 /** Reason why the administrator was not created, as one line for the user of the command. */
 class FirstAdminError extends Error {
@@ -70,7 +106,7 @@ const passwordBytes = 24;
  *
  * @throws FirstAdminError
  */
-export async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdminOutcome> {
+async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdminOutcome> {
   const { client, namespace, email, secretName, password } = options;
   const name = recordName(email);
   if (name === undefined) throw new FirstAdminError(`${JSON.stringify(email)} is no e-mail address or login name (ASCII, one @ at most)`);
@@ -164,40 +200,4 @@ function reasonOf(error: StatusError): string {
   const { cause } = error;
   if (cause instanceof StatusError) return `the API server: ${cause.status.message}`;
   return [error.status.message, ...(cause instanceof Error ? [cause.message] : [])].join(': ').replace(/\s+/g, ' ');
-}
-
-interface CreateAdminOptions {
-  config: Config;
-  connection: Connection;
-  email: string;
-  /** Display name. */
-  name: string;
-  /** Password; if undefined, a random one is stored in the Secret. */
-  password: string | undefined;
-  /** Name of the Secret. */
-  secret: string;
-}
-
-/** @returns a sentence about the result; @throws ConfigError, FirstAdminError */
-export async function runCreateAdmin({ config, connection, email, name, password, secret }: CreateAdminOptions): Promise<string> {
-  if (identityURLOf(config) === undefined)
-    throw new ConfigError([
-      { path: 'identity.enabled', message: 'the embedded provider, where an administrator logs in, is off or lacks server.publicURL' },
-    ]);
-  const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: config.kubernetes.requestTimeout, metrics: new Metrics() });
-  try {
-    const naming = { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) };
-    const options = { client: apiServer.asService, namespace, config, naming, email, displayName: name, password, secretName: secret };
-    const outcome = await createFirstAdmin(options);
-    if (outcome === 'exists') return `the administrator ${email} exists already; nothing was changed`;
-    if (outcome === 'removed')
-      return `the administrator ${email} was removed; nothing was changed: to make a new one, remove the Secret ${secret} first`;
-    if (outcome === 'another')
-      return `the first administrator was made before, as the Secret ${secret} tells; nothing was changed for ${email}`;
-    if (password !== undefined) return `the administrator ${email} was made, with the password of the file`;
-    return `the administrator ${email} was made; the password, to be changed at the first login, is in the Secret ${namespace}/${secret}`;
-  } finally {
-    await apiServer.close();
-  }
 }
