@@ -86,6 +86,21 @@ describe('"Ask for it" in the console', () => {
   });
   afterEach(() => expect(visitor.takeComplaints()).to.deep.equal([]));
 
+  it('is offered by a refusal within a page, for the right that the message names', async () => {
+    const message = `secrets is forbidden: User "${noa}" cannot list resource "secrets" in API group "" in the namespace "shop"`;
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message });
+    const budgets = /\/poddisruptionbudgets\?/;
+    await page.route(budgets, (route) => route.fulfill({ status: 403, contentType: 'application/json', body }));
+    await page.reload();
+    const bounds = page.getByRole('region', { name: 'Scaling and disruption' });
+    await bounds.getByRole('button', { name: 'Ask for it' }).click();
+    await dialog().getByText('list secrets -n shop').waitFor();
+    expect(await roles()).to.deep.equal(['edit in shop (one approval)', 'admin in shop (one approval)']);
+    await dialog().getByRole('button', { name: 'Cancel' }).click();
+    await page.unroute(budgets);
+    await page.reload();
+  });
+
   it('is beside the greyed item of a menu by keyboard, and offers the narrowest role first', async () => {
     await more().click();
     await greyed(page, 'Restart').waitFor();

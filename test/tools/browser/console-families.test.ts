@@ -1,6 +1,7 @@
 /** Pages of the console for particular kinds. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 import { create, look, tooWide } from './kind-pages.ts';
@@ -96,6 +97,14 @@ describe('the pages of a ConfigMap and a Secret', () => {
     await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/first`);
     await entry('password').waitFor();
     expect(await page.content()).not.to.match(/first-(hidden|reader)/);
+    // Headless Chromium grants the clipboard by this permission alone.
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await entry('password').getByRole('button', { name: 'Copy' }).click();
+    await eventually(
+      () => page.evaluate<string>('navigator.clipboard.readText()'),
+      (text) => text === 'first-hidden',
+    );
+    expect(await page.content()).not.to.match(/first-(hidden|reader)/);
     await entry('password').getByRole('button', { name: 'Reveal' }).click();
     await entry('password').getByText('first-hidden').waitFor();
     expect(await page.content()).not.to.contain('first-reader');
@@ -150,6 +159,7 @@ describe('the pages of Services, Ingresses and claims', () => {
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);
     expect(await row.innerText()).to.match(/\/cart\s+Prefix\s+listed:80/);
+    expect(await row.getByRole('link', { name: 'shop.example' }).getAttribute('href')).to.equal('https://shop.example/cart');
     await row.getByRole('link', { name: 'listed' }).click();
     await page.getByRole('heading', { name: 'listed' }).waitFor();
   });

@@ -92,6 +92,9 @@ describe('Jobs in the console', () => {
       await merge(demo, cronJob, { spec: { schedule } });
       await page.getByText(`${text} ${schedule}`, { exact: true }).waitFor();
     }
+    // The clock of the controller is not in the API.
+    await merge(demo, cronJob, { spec: { timeZone: null } });
+    await page.getByText(/^[A-Z][a-z]{2} \d+, \d{4}, .*, if kube-controller-manager runs in UTC$/).waitFor();
     await merge(demo, cronJob, { spec: { schedule: '1,2,3 1,2,3 * * *' } });
     await page.getByText('1,2,3 1,2,3 * * *', { exact: true }).waitFor();
   });

@@ -174,6 +174,8 @@ describe('the demo of the console', () => {
 
     expect(await found('Deployments').first().textContent()).to.equal('cartshop');
     expect(await palette.getByRole('status').getByText('not known yet').count()).to.equal(0);
+    const titles = await palette.locator('.section').allInnerTexts();
+    expect(titles.at(-1)).to.match(/Events/);
     await page.keyboard.press('Escape');
   });
 

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { resumed } from '../api/client';
 import { asProblem, type Problem } from '../api/problem';
 import { useFeature } from '../api/version';
+import { AskFor } from '../app/ask';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
 import type { PageProps } from '../app/page-props';
@@ -11,7 +12,7 @@ import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
 import { Why } from '../app/why';
 import { t } from '../text/text';
-import { Failure, Skeleton } from '../ui/state';
+import { Failure, refusal, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { lookAhead } from './ahead';
 import { Asked } from './asked';
@@ -22,6 +23,8 @@ import { PasswordDue } from './password-due';
 import { Shell } from './shell';
 import { Start } from './start';
 import { StepUpAsked } from './step-up';
+
+refusal.Steps = AskFor;
 
 /** Strip below the header about the user's own access, loaded once the page is rendered. */
 function OwnAccess() {

@@ -44,7 +44,7 @@ export function useFound(typed: string, paused: string): Found {
   const titleOf: TitleOf = (kind) =>
     people[kindId(kind)]?.title() ?? kinds.find((one) => kindId(one) === kindId(kind))?.title ?? kind.resource;
   return {
-    commands: (result?.kinds ?? []).flatMap((kind) => commandsOf(kind, titleOf(kind))),
+    commands: eventsLast(result?.kinds ?? []).flatMap((kind) => commandsOf(kind, titleOf(kind))),
     isSearching: isAsked && result === undefined && problem === undefined,
     hasFailed: problem !== undefined,
     notices: problem ? [t('palette.failed', { message: problem.message })] : noticesOf(result, titleOf),
@@ -55,6 +55,10 @@ const people: Readonly<Record<string, { title: () => string; page: (name: string
   'users.auth.platform.io': { title: () => t('users.title'), page: (name) => `/users/${name}`, icon: CircleUserRound },
   'groups.auth.platform.io': { title: () => t('groups.title'), page: (name) => `/groups/${name}`, icon: Users },
 };
+
+/** Events are named after their object, and would stand before it. */
+const eventsLast = (kinds: readonly FoundKind[]) =>
+  kinds.toSorted((a, b) => Number(a.resource === 'events') - Number(b.resource === 'events'));
 
 function commandsOf(kind: FoundKind, title: string): Command[] {
   const { total, items } = kind;

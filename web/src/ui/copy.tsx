@@ -3,8 +3,8 @@ import { Check, Copy as CopyIcon } from 'lucide';
 import { t } from '../text/text';
 import { Button } from './button';
 
-/** Text to copy, with a button that copies it. */
-export function Copy({ text, label }: { text: string; label: string }) {
+/** Button that copies a text. @param isNamed shows its name beside the icon */
+export function CopyButton({ text, isNamed = false }: { text: string; isNamed?: boolean }) {
   const isDone = useSignal(false);
   async function copy(): Promise<void> {
     await navigator.clipboard.writeText(text);
@@ -13,16 +13,15 @@ export function Copy({ text, label }: { text: string; label: string }) {
       isDone.value = false;
     }, 2000);
   }
-  return (
-    <section class="copy" aria-label={label}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1) */}
-      <pre tabIndex={0}>{text}</pre>
-      <Button
-        icon={isDone.value ? Check : CopyIcon}
-        label={t('action.copy')}
-        kind="quiet"
-        onClick={() => void copy().catch(() => undefined)}
-      />
-    </section>
-  );
+  const shown = { icon: isDone.value ? Check : CopyIcon, kind: 'quiet', onClick: () => void copy().catch(() => undefined) } as const;
+  return isNamed ? <Button {...shown}>{t('action.copy')}</Button> : <Button {...shown} label={t('action.copy')} />;
 }
+
+/** Text to copy, with a button that copies it. */
+export const Copy = ({ text, label }: { text: string; label: string }) => (
+  <section class="copy" aria-label={label}>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1) */}
+    <pre tabIndex={0}>{text}</pre>
+    <CopyButton text={text} />
+  </section>
+);

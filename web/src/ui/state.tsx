@@ -1,8 +1,10 @@
 /** States of a page that has no content to show. Each names the next step. */
 import { CircleAlert, Inbox, RefreshCw, ShieldX } from 'lucide';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem';
+import { refusedRight } from '../app/refused-right';
+import type { Right } from '../app/rights';
 import { person } from '../app/session';
 import { t, timeOf } from '../text/text';
 import { Button, LinkButton } from './button';
@@ -32,22 +34,27 @@ export function Empty({ text, children }: { text: string; children?: ComponentCh
   );
 }
 
+/** Steps below each refusal. The shell sets them, because elements know no parts of pages. */
+export const refusal: { Steps?: ComponentType<{ right: Right }> } = {};
+
 interface FailureProps {
   problem: Problem;
   onRetry: () => void;
-  /** Further steps after a refusal. */
+  /** Further steps after a refusal; unset: the request for the right that the message names. */
   children?: ComponentChildren;
 }
 
 /** Shows a failure: the refused user for a refusal, the id of the request and a retry for any other failure. */
 export function Failure({ problem, onRetry, children }: FailureProps) {
-  if (problem.status === 403)
+  if (problem.status === 403) {
+    const right = refusedRight(problem);
     return (
       <RefusedState>
         <p class="muted measure">{problem.message}</p>
-        {children}
+        {children ?? (right && refusal.Steps && <refusal.Steps right={right} />)}
       </RefusedState>
     );
+  }
   return (
     <div class="state" role="alert">
       <Icon of={CircleAlert} size={24} />

@@ -77,13 +77,15 @@ function ScheduleText({ schedule }: { schedule: string }) {
   );
 }
 
-/** Without a time zone the clock of kube-controller-manager counts, which the API does not tell. */
+/** Without a time zone the clock of kube-controller-manager counts, which the API does not tell. Most clusters run it in UTC. */
 function nextText(text: string, zone: string | undefined): string {
   const schedule = parseSchedule(text);
-  if (schedule === undefined || zone === undefined) return t('job.unknownRun');
+  if (schedule === undefined) return t('job.unknownRun');
   try {
-    const next = nextRun(schedule, new Date(), zone);
-    return next ? dateTime(next.toISOString()) : t('job.noRun');
+    const next = nextRun(schedule, new Date(), zone ?? 'UTC');
+    if (next === undefined) return t('job.noRun');
+    const time = dateTime(next.toISOString());
+    return zone === undefined ? t('job.nextInUTC', { time }) : time;
   } catch {
     return t('job.unknownRun');
   }

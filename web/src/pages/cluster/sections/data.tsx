@@ -3,7 +3,7 @@ import { Braces, Download, Eye, EyeOff } from 'lucide';
 import { useMemo } from 'preact/hooks';
 import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
-import { Copy } from '../../../ui/copy';
+import { Copy, CopyButton } from '../../../ui/copy';
 import { Facts } from '../../../ui/facts';
 import { Empty } from '../../../ui/state';
 import { mask } from '../masks';
@@ -62,6 +62,7 @@ function Entry({ entry, isSecret }: { entry: DataEntry; isSecret: boolean }) {
             {t(isRevealed.value ? 'data.hide' : 'data.reveal')}
           </Button>
         )}
+        {!isRevealed.value && text && <CopyButton text={text} isNamed />}
         {pretty !== undefined && (
           <Button kind="quiet" icon={Braces} onClick={flip(isIndented)}>
             {t(isIndented.value ? 'data.stored' : 'data.indent')}

@@ -121,6 +121,24 @@ function IngressFacts(props: SectionProps) {
   );
 }
 
+/** The address of a route for a browser; undefined for a host or a path that stands for many. */
+function addressOf(props: SectionProps, { host, path = '/', pathType }: { host: string; path?: string; pathType: string }) {
+  if (!/^[a-z0-9.-]+$/i.test(host) || pathType === 'ImplementationSpecific') return undefined;
+  const isSecure = (ingressOf(props).tls ?? []).some(
+    ({ hosts = [] }) => hosts.includes(host) || hosts.includes(host.replace(/^[^.]+/, '*')),
+  );
+  return `${isSecure ? 'https' : 'http'}://${host}${encodeURI(path)}`;
+}
+
+function HostLink({ host, address }: { host: string; address: string | undefined }) {
+  if (address === undefined) return <>{host}</>;
+  return (
+    <a href={address} target="_blank" rel="noreferrer">
+      {host}
+    </a>
+  );
+}
+
 function Routes(props: SectionProps) {
   const rows = (ingressOf(props).rules ?? []).flatMap(({ host = '*', http }) => (http?.paths ?? []).map((path) => ({ host, ...path })));
   if (rows.length === 0) return <Empty text={t('net.noRoutes')} />;
@@ -130,7 +148,7 @@ function Routes(props: SectionProps) {
       rows={rows}
       idOf={(row) => JSON.stringify(row)}
       columns={[
-        { title: t('net.host'), cell: ({ host }) => host },
+        { title: t('net.host'), cell: (row) => <HostLink host={row.host} address={addressOf(props, row)} /> },
         { title: t('net.path'), cell: ({ path = '/' }) => <code>{path}</code> },
         { title: t('net.pathType'), cell: ({ pathType }) => pathType },
         { title: t('net.target'), cell: ({ backend }) => <Target {...props} backend={backend} /> },
