@@ -34,6 +34,8 @@ export class LeaderElector {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #seen: { resourceVersion: string; at: number } | undefined;
+  /** The Lease as this replica wrote it last. Unset after a failure. */
+  #own: FoundLease | undefined;
   /** Message of the permission that was missing at the last attempt. */
   #lacks: string | undefined;
 
@@ -89,9 +91,16 @@ export class LeaderElector {
     if (!lost.signal.aborted) await this.#giveBack();
   }
 
-  /** Takes or renews the Lease. @returns whether this replica holds it; undefined if that is unknown */
+  /**
+   * Takes or renews the Lease. Like client-go, a holder renews the version that it wrote, and reads the Lease after a conflict only.
+   *
+   * @returns whether this replica holds it; undefined if that is unknown
+   */
   async #hold(signal: AbortSignal): Promise<boolean | undefined> {
+    const own = this.#own;
+    this.#own = undefined;
     try {
+      if (own !== undefined && (await this.#write(own, this.#identity, signal))) return true;
       const found = await this.#object.read(signal);
       if (found === undefined) return await this.#write(undefined, this.#identity, signal);
       const holder = found.spec.holderIdentity ?? '';
@@ -129,6 +138,7 @@ export class LeaderElector {
   async #write(found: FoundLease | undefined, holderIdentity: string, signal: AbortSignal): Promise<boolean> {
     const written = await this.#object.write(found, { holderIdentity, durationSeconds: this.#durationMs / 1000 }, signal);
     if (written === undefined) return false;
+    this.#own = holderIdentity === this.#identity ? written : undefined;
     this.#seen = { resourceVersion: written.metadata.resourceVersion, at: this.#clock() };
     return true;
   }

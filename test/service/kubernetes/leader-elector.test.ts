@@ -13,8 +13,8 @@ describe('the leader elector', () => {
   it('ends the work before another replica may take the Lease, also while a renewal has no answer', async () => {
     let written = 0;
     upstream.answer((request, response) => {
-      if (request.method === 'GET' && written === 0) return json(response, 404, { kind: 'Status', code: 404, reason: 'NotFound' });
-      if (request.method === 'GET') return undefined;
+      if (written > 0) return undefined;
+      if (request.method === 'GET') return json(response, 404, { kind: 'Status', code: 404, reason: 'NotFound' });
       written += 1;
       return json(response, 201, { ...JSON.parse(request.body), metadata: { name: 'work', resourceVersion: '1' } });
     });
@@ -37,6 +37,40 @@ describe('the leader elector', () => {
 
     expect(signal.reason).to.have.property('message', 'another replica holds the Lease');
     expect(written).to.equal(1);
+    await elector.stop();
+    await client.close();
+  });
+
+  it('renews the Lease that it wrote without reading it, and reads it after a conflict', async () => {
+    const methods: string[] = [];
+    let version = 0;
+    const conflictsAt = 4;
+    const ended = Promise.withResolvers<void>();
+    upstream.answer(({ method, body }, response) => {
+      methods.push(method);
+      if (method === 'GET' && version === 0) return json(response, 404, { kind: 'Status', code: 404, reason: 'NotFound' });
+      const isLost = methods.length >= conflictsAt;
+      if (method !== 'GET' && isLost) return json(response, 409, { kind: 'Status', code: 409, reason: 'Conflict' });
+      version += 1;
+      const spec = method === 'GET' ? { holderIdentity: 'another' } : JSON.parse(body).spec;
+      return json(response, 200, { spec, metadata: { name: 'work', resourceVersion: `${version}` } });
+    });
+    const client = clientOf(upstream, longMs);
+    const elector = new LeaderElector({
+      client: client.asService,
+      namespace: 'atrium-system',
+      name: 'work',
+      log: silentLog,
+      durationSeconds: 1,
+      now: () => new Date(),
+    });
+    elector.start(async (signal) => {
+      if (!signal.aborted) await once(signal, 'abort');
+      ended.resolve();
+    });
+    await ended.promise;
+
+    expect(methods.slice(0, 5)).to.deep.equal(['GET', 'POST', 'PUT', 'PUT', 'GET']);
     await elector.stop();
     await client.close();
   });
