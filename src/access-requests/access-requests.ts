@@ -3,8 +3,8 @@ import { type Collection, collection, liveLists } from '../collection/collection
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Controller } from '../controllers/controller.ts';
 import type { Check } from '../http/health.ts';
-import { clusterNetwork, type Network } from '../http/network.ts';
 import type { Operation } from '../http/operation.ts';
+import { clusterNetwork, type Network } from '../http/outgoing.ts';
 import { isMailSet } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';

@@ -1,8 +1,9 @@
 /** Mail to approvers and requesters. No link decides, because mail scanners follow links. */
-import { mapLimit } from '../api/map-limit.ts';
+
 import type { Outcome } from '../controllers/work-queue.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
 import { type Texts, timeText } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';

@@ -1,8 +1,9 @@
 /** Checks of a request against the policy, the user and the role of now. */
-import { mapLimit } from '../api/map-limit.ts';
+
 import { partsOf } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { mapLimit } from '../api/map-limit.ts';
 import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { UpstreamError } from '../kubernetes/upstream-error.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { Explainer } from './explanation.ts';
 import {

@@ -1,10 +1,10 @@
-import { mapLimit } from '../api/map-limit.ts';
 import type { Outcome as WorkOutcome } from '../controllers/work-queue.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { reportTrouble } from '../kubernetes/events.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { termOf } from './expiry.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { mapLimit } from '../api/map-limit.ts';
 import { StatusError } from '../api/status.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { Connector } from './connection.ts';
 import type { DirectoryUsers, Membership } from './directory-users.ts';
 import type { ConnectorResult, SyncError } from './schema.ts';

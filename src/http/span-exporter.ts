@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Span } from '../telemetry/tracing.ts';
-import { discard, TrustingAgent } from './trusting-agent.ts';
+import { discard, TrustingAgent } from './outgoing.ts';
 
 /** Bounds of the SDKs of OpenTelemetry for batches (specification, Batching processor). */
 const maxWaiting = 2048;

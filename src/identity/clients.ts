@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import type { Config } from '../config/schema.ts';
-import { discard, TrustingAgent } from '../http/trusting-agent.ts';
+import { discard, TrustingAgent } from '../http/outgoing.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 
 /** Timeout of the requests, which run in parallel while the user waits for the logout. */

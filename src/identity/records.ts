@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
-import { mapLimit } from '../api/map-limit.ts';
 import { isRecord } from '../api/reader.ts';
 import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
@@ -9,6 +8,7 @@ import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import { requestScope } from './request-scope.ts';
 
 export const identityRecordKind: ResourceKind = {

@@ -1,6 +1,6 @@
 import type { CustomFetch } from 'openid-client';
 import type { IssuerConfig } from '../config/issuers.ts';
-import { type OutgoingRequest, TrustingAgent } from '../http/trusting-agent.ts';
+import { type OutgoingRequest, TrustingAgent } from '../http/outgoing.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
 import { IssuerFault } from './errors.ts';

@@ -1,6 +1,6 @@
 import { tooManyRequests } from '../api/status.ts';
 
-export interface ConcurrencyLimitOptions {
+interface ConcurrencyLimitOptions {
   /** Bound of one holder, such as a plugin or a caller. */
   maxEach: number;
   maxInAll?: number;
@@ -125,4 +125,20 @@ export class KeyedSemaphore {
       if (own.count === 0) this.#turns.delete(key);
     }
   }
+}
+
+/**
+ * Calls `act` with each item, at most `limit` calls concurrently.
+ *
+ * @returns the results in the order of the items
+ * @throws the first failure; the calls for the other items continue
+ */
+export async function mapLimit<T, R>(limit: number, items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  const left = items.entries();
+  const worker = async () => {
+    for (const [index, item] of left) results[index] = await act(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
 }

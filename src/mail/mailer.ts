@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
-import { tlsTrust } from '../http/trusting-agent.ts';
+import { tlsTrust } from '../http/outgoing.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 
 export interface Mail {

@@ -4,7 +4,7 @@ import { contentType } from 'mime-types';
 import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { immutable, isHashedName, isNotModified } from '../http/conditional.ts';
 import type { Caller } from '../http/operation.ts';
-import { discard } from '../http/trusting-agent.ts';
+import { discard } from '../http/outgoing.ts';
 import type { ConsolePlugins, ServiceReference } from './console-plugins.ts';
 import { announcedLength, plainHeader } from './headers.ts';
 import type { RestOfPath } from './rest-of-path.ts';

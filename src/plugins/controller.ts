@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { StatusError } from '../api/status.ts';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
-import { discard } from '../http/trusting-agent.ts';
+import { discard } from '../http/outgoing.ts';
 import { reportTrouble } from '../kubernetes/events.ts';
 import { setConditions } from '../kubernetes/object-status.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
 import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
-import { discard } from '../http/trusting-agent.ts';
+import { discard } from '../http/outgoing.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugins.ts';

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { Check } from '../http/health.ts';
-import { clusterNetwork, type Network } from '../http/network.ts';
 import { bytes, type Operation, operation, withTimeout } from '../http/operation.ts';
+import { clusterNetwork, type Network } from '../http/outgoing.ts';
 import type { Services } from '../services.ts';
 import { type AssetSources, answerAsset, type PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
-import { lookupOf, type Network } from '../http/network.ts';
+import { lookupOf, type Network } from '../http/outgoing.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';

@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
-import { mapLimit } from '../api/map-limit.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
-import { mapLimit } from '../api/map-limit.ts';
 import { auditOrigin } from '../http/audit.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { NewSession, Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';

@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { mapLimit } from '../api/map-limit.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
@@ -7,6 +6,7 @@ import type { ListParameters } from '../collection/schema.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';

@@ -1,12 +1,12 @@
 /** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { mapLimit } from '../../api/map-limit.ts';
 import { conflict, notFound } from '../../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
 import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
+import { mapLimit } from '../../limits/semaphore.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import type { Notices } from '../../users/logins/notices.ts';

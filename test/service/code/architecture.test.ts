@@ -125,7 +125,7 @@ const allowed: ImportTable = {
     values: ['users', 'kubernetes', 'http', 'limits', 'telemetry', 'config', 'api', 'kubectl-atrium'],
     types: ['services.ts', 'keys', 'watch'],
   },
-  directory: { values: ['users', 'controllers', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  directory: { values: ['users', 'controllers', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'config'] },
   certificates: { values: ['users', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'api'], types: ['services.ts', 'rbac'] },
   'access-requests': {
@@ -133,7 +133,7 @@ const allowed: ImportTable = {
     types: ['services.ts', 'watch', 'telemetry'],
   },
   bindings: {
-    values: ['users', 'collection', 'rbac', 'controllers', 'watch', 'kubernetes', 'http', 'config', 'api'],
+    values: ['users', 'collection', 'rbac', 'controllers', 'watch', 'kubernetes', 'http', 'limits', 'config', 'api'],
     types: ['groups', 'services.ts'],
   },
   groups: { values: ['users', 'collection', 'controllers', 'kubernetes', 'http', 'api'], types: ['services.ts', 'watch'] },
@@ -141,7 +141,7 @@ const allowed: ImportTable = {
     values: ['collection', 'keys', 'controllers', 'kubernetes', 'http', 'limits', 'cookies', 'config', 'api'],
     types: ['services.ts', 'rbac', 'watch'],
   },
-  collection: { values: ['watch', 'kubernetes', 'http', 'api'], types: ['services.ts', 'keys', 'telemetry'] },
+  collection: { values: ['watch', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'keys', 'telemetry'] },
   'view-as': { values: ['kubernetes', 'http', 'limits', 'api'], types: ['services.ts'] },
   openapi: { values: ['http', 'api'] },
   'services.ts': { values: [], types: ['rbac', 'keys', 'kubernetes', 'http', 'cookies', 'telemetry', 'config'] },

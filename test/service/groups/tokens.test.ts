@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { userCertificate } from '../../../src/certificates/schema.ts';
-import { userRoleList } from '../../../src/roles/schema.ts';
+import { userRoleList } from '../../../src/roles/roles.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { tlsTrust } from '../../../src/http/trusting-agent.ts';
+import { tlsTrust } from '../../../src/http/outgoing.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { forSuite } from '../../support/for-suite.ts';
 
