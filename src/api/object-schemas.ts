@@ -81,7 +81,7 @@ export const marks = <Value extends z.ZodType>(value: Value) =>
     .record(z.string(), value)
     .refine(
       (given) => !Object.keys(given).some((key) => ownKeys.test(key)),
-      forbiddenValue('those below auth.platform.io/ are kept by the service'),
+      forbiddenValue('keys below auth.platform.io/ are reserved for the service'),
     );
 
 /** Time of a caller. */

@@ -69,7 +69,7 @@ async function issueCertificate(
 ): Promise<Issued> {
   const { client, config, now } = context.services;
   const { enabled, signerName, maxSeconds } = config.users.certificates;
-  if (!enabled) throw new StatusError(404, 'NotFound', 'certificates are switched off here (users.certificates.enabled)');
+  if (!enabled) throw new StatusError(404, 'NotFound', 'client certificates are disabled (users.certificates.enabled)');
   requireNoAccessToken('certificates', caller);
   const person = await personOf(spec, caller, context, signal);
   requireRecentLogin('certificates', caller, config.login.stepUp, now());

@@ -73,9 +73,9 @@ function person(
   { config, now }: { config: Config; now: Date },
 ): Person {
   const { phase } = account ? phaseOf(account, now, config.users.idleDays) : { phase: 'Normal' };
-  if (phase === 'Disabled' || phase === 'Invalid') throw refused(`the user is ${phase}, and gets no certificate`);
-  if (subjectName === '') throw refused('the user has never logged in, and gets no certificate');
-  if (isOfKubernetes(subjectName)) throw refused(`${JSON.stringify(subjectName)} is a name of Kubernetes itself, and gets no certificate`);
+  if (phase === 'Disabled' || phase === 'Invalid') throw refused(`the user is ${phase}: no certificate can be issued`);
+  if (subjectName === '') throw refused('the user has never logged in: no certificate can be issued');
+  if (isOfKubernetes(subjectName)) throw refused(`${JSON.stringify(subjectName)} is reserved for Kubernetes: no certificate can be issued`);
   return { account, subjectName, groups };
 }
 

@@ -190,13 +190,13 @@ function checkNames(given: readonly string[], limit = maxNames): void {
     }
     return [{ reason: 'FieldValueDuplicate', message: `Duplicate value: ${JSON.stringify(name)}`, field: `names[${index}]` }];
   });
-  if (twice.length > 0) throw badRequest('names holds a name twice', twice);
+  if (twice.length > 0) throw badRequest('names contains a name twice', twice);
 }
 
 /** @throws StatusError 400 */
 function checkSelected(count: number): void {
   if (count > maxNames)
-    throw badRequest(`the selection holds ${count} objects, more than the ${maxNames} that one request may delete: select fewer`);
+    throw badRequest(`the selection contains ${count} objects, more than the ${maxNames} that one request may delete: select fewer`);
 }
 
 const item = z.object({

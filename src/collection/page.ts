@@ -142,7 +142,7 @@ export class ContinueTokens {
     if (text === undefined) throw refused('is not a token of this service');
     const [madeFor, issuedAt, name, values] = position.parse(JSON.parse(text));
     if (this.#now().getTime() / 1000 - issuedAt > lifetimeSeconds) throw expired('continue is older than an hour; start again without it');
-    if (madeFor !== fingerprint) throw refused('was made for other selectors, filters or another order');
+    if (madeFor !== fingerprint) throw refused('belongs to other selectors, filters or another order');
     return { values: values.map((value) => value ?? undefined), name };
   }
 }

@@ -228,4 +228,4 @@ const kindOf = (kind: keyof typeof plurals, namespace: string): ResourceKind => 
   ...(!kind.startsWith('Cluster') && { namespace }),
 });
 
-const featureOff = (feature: string) => Promise.reject(badRequest(`features.${feature} is off`));
+const featureOff = (feature: string) => Promise.reject(badRequest(`features.${feature} is disabled`));

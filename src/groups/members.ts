@@ -113,7 +113,7 @@ export class GroupMembers {
     if (action === 'add') requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
     requireAccounts(accounts);
     const changed = await this.#inTurn(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal));
-    if (changed === undefined) throw conflict(groupResource, name, 'others change the group all the time', 1);
+    if (changed === undefined) throw conflict(groupResource, name, 'concurrent changes of the group prevented this one, try again', 1);
     if (changed.resourceVersion !== undefined) await groups.cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
     return changed;
   }
@@ -205,5 +205,5 @@ function checkNames(names: readonly string[]): void {
     seen.add(name);
     return [];
   });
-  if (twice.length > 0) throw badRequest('names holds a name twice', twice);
+  if (twice.length > 0) throw badRequest('names contains a name twice', twice);
 }

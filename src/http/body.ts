@@ -132,7 +132,7 @@ function checkTokens(text: string): void {
       continue;
     }
     tokens += 1;
-    if (tokens > maxTokens) throw badRequest(`the body holds more than ${maxTokens} JSON tokens: names, values and signs`);
+    if (tokens > maxTokens) throw badRequest(`the body contains more than ${maxTokens} JSON tokens: names, values and signs`);
     if (isQuote(code)) {
       end = endOfString(text, at);
       checkString(text.slice(at, end), isNamePlace ? names.at(-1) : undefined);
@@ -166,17 +166,17 @@ function nest(names: (Set<string> | undefined)[], sign: string): void {
 
 function checkWord(found: string): void {
   if (found === '') throw notJson();
-  if (Number(found) === Infinity || Number(found) === -Infinity) throw badRequest('the body holds a number out of range');
+  if (Number(found) === Infinity || Number(found) === -Infinity) throw badRequest('the body contains a number out of range');
 }
 
 function checkString(quoted: string, names: Set<string> | undefined): void {
   // A body is UTF-8, so that only `\u` can name half of a pair.
   if (names === undefined && !quoted.includes('\\u')) return;
   const value = quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1);
-  if (!value.isWellFormed()) throw badRequest('the body holds text that is not well-formed Unicode');
+  if (!value.isWellFormed()) throw badRequest('the body contains text that is not well-formed Unicode');
   if (names === undefined) return;
-  if (value === '__proto__' || value === 'constructor') throw badRequest(`the body holds the key "${value}", which is not accepted`);
-  if (names.has(value)) throw badRequest(`the body holds the key ${JSON.stringify(value.slice(0, 64))} twice`);
+  if (value === '__proto__' || value === 'constructor') throw badRequest(`the body contains the key "${value}", which is not accepted`);
+  if (names.has(value)) throw badRequest(`the body contains the key ${JSON.stringify(value.slice(0, 64))} twice`);
   names.add(value);
 }
 

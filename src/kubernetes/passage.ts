@@ -191,7 +191,7 @@ export function passedHeaders(headers: IncomingHttpHeaders, isUpgrade: boolean):
     const value = headers[name];
     if (value === undefined || value === '' || nominated.has(name)) continue;
     const text = [value].flat().join(', ');
-    if (!plainValue.test(text)) throw badRequest(`the header ${name} holds characters that cannot be passed on`);
+    if (!plainValue.test(text)) throw badRequest(`the header ${name} contains characters that cannot be passed on`);
     passed[name] = text;
   }
   return passed;

@@ -210,7 +210,7 @@ export class Transport {
   #requestOptions(call: ApiCall, { authorization, impersonation }: Credential) {
     if (!isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
-    if (!rawQuery.test(query)) throw badRequest('the query holds characters that must be percent-encoded');
+    if (!rawQuery.test(query)) throw badRequest('the query contains characters that must be percent-encoded');
     return {
       path: `${this.#prefix}${call.path}${query && `?${query}`}`,
       method: call.method,

@@ -38,7 +38,7 @@ export async function serverOf(
 
 /** Returns the reason for which no kubeconfig can name this service; undefined if one can. */
 function consoleObstacle({ features, server: { publicURL } }: Config): string | undefined {
-  if (!features.kubernetesProxy) return 'features.kubernetesProxy is off';
+  if (!features.kubernetesProxy) return 'features.kubernetesProxy is disabled';
   if (publicURL === undefined) return 'server.publicURL is not set';
   return publicURL.startsWith('https:') ? undefined : 'kubectl sends no credentials to an http address, and server.publicURL is one';
 }

@@ -62,8 +62,8 @@ export async function answerThroughPlugin(
 
 /** @throws StatusError 400 */
 function checkForm({ req, method, querystring }: Context): void {
-  if (['GET', 'HEAD'].includes(method) && hasBody(req)) throw badRequest(`a ${method} has no body here`);
-  if (!/^[!-~]*$/.test(querystring)) throw badRequest('the query holds characters that must be percent-encoded');
+  if (['GET', 'HEAD'].includes(method) && hasBody(req)) throw badRequest(`a ${method} request must not have a body`);
+  if (!/^[!-~]*$/.test(querystring)) throw badRequest('the query contains characters that must be percent-encoded');
 }
 
 /**

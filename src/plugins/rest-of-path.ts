@@ -43,6 +43,6 @@ function decodeSegment(segment: string): string {
     if (unfit.test(decoded) || /%2e/i.test(segment)) throw refusal();
     return decoded;
   } catch (error) {
-    throw error instanceof URIError ? badRequest('the path holds a percent sign that begins no UTF-8 escape') : error;
+    throw error instanceof URIError ? badRequest('the path contains an invalid percent-encoded character') : error;
   }
 }

@@ -26,18 +26,21 @@ interface Checked {
 export function checkRequest(ctx: Context, caller: Caller, target: Target, services: RulesContext): Checked {
   const rules = services.config.kubernetes.proxy;
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
-  if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} has no body here`);
+  if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} request must not have a body`);
   if (isProxy(target)) checkProxy(target, caller, rules);
-  if (rules.readOnly && !isRead(ctx.method, target)) throw refused('ReadOnly', 'this service lets the Kubernetes API be read only');
+  if (rules.readOnly && !isRead(ctx.method, target))
+    throw refused('ReadOnly', 'the Kubernetes API is read-only in this installation (kubernetes.proxy.readOnly)');
   if (caller.viewing && !isRead(ctx.method, target)) checkViewedWrite(ctx, caller.viewing, target, services);
   return { tokenSecretRefusal: checkSensitiveWrite(ctx.method, target.resource, actorOf(caller), services) };
 }
 
 /** Requires the switch for a write as another user. A recent login is that of the caller. @throws StatusError 400, 401, 403 */
 function checkViewedWrite(ctx: Context, { by, target: { name } }: Viewing, target: Target, { config, now }: RulesContext): void {
-  if (target.upgrade !== undefined || isRunning(target)) throw refused('ViewAsReadOnly', 'a view as another user runs nothing');
+  if (target.upgrade !== undefined || isRunning(target))
+    throw refused('ViewAsReadOnly', 'exec, attach and port-forward are not allowed in a view as another user');
   const named = viewWriteOf(ctx.req);
-  if (config.kubernetes.viewAs !== 'write') throw refused('ViewAsReadOnly', 'this installation lets views as another user read only');
+  if (config.kubernetes.viewAs !== 'write')
+    throw refused('ViewAsReadOnly', 'a view as another user is read-only in this installation (kubernetes.viewAs)');
   if (named === undefined) throw refused('ViewAsReadOnly', `a write as another user needs the header ${viewWriteHeader}: ${name}`);
   if (named !== name) {
     const message = `${viewWriteHeader}: must name the same user as Impersonate-User`;

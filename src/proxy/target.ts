@@ -47,7 +47,7 @@ export function targetOf({ originalUrl, req }: Context, own: string): Target {
   const end = /[?]|$/.exec(target)?.index ?? target.length;
   const [whole, search] = [target.slice(0, end), target.slice(end)];
   if (!whole.startsWith(`${own}/`)) throw unknownPath();
-  if (!searchText.test(search)) throw badRequest('the query holds characters that must be percent-encoded');
+  if (!searchText.test(search)) throw badRequest('the query contains characters that must be percent-encoded');
   const path = whole.slice(own.length);
   const segments = path.slice(1).split('/').map(decoded);
   if (segments.at(-1) === '') segments.pop();
@@ -64,7 +64,7 @@ function decoded(segment: string): string {
   try {
     text = decodeURIComponent(segment);
   } catch {
-    throw badRequest('the path holds a percent sign that begins no UTF-8 escape');
+    throw badRequest('the path contains an invalid percent-encoded character');
   }
   if (unfit.test(text)) throw refusal();
   return text;

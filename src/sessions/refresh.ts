@@ -198,7 +198,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
 }
 
 const notRenewable = (): StatusError =>
-  unauthorized({ tokenGiven: true, message: 'the identity provider gave nothing to renew these tokens with: log in again' });
+  unauthorized({ tokenGiven: true, message: 'the identity provider issued no refresh token: log in again' });
 
 const noUsableToken = (): StatusError =>
   unauthorized({

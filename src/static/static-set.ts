@@ -38,7 +38,7 @@ function decodeOnce(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw badRequest('the path holds a percent sign that begins no UTF-8 escape');
+    throw badRequest('the path contains an invalid percent-encoded character');
   }
 }
 

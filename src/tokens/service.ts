@@ -136,7 +136,7 @@ export class AccessTokenService {
   #requireOwner(caller: Caller, time: Date): Account {
     const account = this.#accountOf(caller);
     if (account === undefined || account.subjectName.startsWith('system:'))
-      throw refused(caller, { reason: 'NoUserRecord', message: 'there is no User record that an access token could act for' });
+      throw refused(caller, { reason: 'NoUserRecord', message: 'an access token needs a User record, and the caller has none' });
     // The token acts under the name of the user's first account, which a login with a linked account does not prove.
     if (!isNamedByLogin(account, caller))
       throw refused(caller, { reason: 'LinkedAccount', message: 'log in with the account that names the user, not with a linked one' });

@@ -179,7 +179,7 @@ function nameErrors(body: unknown, email: string): FieldError[] {
   const name = partsOf(body).metadata?.name;
   const expected = recordName(email);
   if (typeof name !== 'string' || expected === undefined || name === expected) return [];
-  return [invalidValue('metadata.name', name, `must be ${expected}, which the e-mail address makes it, or left out`)];
+  return [invalidValue('metadata.name', name, `must be ${expected}, which is derived from the e-mail address, or omitted`)];
 }
 
 /** Names the e-mail address, because callers do not know the record name that is derived from it. */

@@ -191,7 +191,7 @@ export class UserPatcher {
     if (password === undefined) return undefined;
     const { name, email, uid } = account;
     const refuse = (error: FieldError) => invalid({ group: userResource.group, kind: 'User', name }, [error]);
-    const same = invalidValue('spec.password', '***', 'must be another one than before');
+    const same = invalidValue('spec.password', '***', 'must differ from the old password');
     if (isDryRun) {
       if (requested.isSelf && password === oldPassword) throw refuse(same);
       return undefined;

@@ -13,7 +13,7 @@ const maxExtraBytes = 16 * 1024;
 
 const local = z
   .string()
-  .refine((text) => text.toLowerCase() === 'local', forbiddenValue('only local users are made here'))
+  .refine((text) => text.toLowerCase() === 'local', forbiddenValue('only local users can be created'))
   .optional();
 
 const displayName = shownText(128);
@@ -100,7 +100,7 @@ export const newUserBody = z
       ...keptMembers,
       is_admin: z
         .boolean()
-        .refine((isAdmin) => !isAdmin, forbiddenValue('administrators are made at the installation, or with kubectl'))
+        .refine((isAdmin) => !isAdmin, forbiddenValue('administrators are created at the installation or with kubectl'))
         .optional(),
       connector_type: local,
       connector_id: local,

@@ -80,7 +80,7 @@ export async function unlink(
   const { linked = [] } = account ?? {};
   const linkedSubject = linked.find((one) => linkedAccountID(one) === id);
   if (account !== undefined && linkedSubject === undefined && shownOf(account, issuersOf(config)).some((one) => one.id === id))
-    throw conflict(userResource, account.name, 'it is the account that names the user, and the last one that stays');
+    throw conflict(userResource, account.name, 'the account names the user and cannot be unlinked');
   if (account === undefined || linkedSubject === undefined) throw notFound({ group: userResource.group, resource: 'links' }, id);
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== linkedSubject) }).includes(
     linkedSubject.subjectName,

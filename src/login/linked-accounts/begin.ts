@@ -32,7 +32,7 @@ export async function beginLinking(
   requireRecentLogin('linkedAccounts', caller, config.login.stepUp, now());
   const issuer = furtherIssuer(context, account, id);
   if (account.subjects?.some((one) => one.issuer === issuer.settings.issuer))
-    throw conflict(userResource, account.name, 'there is an account of this issuer already');
+    throw conflict(userResource, account.name, 'the user already has an account of this issuer');
   // The issuer may have a session of another person, so the user must log in there again.
   const query = { prompt: 'login', token_storage: 'cookie' as const, ...(return_to !== undefined && { return_to }) };
   const link = { session, user: account.name, userUID: account.uid };

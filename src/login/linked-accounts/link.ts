@@ -143,7 +143,7 @@ function requireNormal({ config, now }: SessionContext, account: Account): void 
 }
 
 const alreadyLinked = ({ name }: Account): StatusError =>
-  conflict(userResource, name, 'there is an account of this issuer already, or there are too many');
+  conflict(userResource, name, 'the user already has an account of this issuer, or has too many accounts');
 
 const linkedElsewhere = (name: string): StatusError =>
   conflict(userResource, name, 'another request links this account of the issuer at this moment: try again');

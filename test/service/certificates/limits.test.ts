@@ -88,7 +88,7 @@ describe('what no certificate is issued for', () => {
 
     expect(refused).to.include({
       code: 403,
-      message: '"system:serviceaccount:default:robot" is a name of Kubernetes itself, and gets no certificate',
+      message: '"system:serviceaccount:default:robot" is reserved for Kubernetes: no certificate can be issued',
     });
   });
 
@@ -181,7 +181,7 @@ describe('what no certificate is issued for', () => {
 
     expect(await refusal(await authorize(server, 'carol'))).to.include({
       code: 403,
-      message: 'the user is Disabled, and gets no certificate',
+      message: 'the user is Disabled: no certificate can be issued',
     });
   });
 });

@@ -177,7 +177,7 @@ describe('the signer of certificates', () => {
           apiVersion: 'v1',
           metadata: {},
           status: 'Failure',
-          message: 'certificates are switched off here (users.certificates.enabled)',
+          message: 'client certificates are disabled (users.certificates.enabled)',
           reason: 'NotFound',
           code: 404,
         },

@@ -182,7 +182,7 @@ describe('GET /auth/v1/kubeconfig of a service whose chain ends in an authority 
 });
 
 for (const [reason, config] of Object.entries({
-  'features.kubernetesProxy is off': { features: { kubernetesProxy: false }, server: { publicURL: 'https://console.example' } },
+  'features.kubernetesProxy is disabled': { features: { kubernetesProxy: false }, server: { publicURL: 'https://console.example' } },
   'server.publicURL is not set': {},
   'kubectl sends no credentials to an http address': { server: { publicURL: 'http://console.example' } },
 }))

@@ -128,6 +128,6 @@ describe('hostile input', () => {
     expect((await make(group(users))).status).to.equal(422);
     const response = await make(Array.from({ length: 2 ** 16 }, () => 0));
     expect(response.status).to.equal(400);
-    expect((await statusOf(response)).message).to.equal('the body holds more than 65536 JSON tokens: names, values and signs');
+    expect((await statusOf(response)).message).to.equal('the body contains more than 65536 JSON tokens: names, values and signs');
   });
 });
