@@ -128,6 +128,8 @@ describe('webhooks of access requests', () => {
     expect(server.logLines.join()).to.contain('its host has an address that is refused');
     expect(whole.of(request.metadata.name, 'access.requested')).to.have.length(1);
     await access.end({ as: 'alice' }, request);
+    // The next test refuses deliveries, and counts them.
+    await whole.until(request.metadata.name, 'access.ended');
   });
 
   it('WHK-01 follow no redirect, and give up after the third attempt, all with the same id', async () => {
