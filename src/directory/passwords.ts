@@ -4,9 +4,8 @@ import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import { recordName } from '../users/record/account.ts';
 import type { Connector } from './connection.ts';
-import type { DirectoryUsers, Membership } from './directory-users.ts';
+import { type DirectoryUsers, type Membership, namedGroups } from './directory-users.ts';
 import type { DirectorySession } from './session.ts';
-import { namedGroups } from './user-change.ts';
 
 /** Verifies passwords by a bind as their owner, on a connection of its own. */
 export function directoryPasswords({ config, log }: Services, users: DirectoryUsers): DirectoryPasswords {

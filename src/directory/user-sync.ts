@@ -129,7 +129,7 @@ export class UserSync {
   async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
     const { config, log } = this.#services;
     // The LDAP library is loaded when it is first needed.
-    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./connection.ts')]);
+    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./session.ts'), import('./connection.ts')]);
     const rules = { isDryRun, isForced, maxInvalidPercent: config.users.sync.maxInvalidPercent };
     try {
       const result = await withListing(

@@ -12,7 +12,7 @@ import type { SecondFactors } from '../factors/second-factors.ts';
 import type { Check } from '../http/health.ts';
 import { hasViewHeaders, viewHeadersRefused } from '../http/view-headers.ts';
 import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
-import { type LinkMail, mailsForgotten } from '../one-time-links/link-mail.ts';
+import { type LinkMail, mailsForgotten } from '../one-time-links/mails.ts';
 import type { OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
 import type { Translations } from '../texts/texts.ts';

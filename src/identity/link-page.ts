@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import type { LinkMail } from '../one-time-links/link-mail.ts';
+import type { LinkMail } from '../one-time-links/mails.ts';
 import { auditReasons, type FoundLink, type LinkKind, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
 import { answerEnrolLink } from './enrol-link.ts';

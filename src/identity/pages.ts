@@ -1,7 +1,7 @@
 import type { Texts } from '../texts/texts.ts';
+import { type PasskeyForm, passkeyForm, passkeyScript } from './factor-pages.ts';
 import { type Html, hidden, html, type NewPasswordProblem, newPasswordFields, problemText } from './html.ts';
 import { durationText, type Page } from './page.ts';
-import { type PasskeyForm, passkeyForm, passkeyScript } from './passkey-form.ts';
 
 /** Rule by which wrong passwords lock an account. */
 export interface LockRule {

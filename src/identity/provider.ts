@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CookieNames } from '../cookies/cookies.ts';
 import { acrValues } from '../factors/second-factors.ts';
 import { hasAcr } from '../http/step-up.ts';
-import type { SigningKeys } from '../keys/signing-keys.ts';
+import type { SigningKeys } from '../keys/key-ring.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type PresentedModel, presentedModels } from './record-ids.ts';

@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { badParameter } from '../api/status.ts';
+import { badParameter, StatusError } from '../api/status.ts';
 import { newSecret } from '../cookies/cookies.ts';
+import { readBearer } from '../http/authenticator.ts';
 import { type Issuer, postLogoutURLsOf, redirectURLsOf } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/issuers.ts';
-import type { IssuerSettings } from '../issuer/types.ts';
+import type { IssuerSettings, VerifiedClaims } from '../issuer/types.ts';
 import type { SessionContext } from '../sessions/context.ts';
-import type { Flow, FlowCookies } from './flow.ts';
+import type { Subject } from '../users/record/account.ts';
+import { type Flow, type FlowCookies, stepUpOf } from './flow.ts';
 import type { LoginInfo, LoginQuery } from './schema.ts';
-import { currentSubject, stepUpOf } from './step-up.ts';
 
 /** Begins a login (docs/contract/login.md). The browser stores the flow, the service stores nothing. @throws StatusError 503 */
 export async function beginLogin(context: SessionContext, flows: FlowCookies, ctx: Context, query: LoginQuery): Promise<LoginInfo> {
@@ -17,6 +18,27 @@ export async function beginLogin(context: SessionContext, flows: FlowCookies, ct
   const stepUp = stepUpOf(query, current);
   return beginAt(context, flows, ctx, { issuer: context.issuers.chosen(query, current?.issuer), query, ...(stepUp && { stepUp }) });
 }
+
+/** Ignores a 401: a caller with an expired token begins a login like any other. */
+function ignoreRefusal(error: unknown): undefined {
+  if (error instanceof StatusError && error.status.code === 401) return undefined;
+  throw error;
+}
+
+/** Returns the subject of the request's session or token; undefined if it is not valid. @throws StatusError 503 */
+async function currentSubject({ cookie, sessions, issuers }: SessionContext, ctx: Context): Promise<Subject | undefined> {
+  const { source, signal } = ctx.state;
+  const bearer = readBearer(ctx.req);
+  if (bearer !== undefined) {
+    const verified = await issuers.bearer(bearer).catch(ignoreRefusal);
+    return verified === undefined || verified === 'not ours' ? undefined : subjectIn(verified.login.claims);
+  }
+  const secret = cookie.read(ctx);
+  const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, false);
+  return session && subjectIn(session.secrets.tokens.claims);
+}
+
+const subjectIn = ({ iss, sub }: VerifiedClaims): Subject => ({ issuer: iss, sub });
 
 interface Beginning extends Pick<Flow, 'stepUp' | 'link'> {
   issuer: Issuer;

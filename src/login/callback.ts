@@ -28,10 +28,9 @@ import {
   phaseRefused,
   withoutFactor,
 } from './callback-errors.ts';
-import { endOfFlow, type Flow, type FlowCookies, flowSeconds } from './flow.ts';
+import { checkStepUp, endOfFlow, type Flow, type FlowCookies, flowSeconds } from './flow.ts';
 import { sessionOfLinkingUser } from './linked-accounts/begin.ts';
 import type { CallbackQuery } from './schema.ts';
-import { checkStepUp } from './step-up.ts';
 import { displayNameOf } from './user-info.ts';
 
 /** Verified answer of the issuer. */

@@ -4,7 +4,7 @@ import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';
 import { beginSession } from '../sessions/max-sessions.ts';
-import { localPayload, sessionPayload } from '../sessions/renew-payload.ts';
+import { localPayload, sessionPayload } from '../sessions/schema.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Callback, LoggedIn } from './callback.ts';
 import { type LinkAccountNeeds, linkAccount } from './linked-accounts/link.ts';

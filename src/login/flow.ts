@@ -1,9 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { unauthorized } from '../api/status.ts';
 import { CookieFamily } from '../cookies/cookies.ts';
+import { hasAcr } from '../http/step-up.ts';
+import type { VerifiedClaims } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
+import type { Subject } from '../users/record/account.ts';
+import { otherSubject } from './callback-errors.ts';
+import type { LoginQuery } from './schema.ts';
 
 const stepUpSchema = z.object({
   /** Seconds. */
@@ -13,7 +19,7 @@ const stepUpSchema = z.object({
   iss: z.string().exactOptional(),
   sub: z.string().exactOptional(),
 });
-export type StepUp = Readonly<z.output<typeof stepUpSchema>>;
+type StepUp = Readonly<z.output<typeof stepUpSchema>>;
 
 /** User to whom the flow links a further account. */
 const linkingUserSchema = z.object({
@@ -45,7 +51,7 @@ export interface Flow {
 }
 
 export const flowSeconds = 600;
-/** Tolerates the clock skew of replicas. */
+/** Tolerates the clock skew of replicas, and of issuers. */
 const leewaySeconds = 60;
 
 const sealedFlow = z.object({
@@ -116,3 +122,37 @@ const memberOf = (state: string) => state.slice(0, 8);
 /** Compares states in constant time. Lengths can differ, because another version may have sealed the flow. */
 const isEqual = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+/** Returns the requirements of a step-up; undefined for any other login. @param current account that is logged in */
+export function stepUpOf(
+  { max_age, acr_values }: Pick<LoginQuery, 'max_age' | 'acr_values'>,
+  current: Subject | undefined,
+): StepUp | undefined {
+  if (max_age === undefined && acr_values === undefined) return undefined;
+  return {
+    ...(max_age !== undefined && { maxAge: Number(max_age) }),
+    ...(acr_values !== undefined && { acrValues: acr_values.split(' ').filter((value) => value !== '') }),
+    ...(current && { iss: current.issuer, sub: current.sub }),
+  };
+}
+
+/** Verifies that a login meets the requirements of its step-up (RFC 9470), which issuers may ignore. @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
+export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, iss, sub }: VerifiedClaims, now: Date): void {
+  if (stepUp === undefined) return;
+  const { maxAge, acrValues = [] } = stepUp;
+  if (stepUp.sub !== undefined && (stepUp.sub !== sub || (stepUp.iss ?? iss) !== iss)) throw otherSubject();
+  const isTooOld = maxAge !== undefined && !(typeof authTime === 'number' && authTime >= startedAt - maxAge - leewaySeconds);
+  const isAhead = typeof authTime === 'number' && authTime > now.getTime() / 1000 + leewaySeconds;
+  const isTooWeak = acrValues.length > 0 && !(typeof acr === 'string' && hasAcr(acr, acrValues));
+  if (isTooOld || isAhead || isTooWeak) throw stepUpNotMet();
+}
+
+/** Refuses a login that is older than its flow, according to its `auth_time`. @throws StatusError 401 `StepUpNotMet` */
+export function requireNewLogin({ startedAt }: Flow, { auth_time: authTime }: VerifiedClaims): void {
+  if (typeof authTime === 'number' && authTime < startedAt - leewaySeconds) throw stepUpNotMet();
+}
+
+function stepUpNotMet() {
+  const message = 'the identity provider gave another login than was asked for: too old, or too weak';
+  return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
-import { renewPayload } from '../sessions/renew-payload.ts';
+import { renewPayload } from '../sessions/schema.ts';
 
 export const loginInfo = z
   .object({

@@ -10,7 +10,7 @@ import { timestampOf } from '../kubernetes/clock.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
-import type { RenewPayload } from '../sessions/renew-payload.ts';
+import type { RenewPayload } from '../sessions/schema.ts';
 import { type Account, recordName } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import type { UserInfo } from './schema.ts';

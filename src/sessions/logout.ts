@@ -11,7 +11,7 @@ import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfLogin, type LoginFacts } from './login-facts.ts';
 import { type ProvenSession, proofOf } from './proof.ts';
-import { endedPayload, type GivenTokens, type RenewPayload } from './renew-payload.ts';
+import { endedPayload, type GivenTokens, type RenewPayload } from './schema.ts';
 import type { SealedLogin } from './sealed-refresh-tokens.ts';
 
 /** Clock skew after the expiry of bearer tokens. */

@@ -14,8 +14,8 @@ import type { SessionContext } from './context.ts';
 import { auditSubjectOfLogin, type LoginFacts } from './login-facts.ts';
 import { type GivenProof, type ProvenSession, proofOf } from './proof.ts';
 import { auditSubjectOfSession } from './record.ts';
-import { type GivenTokens, localPayload, type RenewPayload, sessionPayload } from './renew-payload.ts';
 import type { SessionRenewal } from './renewal.ts';
+import { type GivenTokens, localPayload, type RenewPayload, sessionPayload } from './schema.ts';
 import type { SealedLogin } from './sealed-refresh-tokens.ts';
 import { auditFailedRefresh, renewTokens, type TokenCarrier } from './token-renewer.ts';
 

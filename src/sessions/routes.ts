@@ -10,8 +10,7 @@ import { listAnswer, listQuery } from '../collection/schema.ts';
 import { formReader } from '../http/body.ts';
 import { parseQuery } from '../http/input.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
-import { sessionListSchema, sessionProperties } from './list.ts';
-import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload } from './renew-payload.ts';
+import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload, sessionListSchema, sessionProperties } from './schema.ts';
 import type { SessionService } from './service.ts';
 
 /** @throws StatusError 400, 429, 503, 504 */

@@ -12,8 +12,8 @@ import { ownAccount } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import type { SessionContext } from './context.ts';
-import { withCurrent } from './list.ts';
 import { type SessionRow, sessionResource } from './record.ts';
+import { withCurrent } from './schema.ts';
 
 const deletionsAtOnce = 10;
 

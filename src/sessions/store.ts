@@ -12,8 +12,8 @@ import { atMost } from '../limits/eviction-queue.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
-import { sessionProperties } from './list.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
+import { sessionProperties } from './schema.ts';
 
 /** Covers the clock skew between replicas, and the leeway after the expiry of tokens. */
 const leewayMs = 120_000;

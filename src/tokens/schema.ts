@@ -3,7 +3,7 @@ import { objectMeta } from '../api/object-schemas.ts';
 import { shownLabel } from '../api/shown-text.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
-import type { AccessTokenRow } from './row.ts';
+import type { AccessTokenRow } from './store.ts';
 
 /** Properties by which access tokens are selected, filtered and sorted. */
 export const accessTokenProperties: ListProperties<AccessTokenRow> = {

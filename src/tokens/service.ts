@@ -14,9 +14,8 @@ import { type AccountLookup, ownAccount, requireAccounts } from '../users/record
 import { userResource } from '../users/record/schema.ts';
 import { isNamedByLogin } from '../users/record/subject-name.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import { type AccessTokenRow, accessTokenResource } from './row.ts';
 import type { AccessTokenQuery, MadeAccessToken, NewAccessToken } from './schema.ts';
-import { accessTokenKind, removeToken, storeToken } from './store.ts';
+import { type AccessTokenRow, accessTokenKind, accessTokenResource, removeToken, storeToken } from './store.ts';
 import { newToken } from './token-text.ts';
 
 const daySeconds = 86_400;

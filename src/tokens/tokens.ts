@@ -7,10 +7,9 @@ import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { accessTokenOperations } from './routes.ts';
-import { type AccessTokenRow, accessTokenResource, accessTokenRow } from './row.ts';
 import { accessTokenProperties } from './schema.ts';
 import { AccessTokenService } from './service.ts';
-import { accessTokenSweep, LastUse } from './store.ts';
+import { type AccessTokenRow, accessTokenResource, accessTokenRow, accessTokenSweep, LastUse } from './store.ts';
 import { AccessTokenVerifier } from './verifier.ts';
 
 /** Access tokens as a feature: operations, verification and watch cache. */

@@ -12,9 +12,8 @@ import { noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/rec
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import type { AccessTokenRow } from './row.ts';
 import type { TokenReview, TokenReviewRequest } from './schema.ts';
-import type { LastUse } from './store.ts';
+import type { AccessTokenRow, LastUse } from './store.ts';
 import { isHashOf, readToken } from './token-text.ts';
 
 /** Names the token in the audit log of the API server. */

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
-import type { SigningKeys } from '../../src/keys/signing-keys.ts';
+import type { SigningKeys } from '../../src/keys/key-ring.ts';
 
 const generate = promisify(generateKeyPair);
 const directory = new URL('../../node_modules/.cache/test-keys/', import.meta.url);

@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { sessionEnded } from '../../sessions/account-state.ts';
 import type { Session } from '../../sessions/browser-sessions.ts';
 import type { SessionContext } from '../../sessions/context.ts';
-import { sessionPayload } from '../../sessions/renew-payload.ts';
+import { sessionPayload } from '../../sessions/schema.ts';
 import type { Notices } from '../../users/logins/notices.ts';
 import { type Account, accountOf, recordName, withoutSubject } from '../../users/record/account.ts';
 import { phaseOf } from '../../users/record/conditions.ts';
@@ -18,8 +18,7 @@ import { UserRecords } from '../../users/record/records.ts';
 import { readUser, recordedGroups, userResource } from '../../users/record/schema.ts';
 import type { Callback, Proof } from '../callback.ts';
 import { accountTaken, phaseRefused } from '../callback-errors.ts';
-import type { LinkingUser } from '../flow.ts';
-import { requireNewLogin } from '../step-up.ts';
+import { type LinkingUser, requireNewLogin } from '../flow.ts';
 import type { Person } from '../user-info.ts';
 import { requireLinkable, sessionOfLinkingUser } from './begin.ts';
 

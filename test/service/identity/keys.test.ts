@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
-import { createSigningKeys } from '../../../src/keys/signing-keys.ts';
+import { createSigningKeys } from '../../../src/keys/key-ring.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Issuers } from './issuers.ts';

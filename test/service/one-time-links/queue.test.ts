@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { parseConfig } from '../../../src/config/load.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { LinkMail } from '../../../src/one-time-links/link-mail.ts';
+import { LinkMail } from '../../../src/one-time-links/mails.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { Translations } from '../../../src/texts/texts.ts';

@@ -3,15 +3,15 @@ import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import { type Texts, type Translations, timeText } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { readUser } from '../users/record/schema.ts';
+import { type NoticeType, readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
-import { MailQueue } from './mail-queue.ts';
 import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export interface LinkMailNeeds {
@@ -144,4 +144,71 @@ interface ToldLink {
 function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }: ToldLink): Mail {
   const text = texts.t(`mail.${kind}.text`, { title, email, url, until: timeText(texts, expiresAt) });
   return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
+}
+
+const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
+
+/** Sends mail in the background. No request waits for a mail server. */
+export class MailQueue {
+  readonly #log: Services['log'];
+  readonly #turns = new Semaphore(turns);
+  readonly #stopping = new AbortController();
+
+  constructor({ log }: Services) {
+    this.#log = log;
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the service stops'));
+  }
+
+  /** Runs the work in its turn, and logs its failure. @throws StatusError 429 while the queue is full */
+  run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    return this.#turns.run(
+      () =>
+        work(signal).catch((error: unknown) => {
+          if (!signal.aborted) this.#log.warn({ err: error }, `${what} was not sent`);
+        }),
+      signal,
+    );
+  }
+}
+
+const mailsPerUser = 20;
+
+/** Mails users about changes of their login. A page at the next login shows them, too, but an intruder may be the first to log in. */
+export class NoticeMail {
+  readonly #services: Services;
+  readonly #translations: Translations;
+  readonly #title: () => string;
+  readonly #queue: MailQueue;
+  readonly #users: RateLimit;
+
+  /** @param title returns the name of the installation */
+  constructor(services: Services, translations: Translations, title: () => string) {
+    this.#translations = translations;
+    this.#services = services;
+    this.#title = title;
+    this.#queue = new MailQueue(services);
+    this.#users = new RateLimit({ limit: mailsPerUser, windowMs: oneHourMs, clock: services.clock });
+  }
+
+  stop(): void {
+    this.#queue.stop();
+  }
+
+  /** Queues a mail, and never throws. Mails beyond the limits are dropped, and the notice is on the record alone. */
+  send(account: Account, type: NoticeType): void {
+    const { config, now } = this.#services;
+    const { smtp } = config;
+    const { email, uid } = account;
+    if (!isMailSet(smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
+    const texts = this.#translations.first();
+    const title = this.#title();
+    const what = texts.t(`identity.notices.titles.${type}`);
+    const text = texts.t('mail.notice.text', { title, email, what, time: timeText(texts, now()) });
+    const mail = { to: email, subject: texts.t('mail.notice.subject', { title }), text };
+    void this.#queue.run('a notice', (signal) => sendMail(smtp, mail, signal)).catch(() => undefined);
+  }
 }
