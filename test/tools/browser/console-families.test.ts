@@ -160,6 +160,10 @@ describe('the pages of Services, Ingresses and claims', () => {
     expect(await barriers(page)).to.deep.equal([]);
     expect(await row.innerText()).to.match(/\/cart\s+Prefix\s+listed:80/);
     expect(await row.getByRole('link', { name: 'shop.example' }).getAttribute('href')).to.equal('https://shop.example/cart');
+    // On a phone, the target and its port stand on the line of their title.
+    await page.setViewportSize({ width: 390, height: 900 });
+    expect((await row.locator('td').last().boundingBox())?.height).to.be.below(32);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await row.getByRole('link', { name: 'listed' }).click();
     await page.getByRole('heading', { name: 'listed' }).waitFor();
   });

@@ -1,5 +1,5 @@
 import type { ClusterObject } from '../../../api/objects';
-import { summary } from './condition-notices';
+import { problems } from './condition-notices';
 import { allConditions } from './condition-table';
 import { fieldsOf } from './field-tree';
 import { FieldTree } from './field-tree-view';
@@ -19,7 +19,7 @@ const Fields = ({ kind, object }: SectionProps) => (
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   [otherKinds]: [
-    summary,
+    problems,
     allConditions,
     { title: 'fields.title', isShown: (object) => fieldsOf(fieldsShown(object)) !== undefined, View: Fields },
   ],

@@ -23,7 +23,7 @@ function DataFacts({ object: { kind, type, immutable } }: SectionProps) {
     <Facts
       of={[
         [t('data.type'), kind === 'Secret' && typeof type === 'string' && <code key="type">{type}</code>],
-        [t('data.immutable'), t(immutable === true ? 'object.yes' : 'object.no')],
+        [t('data.immutable'), immutable === true && t('object.yes')],
       ]}
     />
   );
@@ -57,20 +57,22 @@ function Entry({ entry, isSecret }: { entry: DataEntry; isSecret: boolean }) {
           <code>{key}</code>
         </h3>
         <span class="muted">{sizeText(bytes.length)}</span>
-        {isSecret && (
-          <Button kind="quiet" icon={isRevealed.value ? EyeOff : Eye} onClick={flip(isRevealed)}>
-            {t(isRevealed.value ? 'data.hide' : 'data.reveal')}
+        <div class="tools">
+          {isSecret && (
+            <Button kind="quiet" icon={isRevealed.value ? EyeOff : Eye} onClick={flip(isRevealed)}>
+              {t(isRevealed.value ? 'data.hide' : 'data.reveal')}
+            </Button>
+          )}
+          {!isRevealed.value && text && <CopyButton text={text} isNamed />}
+          {pretty !== undefined && (
+            <Button kind="quiet" icon={Braces} onClick={flip(isIndented)}>
+              {t(isIndented.value ? 'data.stored' : 'data.indent')}
+            </Button>
+          )}
+          <Button kind="quiet" icon={Download} onClick={() => saveAs(key, new Blob([bytes]))}>
+            {t('cluster.download')}
           </Button>
-        )}
-        {!isRevealed.value && text && <CopyButton text={text} isNamed />}
-        {pretty !== undefined && (
-          <Button kind="quiet" icon={Braces} onClick={flip(isIndented)}>
-            {t(isIndented.value ? 'data.stored' : 'data.indent')}
-          </Button>
-        )}
-        <Button kind="quiet" icon={Download} onClick={() => saveAs(key, new Blob([bytes]))}>
-          {t('cluster.download')}
-        </Button>
+        </div>
       </header>
       {isRevealed.value ? <Value name={key} text={isIndented.value ? (pretty ?? text) : text} /> : <code>{mask}</code>}
     </article>
@@ -89,7 +91,7 @@ function Value({ name, text }: { name: string; text: string | undefined }) {
 }
 
 const shown: readonly Section[] = [
-  { View: DataFacts },
+  { isShown: ({ kind, immutable }) => kind === 'Secret' || immutable === true, View: DataFacts },
   { title: 'tls.title', isShown: hasCertificate, View: CertificateSection },
   { title: 'data.title', View: Entries },
 ];
