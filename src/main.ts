@@ -123,39 +123,39 @@ const program = new Command('atrium').description('The backend of a web console 
 
 program
   .command('serve')
-  .description('start the service; what happens without a command, too')
+  .description('start the service (the default command)')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(serve);
 
 program
   .command('create-admin')
-  .description('make the first administrator, once; the password goes into a Secret and must be changed at the first login')
+  .description('create the first administrator, once; the password is written to a Secret and must be changed at the first login')
   .requiredOption('--email <email>', 'e-mail address or plain login name')
   .option('--name <name>', 'display name', 'Administrator')
-  .option('--password-file <file>', 'take the password from there instead of making one')
-  .option('--secret <name>', 'Secret that tells of the administrator', 'atrium-first-admin')
+  .option('--password-file <file>', 'file with the password (default: a random password)')
+  .option('--secret <name>', 'Secret with the address and password of the administrator', 'atrium-first-admin')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(createAdmin);
 
 program
   .command('sweep')
-  .description('end the access of access requests that has reached its end, once; for times when no replica runs')
+  .description('end expired access of access requests, once; for times when no replica runs')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(sweep);
 
 program
   .command('sandbox')
-  .description('start the service with an embedded cluster, for a first look and for development')
+  .description('start the service with an embedded cluster, for demos and development')
   .option('--port <port>', 'port of the console', wholeNumber, 8080)
-  .option('--host <address>', 'address to listen on; anything else than loopback lets other hosts in', '127.0.0.1')
-  .option('--users <count>', 'generated people beside the named ones', wholeNumber, 25)
-  .option('--origin <origin>', 'let the page of another origin call the API, such as http://localhost:5173; repeatable', collected, [])
-  .option('--redirect-url <url>', 'let a login come back to that address, too; repeatable', collected, [])
-  .option('--static <directory>', 'serve that page instead of ours')
-  .option('--data <directory>', 'keep the objects of the cluster there (default: in memory)')
-  .option('--smtp-port <port>', 'port of a mail server on this machine, for links to people who have forgotten their password', wholeNumber)
-  .option('--access-requests', 'let the viewer ask for the role edit in the namespace shop, for a while')
-  .option('--info <file>', 'write addresses, people and tokens there, as JSON; removed at the stop')
+  .option('--host <address>', 'address to listen on; another one than loopback admits other hosts', '127.0.0.1')
+  .option('--users <count>', 'number of generated users', wholeNumber, 25)
+  .option('--origin <origin>', 'origin whose pages may call the API, such as http://localhost:5173; repeatable', collected, [])
+  .option('--redirect-url <url>', 'additional redirect URL of logins; repeatable', collected, [])
+  .option('--static <directory>', 'serve the files of this directory in place of the console')
+  .option('--data <directory>', 'store the objects of the cluster in this directory (default: in memory)')
+  .option('--smtp-port <port>', 'port of a mail server on this machine, for links to users who have forgotten their password', wholeNumber)
+  .option('--access-requests', 'let the viewer request the role edit in the namespace shop, temporarily')
+  .option('--info <file>', 'write addresses, users and tokens to this JSON file; removed at the stop')
   .action(async (options) => {
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
     if (manifests === undefined)
@@ -168,12 +168,12 @@ program
     console.log(welcome);
   });
 
-const config = program.command('config').description('look at the configuration');
+const config = program.command('config').description('check or print the configuration');
 config
   .command('check')
-  .description('tell every problem of the configuration and of the files that it names; exit code 2 if there is one')
+  .description('report every problem of the configuration and its files; exit code 2 if there is one')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
-  .option('--connect', 'also ask the API server and the issuers')
+  .option('--connect', 'also connect to the API server and the issuers')
   .action(async ({ config: file, connect: isConnecting }: { config?: string; connect?: true }) => {
     const config = parseConfig(configSources(file));
     const problems = await fileProblems(config);
@@ -189,7 +189,7 @@ config
   });
 config
   .command('print')
-  .description('print the configuration in force, defaults included')
+  .description('print the effective configuration, with defaults')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(({ config: file }: { config?: string }) => console.log(stringify(effectiveSettings(configSources(file))).trimEnd()));
 

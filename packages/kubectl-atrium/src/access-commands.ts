@@ -14,24 +14,24 @@ type Commented = OutputOptions & { comment?: string };
 const factors: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
 export function addAccessCommands({ program, withConsole, sessionOf }: Parent): void {
-  const access = program.command('access').description('roles for a while: ask for them, decide, and end them');
+  const access = program.command('access').description('temporary access: request roles, decide on requests, and end access');
   const withOutput = (command: Command) =>
-    withConsole(command.addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json'])));
+    withConsole(command.addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json'])));
 
-  withOutput(access.command('policies').description('list the policies by which you may ask')).action(
+  withOutput(access.command('policies').description('list the policies that apply to you')).action(
     async (options: OutputOptions, command: Command) => {
       const { listPolicies } = await import('./access.ts');
       await listPolicies(options, await sessionOf(command));
     },
   );
 
-  withOutput(access.command('request <role>').description('ask for a role; exit code 3 while it waits for approval'))
-    .option('-n, --namespace <names>', 'in these namespaces, with commas between them (default: the platform)', (text) => text.split(','))
-    .requiredOption('--for <duration>', 'such as 30m, 2h or 1d', secondsOf)
+  withOutput(access.command('request <role>').description('request a role; exit code 3 while the request waits for approval'))
+    .option('-n, --namespace <names>', 'namespaces, separated by commas (default: the platform)', (text) => text.split(','))
+    .requiredOption('--for <duration>', 'duration, such as 30m, 2h or 1d', secondsOf)
     .option('--reason <reason>', 'reason for the approvers')
-    .option('--policy <name>', 'policy, if several give the role')
+    .option('--policy <name>', 'policy, if several offer the role')
     .option('--ticket <ticket>', 'ticket, if the policy requires one')
-    .option('--break-glass', 'at once, without the approvals; approvers review it')
+    .option('--break-glass', 'get the role at once, without approvals; approvers review it')
     .option('--wait', 'wait for the decision')
     .action(async (role: string, options: RequestOptions, command: Command) => {
       const { requestAccess } = await import('./access.ts');
@@ -39,8 +39,8 @@ export function addAccessCommands({ program, withConsole, sessionOf }: Parent): 
     });
 
   withOutput(access.command('list').description('list requests: yours, and those that you may decide on'))
-    .option('--inbox', 'only requests that wait for you')
-    .option('-w, --watch', 'go on, and print requests that change')
+    .option('--inbox', 'list only requests that wait for you')
+    .option('-w, --watch', 'continue, and print requests that change')
     .action(async (options: ListOptions, command: Command) => {
       const { listRequests } = await import('./access.ts');
       await listRequests(options, await sessionOf(command));

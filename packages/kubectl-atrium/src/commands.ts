@@ -30,7 +30,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     },
   );
 
-  withLogInOptions(program.command('token').description('print a token, as kubectl asks for it (client.authentication.k8s.io)')).action(
+  withLogInOptions(program.command('token').description('print a token for kubectl (client.authentication.k8s.io)')).action(
     async (_options: unknown, command: Command) => {
       const own = terminal();
       const { execCredential, execRequestOf } = await import('./exec-credential.ts');
@@ -40,8 +40,8 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     },
   );
 
-  withContext(program.command('logout').description('forget a login and end it at the issuer'))
-    .option('--all', 'every login on this machine')
+  withContext(program.command('logout').description('end a login on this machine and at the issuer'))
+    .option('--all', 'end every login on this machine')
     .action(async ({ all }: { all?: true }, command: Command) => {
       const own = terminal();
       const { logOut } = await import('./logout.ts');
@@ -49,15 +49,15 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       say(own, count === 0 ? 'There was no login.' : 'Logged out.');
     });
 
-  const users = program.command('users').description('for administrators of users');
+  const users = program.command('users').description('commands for administrators of users');
   withContext(users.command('create'))
     .argument('<email>', 'e-mail address or login name', loginName)
-    .description('make a user of the embedded issuer and a link that invites, or print the manifest of any user')
+    .description('create a user of the embedded issuer with an invitation link, or print the manifest of any user')
     .option('--name <name>', 'display name (default: the e-mail address)')
     .option('--dry-run', 'print the User for kubectl apply or GitOps, and call no service')
     .addOption(new Option('-o, --output <format>', 'format of the printed User').choices(['yaml', 'json']).default('yaml'))
-    .option('--external', 'print a user who logs in at another issuer, without a password here')
-    .option('--mail', 'mail the link to the user, and do not show it')
+    .option('--external', 'print a user of another issuer, without a password')
+    .option('--mail', 'mail the link to the user, and do not print it')
     .action(async (email: string, { name, dryRun, mail, ...manifest }: CreateOptions, command: Command) => {
       const own = terminal();
       const user = { email, ...(name !== undefined && { username: name }) };
@@ -72,14 +72,14 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     });
 
   withContext(users.command('link <user>'))
-    .description('make a one-time link for a user of the embedded issuer: by e-mail address, or name of the record')
+    .description('create a one-time link for a user of the embedded issuer, by e-mail address or name of the record')
     .addOption(
-      new Option('--kind <kind>', 'invite is for a user who has not logged in yet, enrol for a second factor')
+      new Option('--kind <kind>', 'invite sets the first password, password replaces a forgotten one, enrol sets up a second factor')
         .choices(['password', 'invite', 'enrol'])
         .default('password'),
     )
-    .addOption(new Option('--seconds <seconds>', 'how long it works (default: as long as the kind allows)').argParser(secondsOfLink))
-    .option('--mail', 'mail it to the user, and do not show it')
+    .addOption(new Option('--seconds <seconds>', 'lifetime of the link in seconds (default: the maximum)').argParser(secondsOfLink))
+    .option('--mail', 'mail the link to the user, and do not print it')
     .action(async (user: string, { kind, seconds, mail }: LinkRequest, command: Command) => {
       const own = terminal();
       const { linkUser } = await import('./users.ts');
@@ -88,7 +88,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     });
 
   withContext(users.command('reset-factors <user>'))
-    .description('take all second factors from a user who has lost them, and end the sessions: by e-mail address, or name of the record')
+    .description('remove all second factors of a user who has lost them, and end the sessions, by e-mail address or name of the record')
     .action(async (user: string, _options: unknown, command: Command) => {
       const own = terminal();
       const { resetFactors } = await import('./users.ts');
@@ -98,10 +98,10 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
   withConsole(program.command('who-can'))
     .argument('<verb>', 'get, list, create, …')
     .argument('<resource>', 'plural name with its group, such as deployments.apps or pods/eviction, or a path such as /metrics')
-    .description('list the users, groups and ServiceAccounts that may do something')
-    .option('-n, --namespace <namespace>', 'in this namespace (default: in all namespaces)')
-    .option('--name <name>', 'with this object (default: any)')
-    .addOption(new Option('-o, --output <format>', 'other format than a table').choices(['json']))
+    .description('list the users, groups and ServiceAccounts that may perform an action')
+    .option('-n, --namespace <namespace>', 'namespace (default: all namespaces)')
+    .option('--name <name>', 'name of the object (default: any)')
+    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json']))
     .action(async (verb: string, resource: string, options: WhoCanOptions, command: Command) => {
       const own = terminal();
       const { whoCan } = await import('./who-can.ts');

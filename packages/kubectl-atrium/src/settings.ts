@@ -53,25 +53,21 @@ export function withLogInOptions(command: Command): Command {
   return command
     .option('--issuer <url>', 'OpenID issuer')
     .option('--client-id <id>', 'public client of the issuer', 'kubectl')
-    .option('--scopes <scopes>', 'with blanks or commas between them', defaultScopes)
-    .option('--login-hint <name>', 'whom to log in; keeps logins of several users apart')
-    .option('--ca-file <file>', 'PEM authority of the issuer, beside those of the system')
-    .option('--ca-data <base64>', 'the same in base64')
-    .option('--client-secret-file <file>', 'secret of a client that is not public')
+    .option('--scopes <scopes>', 'scopes, separated by spaces or commas', defaultScopes)
+    .option('--login-hint <name>', 'user to log in; separates logins of several users')
+    .option('--ca-file <file>', 'PEM certificate authority of the issuer, in addition to those of the system')
+    .option('--ca-data <base64>', 'PEM certificate authority in base64')
+    .option('--client-secret-file <file>', 'client secret of a confidential client')
     .addOption(
-      new Option('--client-authentication <way>', 'how the secret is sent: in an HTTP Basic header, or in the body').choices([
+      new Option('--client-authentication <way>', 'place of the client secret: an HTTP Basic header, or the body').choices([
         'basic',
         'post',
       ]),
     )
     .option('--device', 'log in on another device, by a code')
-    .option('--no-browser', 'open no browser; show the address')
-    .addOption(
-      new Option('--listen-port <ports>', 'ports that the issuer may send the browser to (default: any)')
-        .argParser(portsOf)
-        .default([0], 'any'),
-    )
-    .addOption(new Option('--timeout <seconds>', 'how long a login may take').argParser(secondsOf).default(300));
+    .option('--no-browser', 'print the address, and open no browser')
+    .addOption(new Option('--listen-port <ports>', 'ports of the redirect URL (default: any)').argParser(portsOf).default([0], 'any'))
+    .addOption(new Option('--timeout <seconds>', 'maximum duration of a login').argParser(secondsOf).default(300));
 }
 
 /** @throws CommandError for settings that cannot be used */

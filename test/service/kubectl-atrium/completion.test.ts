@@ -18,7 +18,7 @@ describe('completion', () => {
   it('knows the commands and what they mean', async () => {
     expect(await completions('lo')).to.deep.equal([
       'login\tlog in, for kubectl on this machine',
-      'logout\tforget a login and end it at the issuer',
+      'logout\tend a login on this machine and at the issuer',
       ':4',
     ]);
     expect(await names(''))
