@@ -1,8 +1,10 @@
-/** Services for all features. A feature is `create…(services, …)`, and names its further dependencies. */
+/** Features, and the services for all of them. A feature is `create…(services, …)`, and names its further dependencies. */
 import type { Logger } from 'pino';
 import type { Config } from './config/schema.ts';
 import type { CookieNames } from './cookies/cookies.ts';
 import type { Audit } from './http/audit.ts';
+import type { Check } from './http/health.ts';
+import type { Operation } from './http/operation.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { KubernetesClient } from './kubernetes/kubernetes-client.ts';
@@ -34,4 +36,12 @@ export interface Services {
   readonly rbac: RbacWatch;
   /** Long requests of all features, which end with the right of their caller. */
   readonly longRequests: LongRequests;
+}
+
+/** A feature: its operations, checks and watches. */
+export interface Feature {
+  operations: Operation[];
+  checks: Check[];
+  start(): void;
+  stop(): Promise<void>;
 }

@@ -2,11 +2,9 @@ import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Controller } from '../controllers/controller.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
 import { clusterNetwork, type Network } from '../http/outgoing.ts';
 import { isMailSet } from '../mail/mailer.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
@@ -70,14 +68,6 @@ interface EndNeeds extends AccessSources {
 
 interface AccessNeeds extends EndNeeds, AccessRequestsOptions {}
 
-/** The feature: its operations, checks and watches. */
-interface AccessRequests {
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const contextOf = (services: Services, { policies, requests }: WatchedAccess, { accounts, localGroups, userBindings }: EndNeeds) => ({
   services,
   policies,
@@ -91,7 +81,7 @@ const contextOf = (services: Services, { policies, requests }: WatchedAccess, { 
 export const createAccessEnds = (services: Services, watched: WatchedAccess, needs: EndNeeds): Controller =>
   accessController(contextOf(services, watched, needs), needs);
 
-export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): AccessRequests {
+export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): Feature {
   const { policies, requests } = watched;
   const context = contextOf(services, watched, needs);
   services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));

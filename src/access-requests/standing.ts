@@ -1,7 +1,8 @@
 /** Checks of a request against the policy, the user and the role of now. */
 
 import { partsOf } from '../api/reader.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
+import { namespaceResource } from '../bindings/target-namespaces.ts';
+import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
@@ -9,7 +10,7 @@ import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';
 import type { RequestRow, RequestSpec } from './request.ts';
 
-const namespaces: ResourceType = { group: '', version: 'v1', resource: 'namespaces' };
+const namespacesOf = (client: ServiceClient) => new ServiceResource(client, { type: namespaceResource, kind: 'Namespace' });
 const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
 const atOnce = 4;
 
@@ -61,7 +62,7 @@ export async function unselected(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (scope?.kind !== 'selector') return [];
-  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const resource = namespacesOf(client);
   const found = await mapLimit(atOnce, names, async (name) => {
     const selection = { fieldSelector: `metadata.name=${name}`, labelSelector: scope.labelSelector, isMetadataOnly: true };
     for await (const _namespace of resource.list(selection, signal)) return true;
@@ -76,7 +77,7 @@ export async function labelsOf(
   name: string,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>> | undefined> {
-  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const resource = namespacesOf(client);
   const selection = { fieldSelector: `metadata.name=${name}`, isMetadataOnly: true };
   for await (const { metadata } of resource.list(selection, signal)) return metadata.labels ?? {};
   return undefined;
@@ -90,7 +91,7 @@ export async function coveredNamespaces({ client }: Services, { scope }: PolicyR
   if (scope?.kind === 'cluster') return undefined;
   if (scope?.kind === 'names') return [...scope.names].sort();
   if (scope === undefined) return [];
-  const resource = new ServiceResource(client, { type: namespaces, kind: 'Namespace' });
+  const resource = namespacesOf(client);
   const names: string[] = [];
   for await (const { metadata } of resource.list({ labelSelector: scope.labelSelector, isMetadataOnly: true }, signal)) {
     names.push(metadata.name);

@@ -9,11 +9,10 @@ import { type Page, sendPage } from '../collection/page.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import type { Check } from '../http/health.ts';
 import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { questionQuery } from '../rbac/rules.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { AllowedNamespaces, isIn, namesKey } from './allowed-namespaces.ts';
 
 /** The cached part of a namespace: properties for lists, and the JSON text for answers. */
@@ -71,13 +70,9 @@ const namespace = z
 const namespaceList = listSchema(namespace, { apiVersion: 'v1', kind: 'NamespaceList' });
 
 /** The feature: its operation, checks and watches. */
-export interface Namespaces {
+export interface Namespaces extends Feature {
   /** Allowed namespaces for other features. @throws StatusError 429, 503, 504, and refusals of a review by the API server */
   allowed: Pick<AllowedNamespaces, 'of'>;
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
 }
 
 /** Reports whether a feature needs the namespaces in which a caller may do something. */

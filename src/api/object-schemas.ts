@@ -1,5 +1,6 @@
 /** Common members of Kubernetes objects in bodies and answers. */
 import { z } from 'zod';
+import { subdomainPattern } from './labels.ts';
 
 const time = z.iso.datetime();
 const texts = z.record(z.string(), z.string());
@@ -64,6 +65,12 @@ export const conditions = z
       .meta({ id: 'Condition' }),
   )
   .describe('Conditions, unique by type.');
+
+/** Name of an object (RFC 1123): one or more DNS labels, at most 253 characters. */
+export const objectName = z
+  .string()
+  .max(253, 'may not be longer than 253 characters')
+  .regex(subdomainPattern, 'must be a DNS subdomain: lower-case letters, digits, - and .');
 
 /** Schema of a member that exists, but is not set by callers. @param why text of the violation (see `readObject`) */
 export const kept = (why: string) => z.never(why).optional();

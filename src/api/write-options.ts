@@ -1,5 +1,13 @@
 /** Options of requests that create, change or delete an object, as in Kubernetes. */
 import { z } from 'zod';
+import type { FieldValidation } from './validation.ts';
+
+/** A request that writes an object. */
+export interface WriteRequest {
+  body: unknown;
+  isDryRun: boolean;
+  fieldValidation: FieldValidation;
+}
 
 /** Bounds of a text and of all texts of an answer, in characters, like the API server's. */
 const maxText = 256;

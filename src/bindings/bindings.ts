@@ -3,9 +3,7 @@
  * controller creates their RBAC.
  */
 import { type Collection, collection } from '../collection/collection.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
 import { bindingOperations } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
@@ -34,20 +32,12 @@ export function watchUserBindings(services: Services): WatchedUserBindings {
   };
 }
 
-/** The feature: its operations, checks and watches. */
-interface Bindings {
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
-}
-
 /** @param subjects the users and groups that UserBindings name */
 export function createBindings(
   services: Services,
   { collection: bindings, references }: WatchedUserBindings,
   subjects: Pick<BindingSources, 'accounts' | 'localGroups' | 'groups'>,
-): Bindings {
+): Feature {
   const { accounts, localGroups, groups } = subjects;
   const controller = bindingsController(services, { bindings: bindings.cache, references, accounts, localGroups, groups });
   return {

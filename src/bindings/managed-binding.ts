@@ -4,16 +4,11 @@ import { z } from 'zod';
 import { type Reading, reader } from '../api/reader.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import type { Subject } from '../rbac/role-bindings.ts';
 import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './schema.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const apiVersion = `${group}/v1`;
-
-/** A user or group as Kubernetes sees it. */
-export interface Subject {
-  readonly kind: 'User' | 'Group';
-  readonly name: string;
-}
 
 /** The UserBinding that owns a managed binding. */
 export interface Owner {

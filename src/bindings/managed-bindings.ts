@@ -3,6 +3,7 @@ import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
+import type { Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
 import { WatchCache } from '../watch/watch-cache.ts';
 import {
@@ -19,7 +20,6 @@ import {
   managedRow,
   type Owner,
   roleBindings,
-  type Subject,
   wantedDigest,
 } from './managed-binding.ts';
 import { bindingLabel } from './schema.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
 import { labelPattern, subdomainPattern } from '../api/labels.ts';
-import { byService, conditions, kept, marks, objectMeta } from '../api/object-schemas.ts';
+import { byService, conditions, kept, marks, objectMeta, objectName } from '../api/object-schemas.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
@@ -97,7 +97,6 @@ const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `m
 const dnsLabel = text(63).regex(labelPattern, 'must be a DNS label: lower-case letters, digits and -');
 const labelValue = text(63).regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/, 'must be a label value: letters, digits, -, _ and .');
 const notTime = 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)';
-const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
 
 const givenSubject = z.strictObject({
   kind: z.enum(['User', 'Group']),
@@ -123,12 +122,7 @@ export const newBindingBody = z
     kind: z.literal('UserBinding').optional(),
     metadata: z
       .strictObject({
-        name: z
-          .string()
-          .max(253, 'may not be longer than 253 characters')
-          .regex(subdomainPattern, notDNS)
-          .optional()
-          .describe('Optional. Default: a generated name.'),
+        name: objectName.optional().describe('Optional. Default: a generated name.'),
         generateName: z
           .string()
           .max(240, 'may not be longer than 240 characters')

@@ -1,9 +1,10 @@
 /** Subjects of a UserBinding as Kubernetes sees them. */
+
+import type { Subject } from '../rbac/role-bindings.ts';
 import type { Account } from '../users/record/account.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
-import type { Subject } from './managed-binding.ts';
 import type { BindingSubject } from './row.ts';
 
 /** Bound of the subjects in a binding. The API server accepts objects of up to 1.5 MiB. */

@@ -1,7 +1,8 @@
 import { notFoundValue } from '../api/field-error.ts';
 import { partsOf } from '../api/reader.ts';
 import { invalid } from '../api/status.ts';
-import { type FieldValidation, readObject } from '../api/validation.ts';
+import { readObject } from '../api/validation.ts';
+import type { WriteRequest } from '../api/write-options.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
@@ -22,12 +23,6 @@ import {
   userBindingResource,
 } from './schema.ts';
 
-interface CreateRequest {
-  body: unknown;
-  isDryRun: boolean;
-  fieldValidation: FieldValidation;
-}
-
 /** Reports whether the ClusterRole exists. Returns true while the roles are unknown. */
 export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rbac.isSynced || rbac.hasClusterRole(name);
 
@@ -40,7 +35,7 @@ export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rb
 export async function createUserBinding(
   services: Services,
   cache: WatchCache<UserBindingRow>,
-  { body, isDryRun, fieldValidation }: CreateRequest,
+  { body, isDryRun, fieldValidation }: WriteRequest,
   caller: Caller,
   signal: AbortSignal,
 ) {

@@ -2,11 +2,9 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type JsonText, jsonText, preparedJson } from '../api/json.ts';
 import type { Config } from '../config/schema.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import { mergePolicy } from '../plugins/content-security-policy.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { staticPathsIn } from '../static/static-directory.ts';
 import { StaticFiles, type Timer } from '../static/static-files.ts';
 import type { Brand } from './brand.ts';
@@ -26,18 +24,15 @@ interface ConsoleNeeds {
   timer?: Timer | undefined;
 }
 
-interface Console {
+interface Console extends Feature {
   /** Name and appearance of the installation, as far as they are public. */
   brand(): Brand;
-  operations: Operation[];
-  checks: Check[];
   /** Plugin files in ConfigMaps, for single requests. */
   pluginFiles: PluginFiles;
   /** Paths of the files in the static directory; empty if it cannot be read. */
   staticPaths(): Promise<readonly string[]>;
   /** Reads the static files and starts the watches; does not wait for the API server. */
   start(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Creates the feature `console`. */

@@ -3,9 +3,7 @@
  * `local:NAME` in Kubernetes.
  */
 import { type Collection, collection } from '../collection/collection.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { groupsController } from './controller.ts';
@@ -24,15 +22,7 @@ export function watchGroups(services: Services): WatchedGroups {
   return { collection: groups, localGroups: new LocalGroups(groups.cache) };
 }
 
-/** The feature: its operations, checks and watches. */
-interface Groups {
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
-}
-
-export function createGroups(services: Services, { collection: groups, localGroups }: WatchedGroups, accounts: AccountLookup): Groups {
+export function createGroups(services: Services, { collection: groups, localGroups }: WatchedGroups, accounts: AccountLookup): Feature {
   const context = { services, groups, accounts };
   const controller = groupsController(context, localGroups);
   return {

@@ -1,7 +1,9 @@
 /** Operations on Groups. The API server decides who may see and change them; changes are made with the caller's rights. */
+
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
+import { objectName } from '../api/object-schemas.ts';
 import { badRequest } from '../api/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
@@ -11,12 +13,12 @@ import { type AnswerDescription, type Caller, compressed, type Operation, operat
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { GroupMembers } from './members.ts';
 import { groupProperties, servedGroup } from './row.ts';
-import { groupName, groupPatchBody, groupSchema, memberNames, membersResult, newGroupBody } from './schema.ts';
+import { groupPatchBody, groupSchema, memberNames, membersResult, newGroupBody } from './schema.ts';
 import { createGroup, deleteGroup, type GroupsContext, patchGroup, requireGroupRight, type Written } from './writer.ts';
 
 const tag = 'groups';
 const json = 'application/json';
-const params = z.object({ name: groupName.describe('Name of the Group.') });
+const params = z.object({ name: objectName.describe('Name of the Group.') });
 const forbidden: AnswerDescription = { description: 'RBAC denies it, also if the group does not exist.' };
 const notFound: AnswerDescription = { description: 'The group does not exist.' };
 const invalid: AnswerDescription = { description: 'The object is invalid. Causes name every violation.' };

@@ -1,7 +1,6 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
 import { z } from 'zod';
-import { subdomainPattern } from '../api/labels.ts';
-import { byService, conditions, givenTime, kept, marks, objectMeta } from '../api/object-schemas.ts';
+import { byService, conditions, givenTime, kept, marks, objectMeta, objectName } from '../api/object-schemas.ts';
 import { reader } from '../api/reader.ts';
 import { shownLabel } from '../api/shown-text.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -10,11 +9,6 @@ import { groupApiVersion, groupResource } from '../users/record/local-groups.ts'
 
 /** Bound of the custom resource definition. */
 export const maxMembers = 5000;
-
-const notDNS = 'must be a DNS subdomain: lower-case letters, digits, - and .';
-
-/** RFC 1123: one or more DNS labels, at most 253 characters. */
-export const groupName = z.string().max(253, 'may not be longer than 253 characters').regex(subdomainPattern, notDNS);
 
 const displayName = shownLabel(128).describe('Display name.');
 const description = shownLabel(256).describe('Purpose of the group.');
@@ -40,7 +34,7 @@ export const newGroupBody = z
     kind: z.literal('Group').optional(),
     metadata: z.strictObject({
       ...keptMetadata,
-      name: groupName,
+      name: objectName,
       labels: marks(z.string()).optional(),
       annotations: marks(z.string()).optional(),
       uid: kept(byService),

@@ -5,8 +5,8 @@ import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue 
 import { checkTests, mergePatchOf } from '../api/json-patch.ts';
 import { partsOf, reader } from '../api/reader.ts';
 import { badRequest, conflict, invalid, notFound } from '../api/status.ts';
-import { type FieldValidation, readObject } from '../api/validation.ts';
-import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
+import { readObject } from '../api/validation.ts';
+import { isVersionAsked, requiresVersion, type WriteRequest } from '../api/write-options.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
@@ -46,12 +46,6 @@ export const requireGroupRight = (
  */
 export const requireMembersRight = ({ services }: GroupsContext, caller: Caller, name: string, signal: AbortSignal) =>
   services.access.require(caller, { group: '', resource: 'groups', verb: 'impersonate', name: localGroupName(name) }, signal);
-
-interface WriteRequest {
-  body: unknown;
-  isDryRun: boolean;
-  fieldValidation: FieldValidation;
-}
 
 interface PatchRequest extends WriteRequest {
   name: string;

@@ -10,20 +10,15 @@ import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
-import type { Check } from '../http/health.ts';
 import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { ListedResource, rowsApiVersion } from './listed-resource.ts';
 import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
 import { ListsService, type Target } from './service.ts';
 
 /** Operations of the feature, and its watches. */
-interface Lists {
+interface Lists extends Feature {
   service: ListsService;
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
 }
 
 /** Creates the feature. @param allowed undefined if no resource is listed */

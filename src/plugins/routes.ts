@@ -3,10 +3,9 @@
  * names. The console decides which files of ConfigMaps a caller may see; Services decide for themselves.
  */
 import { z } from 'zod';
-import type { Check } from '../http/health.ts';
 import { bytes, type Operation, operation, withTimeout } from '../http/operation.ts';
 import { clusterNetwork, type Network } from '../http/outgoing.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { type AssetSources, answerAsset, type PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';
 import { pluginsController } from './controller.ts';
@@ -23,13 +22,6 @@ export interface PluginContext {
   proxyTimeoutMs?: number;
 }
 
-interface Plugins {
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
-}
-
 /** Creates the watch of ConsolePlugins that several features share. */
 export const watchConsolePlugins = (services: Services) => new ConsolePlugins(services);
 
@@ -43,7 +35,7 @@ interface PluginsNeeds {
 }
 
 /** Creates the feature `plugins`. */
-export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, context = {} }: PluginsNeeds): Plugins {
+export function createPlugins(services: Services, { apiServerURL, consolePlugins, files, context = {} }: PluginsNeeds): Feature {
   const { config, basePath } = services;
   const { pluginAssets, pluginProxy } = config.features;
   const timeoutMs = context.proxyTimeoutMs ?? proxyTimeoutMs;

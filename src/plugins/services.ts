@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { lookupOf, type Network } from '../http/outgoing.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
+import type { UpstreamResponse } from '../kubernetes/transport.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -43,8 +44,6 @@ interface ServiceRequest {
   signal: AbortSignal;
 }
 
-type ServiceAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
-
 /**
  * HTTPS client for the Services of plugins. Addresses each by its name in the cluster, which the certificate must contain, sends only the
  * given headers and `User-Agent`, and follows no redirects.
@@ -74,7 +73,7 @@ export class PluginServices {
    *
    * @throws StatusError 429 if too many requests are in progress, 503 if the Service cannot be reached, 504 after the timeout
    */
-  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+  async request(request: ServiceRequest): Promise<UpstreamResponse> {
     const end = this.#inFlight.begin(request.plugin);
     const deadline = new Deadline(request.signal, request.timeoutMs);
     const finish = () => {
@@ -104,7 +103,7 @@ export class PluginServices {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
   }
 
-  async #send(request: ServiceRequest, traceHeaders: OutgoingCall['headers'], signal: AbortSignal): Promise<ServiceAnswer> {
+  async #send(request: ServiceRequest, traceHeaders: OutgoingCall['headers'], signal: AbortSignal): Promise<UpstreamResponse> {
     const { service, method, path, query, headers, body } = request;
     const agent = this.#agentFor(request.caCertificate ?? (await this.#authorities.get()));
     const options = {

@@ -2,6 +2,7 @@ import { duplicate, type FieldError, invalidValue } from '../api/field-error.ts'
 import { partsOf } from '../api/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
 import { type FieldValidation, readObject } from '../api/validation.ts';
+import type { WriteRequest } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
@@ -18,12 +19,6 @@ import { userApiVersion, userKind, userResource } from './record/schema.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { UserStatusWriter } from './status.ts';
 import { type NewUser, nameViolations, newUserBody } from './user-body.ts';
-
-interface CreateRequest {
-  body: unknown;
-  isDryRun: boolean;
-  fieldValidation: FieldValidation;
-}
 
 /** Timeout of the rollback of a failed creation. The rollback has its own deadline, because that of the request may have passed. */
 const takeBackMs = 5_000;
@@ -49,7 +44,7 @@ export class UserCreator {
    * @returns the User, and the texts of warnings
    * @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504
    */
-  async create({ body, isDryRun, fieldValidation }: CreateRequest, caller: Caller, signal: AbortSignal) {
+  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal) {
     const { services, accounts, newPasswords, rights } = this.#context;
     requireNoAccessToken('newUser', caller);
     await services.access.require(caller, { ...userResource, verb: 'create' }, signal);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError } from '../api/status.ts';
+import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { nextSecond } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
@@ -11,15 +12,6 @@ import { type Account, accountOf } from './record/account.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
-
-/** User to delete, and its preconditions. */
-interface Deletion {
-  name: string;
-  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined };
-  isDryRun: boolean;
-  /** Uses the caller's credential. The service account is used if the right to delete a whole selection was checked. */
-  asCaller: boolean;
-}
 
 export interface Deleted {
   uid: string;

@@ -1,9 +1,7 @@
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { Services } from '../services.ts';
+import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import type { EndUserAccess } from './end-access.ts';
 import type { PasswordChange } from './passwords/change.ts';
@@ -65,15 +63,7 @@ interface UsersNeeds extends UserRoutesNeeds {
   endAccess: EndUserAccess;
 }
 
-/** Operations of the feature and its lifecycle. */
-interface Users {
-  operations: Operation[];
-  checks: Check[];
-  start(): void;
-  stop(): Promise<void>;
-}
-
-export function createUsers(services: Services, { collection: users, accounts, records }: WatchedUsers, needs: UsersNeeds): Users {
+export function createUsers(services: Services, { collection: users, accounts, records }: WatchedUsers, needs: UsersNeeds): Feature {
   const { config, keyRing } = services;
   const { naming, passwordCheck, passwordChange, endAccess } = needs;
   const envelopes = new PasswordEnvelopes(services);
