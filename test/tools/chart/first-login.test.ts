@@ -84,8 +84,8 @@ describe('the notes after the installation', () => {
       .to.include('No user can log in yet: set config.server.publicURL')
       .and.to.include('--namespace atrium-system --reset-then-reuse-values');
     expect(await notes({ 'config.server': server }))
-      .to.include('There is no user yet: set admin.email')
-      .and.to.include('Nothing outside the cluster');
+      .to.include('No user exists yet: set admin.email')
+      .and.to.include('not reachable from outside the cluster');
   });
 
   it('warn of unbounded impersonation', async () => {
@@ -103,12 +103,12 @@ describe('the notes after the installation', () => {
 
   it('list disabled features with the reason', async () => {
     const on = { 'config.features.accessTokens': true, 'config.features.userBindings': true };
-    const why = "Off, since the service's account gets far-reaching rights with it (docs/install.md): ";
+    const why = 'Disabled, because they give the account of the service far-reaching rights (docs/install.md): ';
 
     expect(await notes({ 'config.server': server })).to.include(
       `${why}config.features.accessTokens, config.features.userBindings, config.users.certificates.enabled.`,
     );
     expect(await notes({ 'config.server': server, ...on })).to.include(`${why}config.users.certificates.enabled.`);
-    expect(await notes({ 'config.server': server, ...on, 'config.users.certificates.enabled': true })).not.to.include('Off, since');
+    expect(await notes({ 'config.server': server, ...on, 'config.users.certificates.enabled': true })).not.to.include('Disabled, because');
   });
 });
