@@ -91,13 +91,13 @@ describe('the notes after the installation', () => {
   it('warn of unbounded impersonation', async () => {
     const issuer = { 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' };
 
-    expect(await notes({ 'config.server': server })).to.include('WARNING: the service');
+    expect(await notes({ 'config.server': server })).to.include('WARNING: the account of the service');
     expect(await notes({ 'config.server': server, 'rbac.impersonation.groups': ['dev'] })).not.to.include('WARNING');
     expect(await notes(issuer))
       .to.include('Log in at https://issuer.example.com')
       .and.not.to.include('WARNING');
     expect(await notes({ ...issuer, 'config.features.accessTokens': true }))
-      .to.include('WARNING: the service')
+      .to.include('WARNING: the account of the service')
       .and.to.include('rbac.impersonation.groups. Access tokens need it (config.features.accessTokens).');
   });
 
