@@ -23,6 +23,30 @@ describe('the pages of claims, volumes and storage classes', () => {
     await inspect(page, 'claim-used');
   });
 
+  it('show the recent warnings of a claim, and no older ones', async () => {
+    const claims = 'api/v1/namespaces/shop/persistentvolumeclaims';
+    const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'slow', resources: { requests: { storage: '1Gi' } } };
+    await create(demo, claims, { metadata: { name: 'waiting' }, spec });
+    const uid = await page.evaluate<string>(
+      `fetch('/api/kubernetes/${claims}/waiting').then((it) => it.json()).then((it) => it.metadata.uid)`,
+    );
+    for (const [reason, age, count] of [
+      ['ProvisioningFailed', 60, 4],
+      ['ExternalExpanding', 3600, 1],
+    ] as const) {
+      const time = new Date(Date.now() - age * 1000).toISOString();
+      await create(demo, 'api/v1/namespaces/shop/events', {
+        metadata: { name: `waiting.${reason.toLowerCase()}` },
+        involvedObject: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'waiting', uid },
+        ...{ type: 'Warning', reason, message: `${reason} of the disk`, count, firstTimestamp: time, lastTimestamp: time },
+      });
+    }
+    await page.goto(`${demo.url}/r/core/v1/persistentvolumeclaims/ns/shop/waiting`);
+    const warning = page.locator('.notice.warn');
+    expect(await warning.innerText()).to.match(/^ProvisioningFailed 4 × · 1 minute ago\s+ProvisioningFailed of the disk$/);
+    await inspect(page, 'claim-warned');
+  });
+
   it('lead from a class to its volumes, and from a volume to its claim and source', async () => {
     await page.goto(`${demo.url}/r/storage.k8s.io/v1/storageclasses/fast`);
     await page.getByText('disks.example.com').waitFor();

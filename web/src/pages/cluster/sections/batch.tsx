@@ -10,6 +10,7 @@ import { scheduleWords } from './schedule-words';
 import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 import { templateSections } from './template';
+import { warnings } from './warnings';
 
 const numberText = (value: unknown) => typeof value === 'number' && String(value);
 const timeText = (seconds: unknown) => typeof seconds === 'number' && durationText(seconds);
@@ -106,7 +107,10 @@ function Jobs({ kinds, object }: SectionProps) {
   );
 }
 
+/** The reason of a failed Job stands above already. */
+const unlessFailed: Section = { ...warnings, isShown: (job) => jobState(job, new Date()).word !== 'Failed' };
+
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'jobs.batch': [{ View: JobView }, selectedPods, ...templateSections],
-  'cronjobs.batch': [{ View: CronJobView }, { title: 'object.jobs', View: Jobs }, ...templateSections],
+  'jobs.batch': [unlessFailed, { View: JobView }, selectedPods, ...templateSections],
+  'cronjobs.batch': [warnings, { View: CronJobView }, { title: 'object.jobs', View: Jobs }, ...templateSections],
 };

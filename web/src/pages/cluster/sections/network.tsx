@@ -8,6 +8,7 @@ import { policySections } from './policy-view';
 import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 import { selectedLabels } from './selector';
+import { warnings } from './warnings';
 
 interface Port {
   name?: string;
@@ -181,6 +182,7 @@ function ClassFacts({ kinds, object: { metadata, spec = {} } }: SectionProps) {
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   services: [
+    warnings,
     { View: ServiceFacts },
     { title: 'object.ports', isShown: (object) => portsOf(object).length > 0, View: Ports },
     serviceEndpoints,
@@ -189,5 +191,5 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
   'endpointslices.discovery.k8s.io': sliceSections,
   'networkpolicies.networking.k8s.io': policySections,
   'ingressclasses.networking.k8s.io': [{ View: ClassFacts }],
-  'ingresses.networking.k8s.io': [{ View: IngressFacts }, { title: 'net.routes', View: Routes }],
+  'ingresses.networking.k8s.io': [warnings, { View: IngressFacts }, { title: 'net.routes', View: Routes }],
 };

@@ -97,8 +97,10 @@ function mainWord(pod: ClusterObject, containers: readonly Container[], phase: s
   const word = words.find((one) => one !== undefined && one !== '') ?? (String(pod.status?.reason ?? '') || unscheduled(pod) || phase);
   const isRunning = main.some(({ status }) => status?.ready === true && status.state?.running !== undefined);
   if (word !== 'Completed' || !isRunning) return word;
-  return conditionIn(pod, 'Ready')?.status === 'True' ? 'Running' : 'NotReady';
+  return isReady(pod) ? 'Running' : 'NotReady';
 }
+
+export const isReady = (pod: ClusterObject): boolean => conditionIn(pod, 'Ready')?.status === 'True';
 
 const unscheduled = (pod: ClusterObject): string | undefined =>
   conditionIn(pod, 'PodScheduled')?.reason === 'SchedulingGated' ? 'SchedulingGated' : undefined;

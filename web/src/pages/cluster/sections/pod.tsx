@@ -4,9 +4,10 @@ import { Facts } from '../../../ui/facts';
 import { Containers } from './containers-view';
 import { ObjectLink } from './object-link';
 import { tolerations, volumes } from './pod-parts';
-import { troublesOf } from './pod-state';
+import { isReady, troublesOf } from './pod-state';
 import type { Section, SectionProps } from './section';
 import { TroubleNotice } from './trouble-notice';
+import { warnings } from './warnings';
 
 function Troubles({ kind, object }: SectionProps) {
   return (
@@ -44,6 +45,8 @@ function PodFacts({ kinds, object }: SectionProps) {
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   pods: [
     { isShown: (pod) => troublesOf(pod).length > 0, View: Troubles },
+    // The notices above explain a pod in trouble, and a ready one has overcome its warnings.
+    { ...warnings, isShown: (pod) => !isReady(pod) && troublesOf(pod).length === 0 },
     { View: PodFacts },
     { title: 'object.containers', View: Containers },
     volumes,

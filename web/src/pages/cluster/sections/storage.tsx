@@ -10,6 +10,7 @@ import { podWord } from './pod-state';
 import { RelatedObjects } from './related-objects';
 import type { Section, SectionProps } from './section';
 import { claimsOf, sourceOf } from './volumes';
+import { warnings } from './warnings';
 
 interface ClaimSpec {
   accessModes?: readonly string[];
@@ -184,7 +185,7 @@ function ClassVolumes({ kinds, object: { metadata } }: SectionProps) {
 }
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  persistentvolumeclaims: [problems, { View: Claim }, { title: 'storage.usedBy', View: ClaimPods }],
+  persistentvolumeclaims: [problems, warnings, { View: Claim }, { title: 'storage.usedBy', View: ClaimPods }],
   persistentvolumes: [{ View: Volume }],
   'storageclasses.storage.k8s.io': [{ View: ClassFacts }, { title: 'storage.volumes', View: ClassVolumes }],
 };

@@ -9,6 +9,7 @@ import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';
 import { selectedLabels } from './selector';
 import { templateSections } from './template';
+import { warnings } from './warnings';
 import { WorkloadBounds } from './workload-bounds';
 
 const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
@@ -90,6 +91,7 @@ function factsOf({ kinds, object }: SectionProps) {
 }
 
 const bounded: readonly Section[] = [
+  warnings,
   { title: 'object.rollout', View: RolloutView },
   { title: 'workload.bounds', View: WorkloadBounds },
   selectedPods,
