@@ -14,8 +14,7 @@ import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
 import { type NoticeTerm, withNotices } from './notices.ts';
 import { accessPolicyKind } from './policy.ts';
 import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
-import { rulesHashOf } from './requested-role.ts';
-import { isBindable, lapseReasonOf } from './standing.ts';
+import { isBindable, lapseReasonOf, rulesHashOf } from './standing.ts';
 import { finalStatus, readRequest, requestsOf, transition } from './status-writer.ts';
 
 const workers = 4;

@@ -10,8 +10,7 @@ import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
 import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
-import { rulesHashOf } from './requested-role.ts';
-import { lapseReasonOf, unselected } from './standing.ts';
+import { lapseReasonOf, rulesHashOf, unselected } from './standing.ts';
 import { finalStatus, type Transition, transition } from './status-writer.ts';
 
 /** Bounds of the waits of a request for RBAC. */

@@ -7,8 +7,8 @@ import { shownText } from '../api/shown-text.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import { policyRuleSchema } from '../rbac/rules.ts';
 import { accessApiVersion } from './policy.ts';
-import { requestedRole } from './requested-role.ts';
 
 export const accessRequestResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accessrequests' };
 export const accessRequestKind: ResourceKind = { type: accessRequestResource, kind: 'AccessRequest' };
@@ -174,7 +174,10 @@ export const accessRequestSchema = z
     metadata: objectMeta,
     spec,
     status: status.optional(),
-    role: requestedRole.optional().describe('The role as it is now. Only for approvers who get one request; absent once it is deleted.'),
+    role: z
+      .object({ rules: z.array(policyRuleSchema) })
+      .optional()
+      .describe('The role as it is now. Only for approvers who get one request; absent once it is deleted.'),
   })
   .meta({
     id: 'AccessRequest',

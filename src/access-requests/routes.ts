@@ -29,8 +29,7 @@ import {
   requestProperties,
   reviewBody,
 } from './request.ts';
-import { readRequestedRole } from './requested-role.ts';
-import { coveredNamespaces } from './standing.ts';
+import { coveredNamespaces, readRequestedRole } from './standing.ts';
 import { readRequest } from './status-writer.ts';
 import { isApproverOf, isOwn, requireVisible } from './visible.ts';
 

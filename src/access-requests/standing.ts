@@ -1,10 +1,12 @@
 /** Checks of a request against the policy, the user and the role of now. */
 
+import { hash } from 'node:crypto';
 import { partsOf } from '../api/reader.ts';
 import { namespaceResource } from '../bindings/target-namespaces.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { mapLimit } from '../limits/semaphore.ts';
+import { type PolicyRule, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';
@@ -115,4 +117,27 @@ export async function isBindable({ client }: Services, name: string, signal: Abo
     signal,
   });
   return partsOf(answer).status?.allowed === true;
+}
+
+/** Returns the SHA-256 of the rules of a ClusterRole, in any order; undefined if the role does not exist. */
+export function rulesHashOf(rbac: Pick<Services['rbac'], 'clusterRoleRules'>, role: string): string | undefined {
+  const rules = rbac.clusterRoleRules(role);
+  // The controller of aggregated roles may change the order.
+  return rules && hash('sha256', JSON.stringify(rules.map((rule) => JSON.stringify(rule)).sort()), 'base64url');
+}
+
+const clusterRole = { type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' }, kind: 'ClusterRole' };
+
+/** Reads the requested ClusterRole. Returns undefined if it no longer exists, also if another one has its name. @throws StatusError 503, 504 */
+export async function readRequestedRole(
+  { client }: Services,
+  { roleRef, roleUID }: { roleRef: string; roleUID: string },
+  signal: AbortSignal,
+): Promise<{ rules: readonly PolicyRule[] } | undefined> {
+  const roles = new ServiceResource(client, clusterRole);
+  for await (const { metadata, rules } of roles.list({ fieldSelector: `metadata.name=${roleRef}` }, signal)) {
+    if (metadata.uid !== roleUID) return undefined;
+    return { rules: policyRules(rules) };
+  }
+  return undefined;
 }

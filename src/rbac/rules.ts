@@ -39,8 +39,14 @@ interface PathQuestion {
 export type AccessQuestion = ResourceQuestion | PathQuestion;
 
 const texts = z.array(z.string());
-const rule = z.object({ verbs: texts, apiGroups: texts, resources: texts, resourceNames: texts, nonResourceURLs: texts });
-const readRules = reader(z.object({ rules: z.array(rule) }));
+export const policyRuleSchema = z.object({
+  verbs: texts,
+  apiGroups: texts,
+  resources: texts,
+  resourceNames: texts,
+  nonResourceURLs: texts,
+});
+const readRules = reader(z.object({ rules: z.array(policyRuleSchema) }));
 
 /**
  * Returns the rules of a Role or ClusterRole. The rules of an aggregated ClusterRole are those that its controller wrote. An invalid rule
