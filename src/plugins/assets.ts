@@ -6,8 +6,7 @@ import { immutable, isHashedName, isNotModified } from '../http/conditional.ts';
 import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/outgoing.ts';
 import type { ConsolePlugins, ServiceReference } from './console-plugins.ts';
-import { announcedLength, plainHeader } from './headers.ts';
-import type { RestOfPath } from './rest-of-path.ts';
+import { announcedLength, plainHeader, type RestOfPath } from './forwarding.ts';
 import { maxBytes, type PluginServices } from './services.ts';
 
 const bytes = 'application/octet-stream';

@@ -6,8 +6,7 @@ import { discard } from '../http/outgoing.ts';
 import { requestBody } from '../http/unfinished-bodies.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugins.ts';
-import { announcedLength, headersToPage, headersToService } from './headers.ts';
-import type { RestOfPath } from './rest-of-path.ts';
+import { announcedLength, headersToPage, headersToService, type RestOfPath } from './forwarding.ts';
 import { maxBytes, type PluginServices } from './services.ts';
 
 interface ProxyRequest {

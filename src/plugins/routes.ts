@@ -9,8 +9,8 @@ import type { Feature, Services } from '../services.ts';
 import { type AssetSources, answerAsset, type PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';
 import { pluginsController } from './controller.ts';
+import { restOfPath } from './forwarding.ts';
 import { answerThroughPlugin } from './proxy.ts';
-import { restOfPath } from './rest-of-path.ts';
 import { maxBytes, PluginServices } from './services.ts';
 
 /** docs/contract/console.md */

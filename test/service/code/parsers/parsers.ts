@@ -23,7 +23,7 @@ import { networkOf } from '../../../../src/limits/rate-limit.ts';
 import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
 import { FlowCookies } from '../../../../src/login/flow.ts';
 import { openLink } from '../../../../src/one-time-links/one-time-links.ts';
-import { restOfPath } from '../../../../src/plugins/rest-of-path.ts';
+import { restOfPath } from '../../../../src/plugins/forwarding.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
 import { WebSocketFrames } from '../../../../src/proxy/websocket.ts';
 import { sendStaticFile } from '../../../../src/static/static-answer.ts';
