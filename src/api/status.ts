@@ -1,6 +1,6 @@
 /**
  * The error body of the service: a Kubernetes Status. Handlers throw `StatusError`; every other error is a defect and becomes a bare 500
- * (see error-answer.ts). Each kind of refusal has its constructor.
+ * (see error-answers.ts). Each kind of refusal has its constructor.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
