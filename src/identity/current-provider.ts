@@ -1,13 +1,15 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
-import type { Provider } from 'oidc-provider';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { embeddedClientOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
+import { singleCookie } from '../cookies/cookies.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { clientsOf } from './clients.ts';
-import { createProvider, nameFirstGrant, type ProviderParts } from './provider.ts';
+import { createProvider, nameFirstGrant, type ProviderCookies, type ProviderParts } from './provider.ts';
+import { endSessionView, type Views } from './views.ts';
 
 const refreshMs = 60_000;
 
@@ -126,3 +128,51 @@ const lifetimesOf = ({ identity, login }: Pick<Config, 'identity' | 'login'>) =>
   refreshToken: secondsOf(identity.refreshTokenTTL ?? login.session.absolute),
   session: secondsOf(login.session.absolute),
 });
+
+/**
+ * Gives the provider its own cookies, signed with its own keys, and Secure by the issuer's URL, because TLS may end at a proxy. The library
+ * searches the whole header for each name and takes the first of two cookies. Other cookies, and cookies sent twice, are removed.
+ */
+export function useProviderCookies(ctx: Context, provider: Provider, names: ProviderCookies): void {
+  const own = Object.values(names).flatMap((name) => [name, `${name}.sig`]);
+  const sent = own.map((name) => [name, singleCookie(ctx, name)] as const).filter(([, value]) => value !== undefined);
+  ctx.req.headers.cookie = sent.map((pair) => pair.join('=')).join('; ');
+  const { cookies } = provider.createContext(ctx.req, ctx.res);
+  cookies.secure = provider.issuer.startsWith('https:');
+  ctx.cookies = cookies;
+}
+
+/** Replaces values that the provider reads from the request, in particular the Host header, by the configuration. */
+export function useConfiguredOrigin(views: Views, path: string, issuerURL: string): Middleware {
+  const isSecure = issuerURL.startsWith('https:');
+  return async (ctx, next) => {
+    ctx.mountPath = path;
+    Object.defineProperties(ctx, { href: { value: issuerURL }, secure: { value: isSecure } });
+    keepUserCode(ctx);
+    // This policy is for the only page of the library that is in use, a form that submits itself (OAuth 2.0 Form Post Response Mode).
+    ctx.set('Content-Security-Policy', "default-src 'none'; script-src 'none'; base-uri 'none'; frame-ancestors 'none'");
+    await next();
+    const route = String(ctx._matchedRouteName);
+    ctx.state.operationId = `identity ${route}`;
+    if (isProviderContext(ctx) && isSelfPosting(ctx, route)) endSessionView(views, ctx);
+  };
+}
+
+/** Moves a user code from the URL into the form, for the user to compare and submit. */
+function keepUserCode(ctx: Context): void {
+  const code = ctx.query.user_code;
+  if (ctx.method !== 'GET' || !/^\/device\/?$/i.test(ctx.path) || typeof code !== 'string') return;
+  ctx.state.userCode = code.slice(0, 32);
+  ctx.querystring = '';
+}
+
+/** Reports whether the provider answers with its own page that ends a session by a script. */
+function isSelfPosting(ctx: KoaContextWithOIDC, route: string): boolean {
+  if (ctx.status !== 200) return false;
+  const { session } = ctx.oidc;
+  if (route === 'end_session') return session?.accountId === undefined;
+  if (route !== 'resume' && route !== 'device_resume') return false;
+  return session?.state?.postLogoutRedirectUri === ctx.oidc.urlFor(route, ctx.params);
+}
+
+const isProviderContext = (ctx: object): ctx is KoaContextWithOIDC => 'oidc' in ctx;

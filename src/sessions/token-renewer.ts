@@ -143,19 +143,17 @@ async function renewedTokensRefusal(
 ): Promise<StatusError | undefined> {
   if (claims === undefined) return undefined;
   const verified = new VerifiedLogin(issuer, claims);
+  const { claimedName, userUID } = login;
   try {
-    const why = differenceIn(context, login, verified) ?? (await differenceAtAPIServer(context, { login, issuer }, bearer, signal));
+    if (verified.identity.name !== claimedName) return sessionEnded(new Error('the renewed tokens are for another user name'));
+    if (userUID !== undefined && context.accountState.find(verified)?.uid !== userUID)
+      return sessionEnded(new Error('the renewed tokens lead to another record'));
+    const why = await differenceAtAPIServer(context, { login, issuer }, bearer, signal);
     return why === undefined ? undefined : sessionEnded(new Error(why));
   } catch (error) {
     if (error instanceof StatusError && error.status.code === 401) return error;
     throw error;
   }
-}
-
-function differenceIn({ accountState }: RenewalContext, { claimedName, userUID }: LoginFacts, verified: VerifiedLogin): string | undefined {
-  if (verified.identity.name !== claimedName) return 'the renewed tokens are for another user name';
-  if (userUID !== undefined && accountState.find(verified)?.uid !== userUID) return 'the renewed tokens lead to another record';
-  return undefined;
 }
 
 /** Compares the user name that the API server finds in the tokens, if it receives them. Without its answer, the claims decide. */
