@@ -14,6 +14,9 @@ describe('the page of a node', () => {
   });
 
   it('shows capacity, requests and pods, cordons the node, and drains it until each pod is gone', async () => {
+    // Pods of a StatefulSet start one after another: a later one would arrive while the dialog is open.
+    await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
+    await page.getByText('All 2 replicas are updated and available.').waitFor();
     await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
     const pods = page.getByRole('table', { name: 'Pods of this node' });
     await pods.locator('tbody a').first().waitFor();
