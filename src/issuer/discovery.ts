@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { wholeRetrySeconds } from '../api/status.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
-import { faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
+import { differsBySlash, faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
-import { differsBySlash } from './refusal-log.ts';
 import type { IssuerSettings } from './types.ts';
 
 /**

@@ -8,9 +8,9 @@ import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerDiscovery } from './discovery.ts';
+import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './errors.ts';
 import { withoutEmpty } from './fetch.ts';
 import type { IssuerKeys } from './keys.ts';
-import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './refusal-log.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
 /** Values that an ID token must match, beside the rules for all tokens. */

@@ -3,8 +3,7 @@ import { StatusError, unauthorized } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import { completed, isIncomplete, missingIdentifyingClaims, omitsGroups, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
-import { IssuerFault, issuerUnavailable } from './errors.ts';
-import { type RefusalLog, TokenRefusal } from './refusal-log.ts';
+import { IssuerFault, issuerUnavailable, type RefusalLog, TokenRefusal } from './errors.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
 
