@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
-import { unauthorized } from '../api/status.ts';
+import { LRUCache } from 'lru-cache';
+import { StatusError, unauthorized } from '../api/status.ts';
+import { atMost } from '../limits/eviction-queue.ts';
+import { RateLimit } from '../limits/rate-limit.ts';
 import type { Bearer, Caller, ViewedAccess } from './operation.ts';
 
 /** Authenticates requests in two steps (docs/contract/conventions.md): checks without a call upstream come first. */
@@ -111,4 +114,46 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
     if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
   }
   return values;
+}
+
+const refusalsPerMinute = 600;
+/** Twice the time for which the owner of a token is cached (60 s): cached tokens do not come this way. */
+const acceptedMs = 120_000;
+const maxAccepted = 20_000;
+
+/**
+ * Keeps clients that guess tokens from causing a call to the API server for each guess. Counts refused tokens per client network. Beyond
+ * 600 a minute, tokens from there that were not accepted lately are 429 without a call. Tokens that the service verifies itself are
+ * never refused here, because other clients share the network.
+ */
+export class TokenGuard {
+  readonly #refusals: RateLimit;
+  /** Hashes of accepted tokens, whose owners may share the network with a client that guesses. */
+  readonly #accepted = new LRUCache<string, true>({ ...atMost(maxAccepted), ttl: acceptedMs, ttlResolution: 0 });
+
+  /** @param clock milliseconds that only ever grow */
+  constructor(clock?: () => number) {
+    this.#refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens', ...(clock && { clock }) });
+  }
+
+  /**
+   * Asks the API server about a token.
+   *
+   * @throws StatusError 429, or what `call` throws
+   */
+  async ask<T>(source: string, { hash: tokenHash, isVerified }: Bearer, call: () => Promise<T>): Promise<T> {
+    if (isVerified) return call();
+    if (!this.#accepted.has(tokenHash)) this.#refusals.requireRoom(source);
+    try {
+      const result = await call();
+      this.#accepted.set(tokenHash, true);
+      return result;
+    } catch (error) {
+      if (error instanceof StatusError && error.status.code === 401) {
+        this.#accepted.delete(tokenHash);
+        this.#refusals.take(source);
+      }
+      throw error;
+    }
+  }
 }

@@ -9,7 +9,7 @@ import { errorAnswers } from './middleware/error-answers.ts';
 import { representation } from './middleware/representation.ts';
 import { requestHead, stripBasePath } from './middleware/request-head.ts';
 import { requestRecords } from './middleware/request-records.ts';
-import { requestStart } from './middleware/request-start.ts';
+import { requestState } from './middleware/request-state.ts';
 import { cors, type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
 import type { Kind } from './request-deadline.ts';
 import { type RouterOptions, routeOperations } from './router.ts';
@@ -43,7 +43,7 @@ export function requestChain(options: ChainOptions): Chain {
   // All errors were answered below; an error that arrives here broke an answer in the middle of its body.
   app.on('error', (_error: unknown, ctx: Context | undefined) => ctx?.res.destroy());
 
-  app.use(requestStart({ sourceOf: addresses.sourceOf, requestTimeoutMs, tracing }));
+  app.use(requestState({ sourceOf: addresses.sourceOf, requestTimeoutMs, tracing }));
   app.use(requestRecords(log, metrics));
   app.use(responseHeaders(options));
   app.use(errorAnswers(log));

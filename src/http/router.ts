@@ -2,11 +2,10 @@ import Router, { type Layer } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { networkOf } from '../limits/rate-limit.ts';
-import type { Authenticator } from './authenticator.ts';
+import { type Authenticator, TokenGuard } from './authenticator.ts';
 import { checkLength } from './body.ts';
 import { inputReader } from './input.ts';
 import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
-import { TokenGuard } from './token-guard.ts';
 import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isProbe } from '../health.ts';
-import { receivedCode } from '../request-state.ts';
+import { receivedCode } from './request-state.ts';
 
 const maxPath = 1024;
 const maxUserAgent = 256;

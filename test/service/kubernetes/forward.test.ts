@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
 import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
-import { requestStart } from '../../../src/http/middleware/request-start.ts';
+import { requestState } from '../../../src/http/middleware/request-state.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Tracing } from '../../../src/telemetry/tracing.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -25,7 +25,7 @@ describe('forwarding a read', () => {
     clients.push(client);
     const app = new Koa();
     app.silent = true;
-    app.use(requestStart({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000, tracing: new Tracing() }));
+    app.use(requestState({ sourceOf: () => '127.0.0.1', requestTimeoutMs: 60_000, tracing: new Tracing() }));
     app.use(errorAnswers(silentLog));
     app.use((ctx) =>
       client.asCaller(bearer('jane')).forward(ctx, {

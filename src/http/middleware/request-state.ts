@@ -1,7 +1,36 @@
-import type { Context } from 'koa';
-import type { Trace } from '../telemetry/tracing.ts';
-import type { ViewedAccess, ViewTarget } from './operation.ts';
-import { RequestLifetime } from './request-deadline.ts';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Context, Middleware } from 'koa';
+import { runInTrace, type Trace, type Tracing } from '../../telemetry/tracing.ts';
+import { isProbe } from '../health.ts';
+import type { ViewedAccess, ViewTarget } from '../operation.ts';
+import { RequestLifetime } from '../request-deadline.ts';
+
+interface RequestStateOptions {
+  /** Returns the address of the client (`client-address.ts`). */
+  sourceOf: (request: IncomingMessage) => string;
+  requestTimeoutMs: number;
+  tracing: Tracing;
+}
+
+/** Gives each request its state: an id, the address of its client, its lifetime, its trace. */
+export function requestState({ sourceOf, requestTimeoutMs, tracing }: RequestStateOptions): Middleware {
+  return (ctx, next) => {
+    const state = new RequestState(ctx, { requestId: requestId(ctx.req), source: sourceOf(ctx.req), timeoutMs: requestTimeoutMs });
+    ctx.state = state;
+    const trace = tracing.traceOf(ctx.req.headers);
+    if (trace === undefined || isProbe(ctx.path)) return next();
+    state.trace = trace;
+    state.lifetime.onClose(() => trace.end(state.operationId ?? 'none', ctx.method, receivedCode(ctx)));
+    return runInTrace(trace, next);
+  };
+}
+
+/** Returns the well-formed id that the caller has sent, or a new one. */
+function requestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
+}
 
 interface RequestStart {
   requestId: string;
@@ -10,7 +39,7 @@ interface RequestStart {
 }
 
 /** Facts about one request, as `ctx.state` while it is under way. */
-export class RequestState {
+class RequestState {
   readonly requestId: string;
   /** Address of the peer, or the one that a trusted proxy forwards for. */
   readonly source: string;
