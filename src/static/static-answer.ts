@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError, unknownPath } from '../api/status.ts';
-import { isNotModified } from '../http/conditional.ts';
+import { isNotModified } from '../http/middleware/representation.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
 

@@ -14,8 +14,7 @@ import { indexOfCode, isRecoveryCode, newRecoveryCodes } from '../../../../src/f
 import { readAssertion, readAttestation } from '../../../../src/factors/webauthn.ts';
 import { decodeJson } from '../../../../src/http/body.ts';
 import { clientAddress } from '../../../../src/http/client-address.ts';
-import { isHashedName } from '../../../../src/http/conditional.ts';
-import { chooseEncoding } from '../../../../src/http/middleware/representation.ts';
+import { chooseEncoding, isHashedName } from '../../../../src/http/middleware/representation.ts';
 import { languageChoice } from '../../../../src/identity/page.ts';
 import { KeySeal } from '../../../../src/keys/seal.ts';
 import { passedHeaders } from '../../../../src/kubernetes/passage.ts';
