@@ -181,8 +181,9 @@ export class LoginRecorder {
   async #update(object: KubernetesObject, { spec: old = {}, status }: ReadUser, now: LoginNow, signal: AbortSignal) {
     const changes = specOf(now.login, old);
     const spec = { ...old, ...changes };
+    // The controller corrects labels that do not follow the spec.
+    if (isDeepStrictEqual(spec, old)) return this.#writeStatus(object, status, now, signal);
     const labels = labelsToChange(object.metadata.labels, spec);
-    if (labels === undefined && isDeepStrictEqual(spec, old)) return this.#writeStatus(object, status, now, signal);
     const updated = await this.#records.patch(object, { spec: changes, ...(labels && { labels }) }, signal);
     return updated && this.#writeStatus(updated, readUser(updated).status, now, signal);
   }
