@@ -1,6 +1,7 @@
 /** An object of the cluster on the console: shown, edited, scaled and deleted, in front of a real API server. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { press } from '../../tools/browser/demo.ts';
 import { answersAbout } from '../../tools/browser/kind-pages.ts';
@@ -170,7 +171,11 @@ describe('an object of the cluster on the console', () => {
     expect((await sent).postDataJSON())
       .to.deep.include({ propagationPolicy: 'Orphan' })
       .and.to.have.nested.property('preconditions.uid');
-    expect((await read('/apis/apps/v1/namespaces/shop/deployments/cart')).status).to.equal(404);
+    // The garbage collector removes the finalizer that keeps dependents.
+    await eventually(
+      async () => (await read('/apis/apps/v1/namespaces/shop/deployments/cart')).status,
+      (status) => status === 404,
+    );
   });
 
   it('disables forbidden actions, and names the missing right', async () => {

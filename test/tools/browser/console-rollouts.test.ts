@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
-import { merge } from './kind-pages.ts';
+import { inspect, merge } from './kind-pages.ts';
 
 const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
 const cronJob = 'apis/batch/v1/namespaces/shop/cronjobs/nightly-report';
@@ -104,6 +104,7 @@ describe('Jobs in the console', () => {
     await page.getByText('2m', { exact: true }).waitFor();
     const text = await page.getByRole('main').innerText();
     expect(text).to.match(/Starting deadline\s+2m\s+Successful Jobs kept\s+5\s+Failed Jobs kept\s+2\s/);
+    await inspect(page, 'cron-job');
     expect(await page.getByRole('article', { name: 'run' }).innerText()).to.match(/^run\s+Image\s+registry\.example\.com\//);
   });
 
