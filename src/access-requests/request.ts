@@ -1,9 +1,8 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
 import { z } from 'zod';
 import { labelPattern } from '../api/labels.ts';
-import { objectMeta } from '../api/object-schemas.ts';
+import { objectMeta, shownText } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
-import { shownText } from '../api/shown-text.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';

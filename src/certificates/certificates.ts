@@ -1,15 +1,30 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
-
-import { badParameter, StatusError } from '../api/status.ts';
+import { badParameter, notFound, StatusError } from '../api/status.ts';
+import { groupsPrefixOf } from '../config/issuers.ts';
+import type { Config } from '../config/schema.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { isReservedGroup } from '../kubernetes/impersonation.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
+import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
-import { type CertificatesContext, type Person, personOf, refused } from './person.ts';
+import { phaseOf } from '../users/record/conditions.ts';
+import { isLocalGroupName } from '../users/record/local-groups.ts';
+import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
+import { userResource } from '../users/record/schema.ts';
 import { type CertificateRequest, certificateBody, type UserCertificate, userCertificate } from './schema.ts';
 import { sign } from './signer.ts';
+
+/** Dependencies of the feature. */
+interface CertificatesContext {
+  readonly services: Services;
+  readonly accounts: AccountLookup;
+  /** Connection to the API server, which the kubeconfig of the certificate names. */
+  readonly connection: Connection;
+}
 
 /** Creates the operation of the feature. */
 export function createCertificates(context: CertificatesContext): { operations: Operation[] } {
@@ -115,4 +130,72 @@ async function requestOf({ request: text }: CertificateRequest, person: Person):
   if (!subject.organizations.every((group) => groups.includes(group)))
     throw refused('the request names groups that are not those of the user');
   return { request };
+}
+
+/** Owner of the requested certificate. */
+interface Person {
+  /** Undefined for a caller without a User record. */
+  account: Account | undefined;
+  subjectName: string;
+  groups: readonly string[];
+}
+
+/**
+ * Returns the user that a request is about, with the groups that the certificate names, if the caller may have such a certificate.
+ *
+ * @throws StatusError 403, 404, 503
+ */
+async function personOf(
+  { user, groups }: CertificateRequest,
+  caller: Caller,
+  context: CertificatesContext,
+  signal: AbortSignal,
+): Promise<Person> {
+  const { services, accounts } = context;
+  const { access, config } = services;
+  const now = services.now();
+  requireAccounts(accounts);
+  const own = ownAccount(accounts, caller);
+  const name = user ?? own?.name;
+  await access.require(caller, { ...userResource, subresource: 'authorize', verb: 'create', ...(name !== undefined && { name }) }, signal);
+  if (name === own?.name) return person(own, caller.identity.name, chosen(caller.identity.groups, groups), { config, now });
+
+  const account = accounts.get(name ?? '');
+  if (account === undefined) throw notFound(userResource, name ?? '');
+  const impersonation = { group: '', verb: 'impersonate' };
+  await access.require(caller, { ...impersonation, resource: 'users', name: account.subjectName || account.email }, signal);
+  const prefix = groupsPrefixOf(config, account);
+  const theirs = account.groups.map((group) => prefix + group);
+  const found = person(account, account.subjectName, chosen(theirs, groups), { config, now });
+  await Promise.all(found.groups.map((group) => access.require(caller, { ...impersonation, resource: 'groups', name: group }, signal)));
+  return found;
+}
+
+/** Builds the 403 about the content of a request. */
+const refused = (message: string) =>
+  new StatusError(403, 'Forbidden', message, { details: { group: userResource.group, kind: userResource.resource } });
+
+const isOfKubernetes = (name: string) => name.startsWith('system:');
+
+/** @throws StatusError 403 for a name of Kubernetes itself, and for a user who could not log in */
+function person(
+  account: Account | undefined,
+  subjectName: string,
+  groups: readonly string[],
+  { config, now }: { config: Config; now: Date },
+): Person {
+  const { phase } = account ? phaseOf(account, now, config.users.idleDays) : { phase: 'Normal' };
+  if (phase === 'Disabled' || phase === 'Invalid') throw refused(`the user is ${phase}: no certificate can be issued`);
+  if (subjectName === '') throw refused('the user has never logged in: no certificate can be issued');
+  if (isOfKubernetes(subjectName)) throw refused(`${JSON.stringify(subjectName)} is reserved for Kubernetes: no certificate can be issued`);
+  return { account, subjectName, groups };
+}
+
+/** @throws StatusError 403 for groups that the user does not have, or that no certificate may name */
+function chosen(groups: readonly string[], asked: readonly string[] | undefined): readonly string[] {
+  // Local groups are in tokens, which end with the account and the membership; a certificate would outlive both.
+  const theirs = [...new Set(groups)].filter((group) => !isReservedGroup(group) && !isLocalGroupName(group));
+  const foreign = asked?.find((group) => !theirs.includes(group));
+  if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);
+  return asked === undefined ? theirs : [...new Set(asked)];
 }

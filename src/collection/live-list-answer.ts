@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { badParameter, timedOut } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
 import type { Caller } from '../http/operation.ts';
-import { cutWhenStuck } from '../http/unread-answers.ts';
+import { cutWhenStuck } from '../http/slow-clients.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { freshnessTimeoutMs, type Lister } from './lister.ts';
 import { ChangeLog, type LiveRow, liveList, versionToResumeAfter } from './live-list.ts';

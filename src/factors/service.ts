@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownLabel } from '../api/shown-text.ts';
+import { shownLabel } from '../api/object-schemas.ts';
 import { conflict, forbidden, notFound } from '../api/status.ts';
 import { kindsOf, ruleOf } from '../config/factors.ts';
 import type { Caller } from '../http/operation.ts';

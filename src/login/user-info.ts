@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { cleaned } from '../api/shown-text.ts';
+import { cleaned } from '../api/object-schemas.ts';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Bearer, Identity } from '../http/operation.ts';

@@ -3,7 +3,7 @@ import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api
 import { closeOnUnreadBody, hasBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/outgoing.ts';
-import { requestBody } from '../http/unfinished-bodies.ts';
+import { requestBody } from '../http/slow-clients.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService, type RestOfPath } from './forwarding.ts';

@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { hasBody } from '../http/body.ts';
 import { actorOf, type Caller, type Viewing } from '../http/operation.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
-import { requestBody } from '../http/unfinished-bodies.ts';
+import { requestBody } from '../http/slow-clients.ts';
 import { viewWriteHeader, viewWriteOf } from '../http/view-headers.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { objectMeta } from '../api/object-schemas.ts';
-import { shownLabel } from '../api/shown-text.ts';
+import { objectMeta, shownLabel } from '../api/object-schemas.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './store.ts';

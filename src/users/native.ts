@@ -5,7 +5,7 @@ import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts'
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
 import { type Bearer, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
-import { cutWhenStuck } from '../http/unread-answers.ts';
+import { cutWhenStuck } from '../http/slow-clients.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';

@@ -2,9 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type FieldError, invalidValue } from '../api/field-error.ts';
-import { byService, forbiddenValue, givenTime, kept, marks } from '../api/object-schemas.ts';
+import { byService, forbiddenValue, givenTime, holdsAddress, kept, marks, noAddress, shownText } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
-import { holdsAddress, noAddress, shownText } from '../api/shown-text.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { labelsToChange } from './record/labels.ts';
 import { readUser, userApiVersion } from './record/schema.ts';

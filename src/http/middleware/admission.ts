@@ -6,8 +6,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { isProbe } from '../health.ts';
 import type { RequestBounds } from '../operation.ts';
 import type { Kind, RequestLifetime } from '../request-deadline.ts';
-import { UnfinishedBodies, type UnfinishedBody } from '../unfinished-bodies.ts';
-import { UnreadAnswers } from '../unread-answers.ts';
+import { UnfinishedBodies, type UnfinishedBody, UnreadAnswers } from '../slow-clients.ts';
 
 export interface AdmissionOptions {
   maxInFlight: number;

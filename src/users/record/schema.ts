@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { subdomainPattern } from '../../api/labels.ts';
-import { conditions, objectMeta } from '../../api/object-schemas.ts';
+import { cleaned, conditions, objectMeta } from '../../api/object-schemas.ts';
 import { type Reading, reader } from '../../api/reader.ts';
-import { cleaned } from '../../api/shown-text.ts';
 import { listSchema } from '../../collection/schema.ts';
 import { grantableGroups } from '../../kubernetes/impersonation.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
