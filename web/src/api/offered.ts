@@ -1,5 +1,5 @@
 /** Kinds that `lists.resources` names, as far as this browser remembers them. */
-import { api, bodyOf, storageKey } from './client';
+import { api, bodyOf, type Schemas, storageKey } from './client';
 import { type KindPlace, pathPlaceOf } from './kinds';
 import { asProblem } from './problem';
 import { windowSize } from './windows';
@@ -8,11 +8,16 @@ const offeredKey = storageKey('offered-kinds');
 
 const idOf = ({ group, version, resource }: KindPlace): string => [group, version, resource].join('/');
 
+let known: { text: string; offered: Schemas['OfferedResourceList'] } | undefined;
+
+/** @returns the same kinds for the same answer, so that a page that shows them stays as it is */
 export async function fetchOffered(signal?: AbortSignal) {
   try {
     const offered = await bodyOf(api.GET('/api/v2/resources', signal ? { signal } : {}));
     localStorage.setItem(offeredKey, offered.items.map(idOf).join(' '));
-    return offered;
+    const text = JSON.stringify(offered);
+    if (known?.text !== text) known = { text, offered };
+    return known.offered;
   } catch (error) {
     // A service without this operation lists no kind.
     if (asProblem(error).status === 404) localStorage.setItem(offeredKey, '');

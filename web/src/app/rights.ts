@@ -78,9 +78,9 @@ async function askAll(rights: readonly Right[]): Promise<void> {
       items: batch.map((right) => ({ spec: { resourceAttributes: withGroup(right) } })),
     };
     const answer = (await bodyOf(api.POST('/auth/v1/selfsubjectaccessreviews', { body }))) as Schemas['SelfSubjectAccessReviewList'];
-    const next = new Map(answers.value);
-    for (const [index, right] of batch.entries()) next.set(keyOf(right), answer.items[index]?.status.allowed === true);
-    answers.value = next;
+    const found = batch.map((right, index) => [keyOf(right), answer.items[index]?.status.allowed === true] as const);
+    // Another map would render each page that reads a right again.
+    if (found.some(([key, isAllowed]) => answers.value.get(key) !== isAllowed)) answers.value = new Map([...answers.value, ...found]);
   }
 }
 

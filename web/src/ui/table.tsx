@@ -65,7 +65,8 @@ function useRange<T>({ total, onRange, source }: TableProps<T>, place: RefObject
     height.value = Number.parseFloat(getComputedStyle(host).getPropertyValue('--row')) || 36;
     const first = Math.max(0, Math.floor(host.scrollTop / height.value) - beyond);
     const last = Math.min(total, Math.ceil((host.scrollTop + host.clientHeight) / height.value) + beyond);
-    if (first !== range.value.first || last !== range.value.last) range.value = { first, last };
+    // Rows beyond those stay: rendering fewer rows takes longer than leaving them.
+    if (first < range.value.first || last > range.value.last) range.value = { first, last };
   }
   useLayoutEffect(() => {
     // Another order or filter starts at its top.
