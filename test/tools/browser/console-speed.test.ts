@@ -125,4 +125,39 @@ describe('a click on Pods', () => {
     expect(traffic.matching(list)).to.have.length(1);
     await page.close();
   });
+
+  it('counts the states once, together with the first rows', async () => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(demo.url);
+    const traffic = await Traffic.of(page);
+    await page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first().click();
+    await firstRow(page).waitFor();
+    await traffic.until(/summary=/, /watch=true/);
+    await page.clock.fastForward(5_000);
+
+    expect(traffic.matching(/pods\?summary=/)).to.have.length(1);
+    await page.close();
+  });
+});
+
+describe('a click on a pod', () => {
+  const { demo, context } = administrator();
+  const object = /\/pods\/orders-db-0$/;
+
+  it('sends the request for the pod beside those for its scripts, once', async () => {
+    const page = await context.newPage();
+    await page.goto(demo.url + pods);
+    await firstRow(page).waitFor();
+    const traffic = await Traffic.of(page);
+    const held = await HeldRequests.of(page);
+    await firstRow(page).click();
+    await held.untilAsked(object, /assets\/object-.*\.js/);
+    await held.end();
+    await page.getByRole('heading', { name: 'Containers' }).first().waitFor();
+    await traffic.until(object);
+
+    expect(traffic.matching(object).filter((line) => line.includes('/api/kubernetes/'))).to.have.length(1);
+    await page.close();
+  });
 });

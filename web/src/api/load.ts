@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import { forgetAhead } from './ahead';
 import { resumed } from './client';
 import { asProblem, isAbort, type Problem } from './problem';
@@ -58,7 +58,8 @@ export function onRefetch(key: string, reload: () => Promise<void>): () => void 
 /** Loads by a key while the component is mounted; another key is another load. */
 export function useLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> {
   const load = useMemo(() => makeLoad(key, fetch), [key]);
-  useEffect(() => {
+  // Other effects run after the frame is painted, and the request would wait for them.
+  useLayoutEffect(() => {
     if (key === undefined) return;
     const forget = onRefetch(key, load.reload);
     void load.reload();

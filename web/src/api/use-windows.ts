@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
 import { isFinal, isTransient, Lost, retryMs } from './lost';
@@ -53,7 +53,7 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
   const waiting = useSignal(0);
   const generation = useSignal(0);
   const lost = useMemo(() => new Lost(), [list]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     list.want(0, 0);
     const forget = onRefetch(key, refresh);
     return () => {

@@ -28,11 +28,11 @@ function askList(place: KindPlace, namespace: string | undefined, query: URLSear
 /** The page that was requested last. Tabs of an object are one page. */
 let last: string | undefined;
 
-/** Begins to load a page, and the list that it shows. */
+/** Begins to load a page, and the list or the object that it shows. */
 export function lookAhead(path: string, query: URLSearchParams): void {
   const found = routeOf(path);
   if (found === undefined) return;
-  void loadPage(found.route).catch(() => undefined);
+  void loadPage(found).catch(() => undefined);
   const { tab: _, ...params } = found.params;
   const page = JSON.stringify([found.route.pattern, params]);
   if (page === last) return;
@@ -41,8 +41,9 @@ export function lookAhead(path: string, query: URLSearchParams): void {
   last = page;
   const { namespace, name } = params;
   if (!path.startsWith('/r/')) return;
-  void fetchKinds().catch(() => undefined);
   if (name === undefined) askList(placeInPath(params), namespace, query);
+  else askAhead(apiPath(placeInPath(params), { namespace, name }));
+  void fetchKinds().catch(() => undefined);
 }
 
 function linkOf({ target }: Event): URL | undefined {
@@ -55,17 +56,18 @@ function loadLinked(event: Event): void {
   const link = linkOf(event);
   const found = link && routeOf(pathOf(link));
   if (found === undefined) return;
-  void loadPage(found.route).catch(() => undefined);
+  void loadPage(found).catch(() => undefined);
   if (found.params.resource !== undefined) void learnOffered();
 }
 
-/** Loads a page when its link is hovered, and its list when the link is pressed. */
+/** Loads a page when its link is hovered, and its data when the link is pressed or followed by the keyboard. */
 export function startAhead(): void {
   document.addEventListener('pointerover', loadLinked);
   document.addEventListener('focusin', loadLinked);
-  document.addEventListener('pointerdown', (event) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    const link = linkOf(event);
-    if (link) lookAhead(pathOf(link), link.searchParams);
-  });
+  for (const press of ['pointerdown', 'click'] as const)
+    document.addEventListener(press, (event) => {
+      if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      const link = linkOf(event);
+      if (link) lookAhead(pathOf(link), link.searchParams);
+    });
 }

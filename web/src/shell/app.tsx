@@ -103,7 +103,7 @@ function CurrentPage() {
     const { route, params } = found;
     lookAhead(path.value, query.peek());
     let isOld = false;
-    loadPage(route).then(
+    loadPage(found).then(
       (Page) => {
         if (isOld) return;
         problem.value = undefined;

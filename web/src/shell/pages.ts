@@ -25,7 +25,8 @@ type Page = ComponentType<PageProps>;
 interface Route {
   pattern: string;
   title: Key;
-  load: () => Promise<{ Page: Page }>;
+  /** `ahead` begins to load what a page of these parameters needs besides. */
+  load: () => Promise<{ Page: Page; ahead?: (params: PageProps['params']) => void }>;
   /** Texts of the page. */
   texts?: Pack;
 }
@@ -84,12 +85,18 @@ const routes: readonly Route[] = [
 ];
 
 /** Loads a page with its texts. */
-export async function loadPage({ load, texts = 'people' }: Route): Promise<Page> {
-  const [{ Page }] = await Promise.all([load(), loadTexts(texts)]);
+export async function loadPage({ route: { load, texts = 'people' }, params }: FoundRoute): Promise<Page> {
+  const [{ Page, ahead }] = await Promise.all([load(), loadTexts(texts)]);
+  ahead?.(params);
   return Page;
 }
 
-export function routeOf(path: string): { route: Route; params: Record<string, string> } | undefined {
+interface FoundRoute {
+  route: Route;
+  params: Record<string, string>;
+}
+
+export function routeOf(path: string): FoundRoute | undefined {
   for (const route of routes) {
     const params = match(route.pattern, path);
     if (params !== undefined) return { route, params };

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
+import { apiPath, type Kind, kindId, pageOf, placeInPath } from '../../api/kinds';
 import type { ClusterObject } from '../../api/objects';
 import { useObject } from '../../api/use-object';
 import { AskFor } from '../../app/ask';
@@ -19,11 +19,16 @@ import { Events } from './events';
 import { Logs } from './logs';
 import { stateOf } from './object-state';
 import { openedRow, RowSummary } from './opened-row';
+import { loadSections } from './sections/sections';
 import { Summary } from './summary';
 import { TerminalTab } from './terminal';
 import { OfKind } from './use-kind';
 import { hasWorkloadLogs, WorkloadLogs } from './workload-logs';
 import { YamlTab } from './yaml-tab';
+
+export function ahead({ tab = 'summary', ...params }: PageProps['params']): void {
+  if (tab === 'summary') loadSections(placeInPath(params));
+}
 
 export function Page({ params }: PageProps) {
   const { group = '', version = '', resource = '', namespace, name = '', tab } = params;

@@ -218,6 +218,8 @@ function States({ kind, namespace, state, is, asked, windows: { list, waiting } 
     ask<Schemas['ResourceSummary']>(kind, namespace, { ...asked, summary: state }, signal),
   );
   useEffect(() => {
+    // The first rows are requested together with the first counts.
+    if (list.revision.value <= 1 && waiting.value === 0) return;
     const timer = setTimeout(() => void load.reload(), countAgainMs);
     return () => clearTimeout(timer);
   }, [load, list.revision.value, waiting.value]);

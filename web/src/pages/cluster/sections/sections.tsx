@@ -61,11 +61,19 @@ const families: Readonly<Record<string, Family>> = {
 
 export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));
 
-export function Sections(props: SectionProps) {
-  const id = kindId(props.kind);
+function familyOf(kind: Pick<Kind, 'group' | 'resource'>): { id: string; family: Family } {
+  const id = kindId(kind);
   const family = Object.hasOwn(families, id) ? families[id] : undefined;
-  return <FamilySections {...props} id={family ? id : otherKinds} family={family ?? anyKind} />;
+  return { id: family ? id : otherKinds, family: family ?? anyKind };
 }
+
+/** Begins to load the sections of a kind. */
+export const loadSections = (kind: Pick<Kind, 'group' | 'resource'>): void =>
+  void familyOf(kind)
+    .family()
+    .catch(() => undefined);
+
+export const Sections = (props: SectionProps) => <FamilySections {...props} {...familyOf(props.kind)} />;
 
 function FamilySections({ id, family, ...props }: SectionProps & { id: string; family: Family }) {
   const load = useLoad(`sections/${id}`, family);
