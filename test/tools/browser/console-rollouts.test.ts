@@ -111,6 +111,7 @@ describe('Jobs in the console', () => {
   it('shows the reason of a failed Job, and its pods', async () => {
     await page.goto(`${demo.url}/r/batch/v1/jobs/ns/payments/migrate-orders`);
     await page.getByRole('alert').getByText('BackoffLimitExceeded').waitFor();
+    await page.locator('.page-head').getByText('Failed', { exact: true }).waitFor();
     expect(await page.getByRole('main').innerText()).to.match(/Parallelism\s+1\s+Backoff limit\s+\d/);
     const pods = page.getByRole('table', { name: 'Pods' });
     await pods

@@ -2,7 +2,6 @@ import { dateTime, t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
-import { StateWord } from '../cells';
 import { durationText, jobState } from './job-state';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
@@ -27,7 +26,6 @@ function JobView({ object }: SectionProps) {
       )}
       <Facts
         of={[
-          [t('cluster.state'), <StateWord key="state" word={word} />],
           [t('job.completions'), t('rollout.of', { count: succeeded, wanted })],
           [t('job.active'), String(active)],
           [t('job.failed'), String(failed)],
