@@ -109,9 +109,10 @@ export class LoginAttempts {
     const { lockout, idleDays } = this.#services.config.users;
     const { phase } = phaseOf(account, this.#services.now(), idleDays);
     if (phase !== 'Normal') return { account, refusal: phase };
-    const count = countAttempt(statusOf(object), this.#services.now(), lockout);
+    const status = statusOf(object);
+    const count = countAttempt(status, this.#services.now(), lockout);
     if (count === undefined) return { account, refusal: 'Locked' };
-    const written = await this.#status.patchVersion(object, { ...count, ...further(statusOf(object)) }, signal);
+    const written = await this.#status.patchVersion(object, { ...count, ...further(status) }, signal);
     return written && { account, record: written, isLast: count.lockedUntil !== null };
   }
 
@@ -123,12 +124,13 @@ export class LoginAttempts {
     signal: AbortSignal,
   ): Promise<Proved | undefined> {
     if (object === undefined || object === 'notInstalled' || object.metadata.uid !== uid) return { refusal: 'UnknownUser' };
-    const account = accountOf({ ...object, status: { ...statusOf(object), ...noFailures } });
+    const old = statusOf(object);
+    const account = accountOf({ ...object, status: { ...old, ...noFailures } });
     const { phase } = phaseOf(account, this.#services.now(), this.#services.config.users.idleDays);
     if (phase !== 'Normal') return { refusal: phase };
     // The password was changed meanwhile, and the verified one was the old one.
     if (account.sessionsNotBefore !== sessionsNotBefore) return { refusal: 'WrongPassword' };
-    const count = isComplete ? noFailures : withoutAttempt(statusOf(object));
+    const count = isComplete ? noFailures : withoutAttempt(old);
     const written = await this.#status.patchVersion(object, { ...count, ...status }, signal);
     return written && { account: accountOf(written) };
   }
