@@ -1,3 +1,4 @@
+/** Tokens in answers, and sessions in lists (docs/contract/login.md, users.md and teams.md). Sealed data is left out. */
 import { z } from 'zod';
 import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
@@ -7,7 +8,7 @@ import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
 import { type SessionRow, type SessionSecrets, sessionApiVersion } from './record.ts';
 
-const ofSession = {
+const sessionTokens = {
   token_type: 'Bearer',
   refresh_token: 'Yw3kq9oJ4l0b8Vt2Zr6xN1mC5sEaHdGfUiPyTjQvKBo',
   issued_at: '2026-03-01T11:00:00Z',
@@ -32,7 +33,7 @@ export const renewPayload = z
   .meta({
     id: 'RenewPayload',
     examples: [
-      ofSession,
+      sessionTokens,
       {
         token_type: 'Bearer',
         access_token: 'eyJhbGciOi…',
@@ -86,7 +87,6 @@ export const endedPayload = (storage: RenewPayload['token_storage'], { issuedAt,
   token_storage: storage,
 });
 
-/** Sessions in lists, with their properties for search and sort (docs/contract/users.md and teams.md). Sealed data is left out. */
 const shownSpec = z.object({
   user: z.string().describe('Name of the User record.'),
   subjectName: z.string().optional().describe('The user name that Kubernetes sees.'),
