@@ -149,7 +149,7 @@ function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }
 const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
 
 /** Sends mail in the background. No request waits for a mail server. */
-export class MailQueue {
+class MailQueue {
   readonly #log: Services['log'];
   readonly #turns = new Semaphore(turns);
   readonly #stopping = new AbortController();
