@@ -11,7 +11,7 @@ import { selfReview } from '../kubernetes/identity.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import type { Asking, ExplorerContext, ExplorerNeeds } from './context.ts';
+import type { Asking, ExplorerContext, ExplorerNeeds } from './rights.ts';
 import {
   accessRuleList,
   accessSubjectList,

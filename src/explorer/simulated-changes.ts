@@ -9,7 +9,7 @@ import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import { keptRules } from '../rbac/rules.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
-import type { ExplorerContext } from './context.ts';
+import type { ExplorerContext } from './rights.ts';
 import type { Deletion, MemberChange, RoleChange, SimulatedChange } from './simulation-schema.ts';
 
 type NewUserBinding = Extract<SimulatedChange, { type: 'userBinding' }>['userBinding'];

@@ -10,7 +10,7 @@ import { type Difference, differences, TooManyTuples, type Tuple } from '../rbac
 import { describedSubject } from '../rbac/grants.ts';
 import type { BoundSubject } from '../rbac/role-bindings.ts';
 import { userResource } from '../users/record/schema.ts';
-import type { Asking, ExplorerContext } from './context.ts';
+import { type Asking, type ExplorerContext, requireBindings, requireClusterBindings, requireRoles } from './rights.ts';
 import { SimulatedChanges } from './simulated-changes.ts';
 import {
   type AccessTuple,
@@ -26,7 +26,6 @@ import {
   type SimulationRequest,
 } from './simulation-schema.ts';
 import { type ResolvedSubject, resolve, subjectOf } from './subject-rules.ts';
-import { requireBindings, requireClusterBindings, requireRoles } from './visible.ts';
 
 const simulationResource = { group: userResource.group, resource: 'simulations' };
 

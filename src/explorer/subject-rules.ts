@@ -4,9 +4,8 @@ import { sortInSlices } from '../collection/sort.ts';
 import { bindingsFor, describedBinding, describedRule, describedSubject, isMaster, type RbacSubject } from '../rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
-import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups } from './context.ts';
+import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups, requireBindings, VisibleRoles } from './rights.ts';
 import type { AccessRule, AccessRuleList, RulesQuery } from './schema.ts';
-import { requireBindings, VisibleRoles } from './visible.ts';
 
 interface Bound {
   readonly key: string;

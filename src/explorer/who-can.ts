@@ -4,9 +4,16 @@ import { describedBinding, describedRule, describedSubject } from '../rbac/grant
 import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
 import { type AccessQuestion, type PolicyRule, ruleAllows } from '../rbac/rules.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
-import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups } from './context.ts';
+import {
+  type Asking,
+  type ExplorerContext,
+  groupsOf,
+  mayKnowGroups,
+  requireBindings,
+  requireClusterBindings,
+  VisibleRoles,
+} from './rights.ts';
 import type { AccessSubject, AccessSubjectList } from './schema.ts';
-import { requireBindings, requireClusterBindings, VisibleRoles } from './visible.ts';
 
 interface Row {
   readonly subject: BoundSubject;
