@@ -42,7 +42,17 @@ export async function render(values: Values = {}, ...options: string[]): Promise
   return objectsOf(await renderText(values, ...options));
 }
 
+/** Objects by the text of their document. Most of a render are definitions, which are the same in all. */
+const parsed = new Map<string, readonly Manifest[]>();
+
 export const objectsOf = (text: string): Manifest[] =>
+  text.split(/^---$/m).flatMap((document) => {
+    const objects = parsed.get(document) ?? parse(document);
+    parsed.set(document, objects);
+    return structuredClone(objects);
+  });
+
+const parse = (text: string): Manifest[] =>
   parseAllDocuments(text).flatMap((document): Manifest[] => {
     if (document.errors.length > 0) throw document.errors[0];
     return document.contents === null ? [] : [document.toJS()];
