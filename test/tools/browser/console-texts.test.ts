@@ -30,6 +30,11 @@ const keys = new RegExp(
 
 describe('the texts of the console', () => {
   const { demo, page } = loggedIn('admin', '/', { users: 2 });
+  // Its log is refused before the container runs.
+  before(async () => {
+    await page.goto(demo.url + pod);
+    await page.locator('.page-head').getByText('Running').waitFor();
+  });
 
   for (const [index, language] of ['de', 'zh'].entries())
     it(`are loaded with each page in ${language}`, async () => {
