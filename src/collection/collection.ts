@@ -25,6 +25,8 @@ export interface CollectionOptions<Row> {
   isMetadataOnly?: boolean;
   /** Reads integers that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
+  /** Objects of a page of the first list; default: 500. */
+  pageSize?: number;
   /** Bound of the objects, above which the list fails. Default: none. */
   maxObjects?: number;
   /** API version and further members of answers. Default: the API version of the resource, and no further members. */

@@ -20,6 +20,12 @@ export interface Rows {
   readonly live: LiveLists<ResourceRow>;
 }
 
+/**
+ * Objects of a page of the first list. Pages of 500 whole pods outlive the young generation before their rows are made, and 5,000 pods then
+ * leave 29 MiB more of garbage.
+ */
+const wholePageSize = 100;
+
 /** A resource that the configuration names. Its custom resource definition, if it has one, is read before its objects. */
 export class ListedResource {
   readonly type: ResourceType;
@@ -92,13 +98,15 @@ export class ListedResource {
   #make(ownColumns: readonly Column[]): Rows {
     const { columns: named, maxObjects } = this.#setting;
     const columns = merged([...ownColumns, ...named.flatMap((column) => columnOf(column) ?? [])]);
+    const isMetadataOnly = columns.every(({ isOfMetadata }) => isOfMetadata === true);
     const options = {
       resource: this.type,
       kind: 'ResourceRow',
       name: this.#name,
       maxObjects,
       // Only members that a column shows are read: ConfigMaps may hold 1 MiB each.
-      isMetadataOnly: columns.every(({ isOfMetadata }) => isOfMetadata === true),
+      isMetadataOnly,
+      ...(!isMetadataOnly && { pageSize: wholePageSize }),
       // Columns of built-in kinds hold no integers that a double cannot hold.
       keepsDigits: isDefined(this.type),
       answer: {
