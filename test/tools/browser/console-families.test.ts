@@ -49,6 +49,37 @@ describe('the page of a node', () => {
     await press(page, 'Uncordon');
     await page.getByText('Accepts new pods', { exact: true }).waitFor();
   });
+
+  it('asks again about a pod that arrives before the node is cordoned', async () => {
+    await page.goto(`${demo.url}/r/core/v1/nodes/node-2`);
+    await press(page, 'Drain');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('table').waitFor();
+    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    const late = { containers: [{ name: 'main', image: 'registry.example.com/tool:1.0.0' }], nodeName: 'node-2' };
+    await page.route('**/api/v1/nodes/node-2', async (route) => {
+      if (route.request().method() === 'PATCH')
+        await create(demo, 'api/v1/namespaces/shop/pods', { metadata: { name: 'late' }, spec: late });
+      await route.continue();
+    });
+    let evictions = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/eviction')) evictions += 1;
+    });
+    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    const asked = dialog.getByRole('checkbox', { name: /\blate\b/ });
+    await asked.waitFor();
+    expect(await asked.isChecked()).to.equal(false);
+    expect(await dialog.getByRole('button', { name: /^Cordon and evict/ }).isDisabled()).to.equal(true);
+    expect(evictions).to.equal(0);
+    await page.unroute('**/api/v1/nodes/node-2');
+
+    await asked.check();
+    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await page.getByText('Node node-2 is drained.').waitFor();
+    await dialog.getByRole('row', { name: /^late shop Gone$/ }).waitFor();
+    await press(page, 'Close');
+  });
 });
 
 describe('the page of a role', () => {

@@ -17,7 +17,7 @@ import { toast } from '../../../ui/toast';
 import { cordon } from './cordon';
 import { Drain, type Progress } from './drain';
 import { type DrainedPod, drainCommand, drainPlan } from './drain-plan';
-import { useNodePods } from './node-pods';
+import { listNodePods, useNodePods } from './node-pods';
 import type { Pod } from './pod-shape';
 
 const podKind = {
@@ -81,13 +81,20 @@ interface DrainageProps extends DrainProps {
 
 function Drainage({ node, pods, isPartial, onClose }: DrainageProps) {
   const running = useSignal<Drain | undefined>(undefined);
-  const shown = useMemo(() => drainPlan(pods), [running.value ? undefined : pods]);
-  const leaving = shown.filter(({ stays }) => stays === undefined);
+  // Pods of the cordoned node. No pod arrives any more.
+  const complete = useSignal<readonly DrainedPod[] | undefined>(undefined);
+  const planned = useMemo(() => drainPlan(pods), [pods]);
+  const shown = complete.value ?? planned;
   useEffect(() => () => running.value?.cancel(), []);
   async function start(): Promise<void> {
     await cordon(node, true);
+    const now = drainPlan((await listNodePods(podKind, node, AbortSignal.timeout(timeoutMs))).pods.map(({ pod }) => pod));
+    const agreed = new Set(shown.map(({ pod }) => pod.metadata.uid));
+    complete.value = now;
+    // A pod has arrived since. The form shows its losses, and the user agrees to them first.
+    if (now.some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid))) return;
     const drain = new Drain(
-      leaving.map(({ pod }) => pod),
+      now.filter(({ stays }) => stays === undefined).map(({ pod }) => pod),
       calls,
     );
     running.value = drain;
@@ -125,14 +132,13 @@ interface DrainFormProps {
 }
 
 function DrainForm({ node, plan, isPartial, onSubmit, onCancel, children }: DrainFormProps) {
+  /** Labels of the losses, with the names of the pods. */
   const agreed = useSignal<ReadonlySet<string>>(new Set());
-  const losses = (['emptyDir', 'noController'] as const).filter((loss) => plan.some(({ loses }) => loses.includes(loss)));
   const going = plan.filter(({ stays }) => stays === undefined).length;
-  const namesOf = (loss: (typeof losses)[number]) =>
-    plan
-      .filter(({ loses }) => loses.includes(loss))
-      .map(({ pod }) => pod.metadata.name)
-      .join(', ');
+  const losses = (['emptyDir', 'noController'] as const)
+    .map((loss) => ({ loss, pods: plan.filter(({ loses }) => loses.includes(loss)).map(({ pod }) => pod.metadata.name) }))
+    .filter(({ pods }) => pods.length > 0)
+    .map(({ loss, pods }) => t(`node.${loss}Lost`, { pods: pods.join(', ') }));
   return (
     <Form
       action={t('node.drainAction', { count: going })}
@@ -143,13 +149,13 @@ function DrainForm({ node, plan, isPartial, onSubmit, onCancel, children }: Drai
     >
       <p class="muted">{isPartial ? t('node.drainMany') : t('node.drainWhat')}</p>
       {children}
-      {losses.map((loss) => (
+      {losses.map((label) => (
         <CheckField
-          key={loss}
-          label={t(`node.${loss}Lost`, { pods: namesOf(loss) })}
-          isChecked={agreed.value.has(loss)}
+          key={label}
+          label={label}
+          isChecked={agreed.value.has(label)}
           onChange={(isChecked) => {
-            agreed.value = new Set([...agreed.value].filter((one) => one !== loss).concat(isChecked ? [loss] : []));
+            agreed.value = new Set([...agreed.value].filter((one) => one !== label).concat(isChecked ? [label] : []));
           }}
         />
       ))}

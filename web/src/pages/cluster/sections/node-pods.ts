@@ -25,20 +25,25 @@ interface NodePods {
 
 export const podsRight = (verb: string): Right => ({ verb, group: '', resource: 'pods' });
 
+const selectorOf = (node: string) => `spec.nodeName=${node}`;
+
+/** Lists the pods of a node with their state. Requires the right to list pods. */
+export async function listNodePods(pods: Kind, node: string, signal: AbortSignal): Promise<NodePods> {
+  const query = new URLSearchParams({ fieldSelector: selectorOf(node), limit: String(limit), includeObject: 'Object' });
+  const { rows, columnDefinitions, metadata } = await getJson<PodTable>(`${apiPath(pods)}?${query}`, signal, tableAccept);
+  const at = (columnDefinitions ?? ([] as TableColumn[])).findIndex(({ name }) => name === 'Status');
+  return {
+    pods: (rows ?? []).map(({ cells, object }) => ({ pod: object, status: String(cells[at] ?? '') })),
+    isPartial: Boolean(metadata.continue),
+    resourceVersion: metadata.resourceVersion,
+  };
+}
+
 /** Loads the pods of a node with their cells, and follows them. Requires the right to list pods. */
 export function useNodePods(pods: Kind | undefined, node: string) {
-  const [path, fieldSelector] = [pods && apiPath(pods), `spec.nodeName=${node}`];
+  const [path, fieldSelector] = [pods && apiPath(pods), selectorOf(node)];
   const isAllowed = path !== undefined && may(podsRight('list')) === true;
-  const load = useLoad(isAllowed ? `nodePods/${node}` : undefined, async (signal): Promise<NodePods> => {
-    const query = new URLSearchParams({ fieldSelector, limit: String(limit), includeObject: 'Object' });
-    const { rows, columnDefinitions, metadata } = await getJson<PodTable>(`${path}?${query}`, signal, tableAccept);
-    const at = (columnDefinitions ?? ([] as TableColumn[])).findIndex(({ name }) => name === 'Status');
-    return {
-      pods: (rows ?? []).map(({ cells, object }) => ({ pod: object, status: String(cells[at] ?? '') })),
-      isPartial: Boolean(metadata.continue),
-      resourceVersion: metadata.resourceVersion,
-    };
-  });
+  const load = useLoad(isAllowed ? `nodePods/${node}` : undefined, (signal) => listNodePods(pods as Kind, node, signal));
   const isWatched = isAllowed && may(podsRight('watch')) === true;
   const resourceVersion = load.data.value?.resourceVersion;
   const lost = useWatch({ path: isWatched ? path : undefined, fieldSelector, resourceVersion }, load.reload);
