@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
 import { isFinal, isTransient, Lost, retryMs } from './lost';
@@ -47,14 +47,18 @@ export interface LiveWindows<T extends { metadata: { uid: string } }> {
 
 /** Shows a long list in windows, with its changes: rows change in place; added and removed rows are counted until they are requested. */
 export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch, follow }: WindowsOptions<T>): LiveWindows<T> {
-  const list = useMemo(() => new Windows<T>(fetch), [key]);
+  const list = useMemo(() => {
+    const made = new Windows<T>(fetch);
+    // An effect would wait until the rows of the earlier list are rendered again.
+    made.want(0, 0);
+    return made;
+  }, [key]);
   const read = useRef(list);
   if (list.total.value !== undefined || list.error.value !== undefined) read.current = list;
   const waiting = useSignal(0);
   const generation = useSignal(0);
   const lost = useMemo(() => new Lost(), [list]);
-  useLayoutEffect(() => {
-    list.want(0, 0);
+  useEffect(() => {
     const forget = onRefetch(key, refresh);
     return () => {
       forget();
