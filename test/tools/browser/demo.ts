@@ -88,8 +88,9 @@ export class Demo {
 
 /** Starts a browser and the demo for the tests of a `describe`. */
 export function demoInChromium(options?: DemoOptions): { browser: Browser; demo: Demo } {
-  const browser = forSuite(startChromium, (it) => it.close());
   const demo = forSuite(() => Demo.start(options));
+  // The browser closes first: the service waits up to 25 s for requests of open pages.
+  const browser = forSuite(startChromium, (it) => it.close());
   return { browser, demo };
 }
 
