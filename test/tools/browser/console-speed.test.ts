@@ -104,9 +104,10 @@ describe('a click on Pods', () => {
     await page.goto(demo.url);
     const link = page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first();
     await Promise.all([page.waitForResponse(/assets\/list-.*\.js/), link.hover()]);
-    const held = await HeldRequests.of(page);
+    // The scripts of the hovered page are on their way.
+    const held = await HeldRequests.of(page, /\/assets\//);
     await link.click();
-    await held.untilAsked(list, rights, /\/api\/v2\/resources$/);
+    await held.untilAsked(list, rights, /\/api\/v2\/resources$/, ...discovery);
     await held.release();
 
     await firstRow(page).waitFor();
@@ -131,6 +132,8 @@ describe('a click on Pods', () => {
     await page.clock.install();
     await page.goto(demo.url);
     const traffic = await Traffic.of(page);
+    // Pods of the demo change by themselves, and are counted again then.
+    await page.route(/watch=true/, (route) => route.abort());
     await page.getByRole('navigation').getByRole('link', { name: 'Pods', exact: true }).first().click();
     await firstRow(page).waitFor();
     await traffic.until(/summary=/, /watch=true/);
