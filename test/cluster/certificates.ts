@@ -13,12 +13,13 @@ export interface KeyPair {
 }
 
 /**
- * Creates the certificate authority of the tests and a serving certificate for loopback, both valid for a day.
+ * Creates the certificate authority of the tests and a serving certificate for loopback, both valid for two days.
  *
  * @param name of the authority. A machine that trusts several must be able to tell them apart.
  */
 export async function loopbackCertificates(name = 'control plane for tests'): Promise<{ authority: KeyPair; serving: KeyPair }> {
-  const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + oneDay), signingAlgorithm: algorithm };
+  // Certificates for a day, the maximum of Atrium, must not end with their authority.
+  const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + 2 * oneDay), signingAlgorithm: algorithm };
   const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
