@@ -9,6 +9,7 @@ import { runSandbox, type Sandbox, type SandboxOptions } from '../../../src/demo
 import { Browser as FormBrowser } from '../../service/identity/browser.ts';
 import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
+import { freePort } from '../../support/free-port.ts';
 import { keptSigningKeys } from '../../support/kept-keys.ts';
 import { startChromium, Visitor } from './chromium.ts';
 
@@ -53,7 +54,7 @@ export class Demo {
   static async start(options: DemoOptions = {}): Promise<Demo> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const info = join(directory, 'info.json');
-    const sandbox = await runSandbox({ ...defaults, ...options, info });
+    const sandbox = await runSandbox({ ...defaults, port: await freePort(), ...options, info });
     return new Demo(sandbox, directory, infoFile.parse(JSON.parse(await readFile(info, 'utf8'))));
   }
 
