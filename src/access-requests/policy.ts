@@ -13,7 +13,7 @@ export const accessApiVersion = `${accessPolicyResource.group}/${accessPolicyRes
 
 const subject = z.object({ kind: z.enum(['User', 'Group']), name: z.string() });
 const spec = z.object({
-  displayName: z.string().optional().describe('Name for people.'),
+  displayName: z.string().optional().describe('Display name.'),
   description: z.string().optional().describe('Purpose of the policy.'),
   subjects: z.array(subject).optional().describe('Users and groups who may ask. Only for callers who may get the policy.'),
   roleRefs: z.array(z.string()).describe('ClusterRoles that can be requested.'),

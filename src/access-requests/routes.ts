@@ -124,7 +124,7 @@ const policyNamespacesOperation = (context: AccessContext) =>
     summary: 'Lists the namespaces that a policy covers',
     credential: 'required',
     params: z.object({ name: policyName }),
-    answers: { 200: { description: 'Their names.', content: { [json]: namesSchema } }, 404: noPolicy },
+    answers: { 200: { description: 'The names of the namespaces.', content: { [json]: namesSchema } }, 404: noPolicy },
     async handle({ ctx, caller, params: { name }, signal }) {
       const { policy } = await getPolicy(context, name, caller, signal);
       const names = await coveredNamespaces(context.services, policy, signal);
@@ -162,13 +162,13 @@ function createOperation(context: AccessContext) {
     method: 'POST',
     paths: ['/auth/v1/accessrequests'],
     tag,
-    summary: 'Asks for a role of a policy, for a while',
+    summary: 'Requests temporary access to a role of a policy',
     description: 'A policy without approvals, and break-glass, give the role at once: `status.phase` is `Active` once its RBAC exists.',
     credential: 'required',
     query: z.object({ dryRun }),
     body: newRequestBody,
     answers: {
-      201: { ...theRequest, headers: { Location: 'Path of the UserBinding.' } },
+      201: { ...theRequest, headers: { Location: 'Path of the AccessRequest.' } },
       401: stepUp,
       403: { description: 'The caller has no User record (`NoRecord`), or uses an access token.' },
       409: { description: 'The caller has an open request for the same role and place.' },
@@ -227,7 +227,7 @@ const decisionOperation = (context: AccessContext) =>
       401: stepUp,
       403: { description: 'The request is of the caller (`OwnRequest`), or the policy names other approvers (`NotApprover`).' },
       404: noRequest,
-      409: { description: 'It is decided already, or the policy no longer allows it.' },
+      409: { description: 'The request is already decided, or the policy no longer allows it.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
       const { row, isNew } = await recordRefusal(context, { ctx, caller, about: name }, () =>
@@ -253,7 +253,7 @@ const endOperation = (context: AccessContext) =>
       200: theRequest,
       403: { description: 'The caller may see the request, and not end it.' },
       404: noRequest,
-      409: { description: 'It is a pending request of another user: deny it.' },
+      409: { description: 'The request belongs to another user and is pending: deny it.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const { row, isNew } = await recordRefusal(context, { ctx, caller, about: name }, () => endRequest(context, name, caller, signal));
@@ -277,7 +277,7 @@ const reviewOperation = (context: AccessContext) =>
       200: theRequest,
       403: { description: 'The request is of the caller (`OwnRequest`), or the policy names other approvers (`NotApprover`).' },
       404: noRequest,
-      409: { description: 'It is reviewed already, or no break-glass.' },
+      409: { description: 'The request is already reviewed, or is no break-glass.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
       const row = await recordRefusal(context, { ctx, caller, about: name }, () => reviewRequest(context, { name, body }, caller, signal));

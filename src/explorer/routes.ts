@@ -59,7 +59,7 @@ const subjectsOperation = (context: ExplorerContext, inTurn: InTurn) =>
     credential: 'required',
     before: [compressed],
     query: subjectsQuery,
-    answers: { 200: { description: 'A page of roles.', content: { [json]: accessSubjectList } }, 403: forbidden },
+    answers: { 200: { description: 'A page of subjects.', content: { [json]: accessSubjectList } }, 403: forbidden },
     async handle({ ctx, caller, query, signal }) {
       const question = questionOf(query);
       ctx.body = await inTurn(caller, () => whoCan(context, question, query, { caller, signal }), signal);
@@ -88,7 +88,7 @@ function rulesOperation(context: ExplorerContext, inTurn: InTurn): Operation {
     before: [compressed],
     query: rulesQuery,
     answers: {
-      200: { description: 'A page of roles.', content: { [json]: accessRuleList } },
+      200: { description: 'A page of rules.', content: { [json]: accessRuleList } },
       403: forbidden,
       410: { description: '`continue` is too old; start again without it.' },
     },

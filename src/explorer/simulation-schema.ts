@@ -93,7 +93,7 @@ export type SimulationRequest = z.output<typeof simulationBody>;
 const tuple = z
   .object({
     verbs: texts,
-    namespace: z.string().describe('Namespace of the binding. Empty: the whole cluster.'),
+    namespace: z.string().describe('Namespace of the rights. Empty: the whole cluster.'),
     group: z.string().exactOptional(),
     resource: z.string().exactOptional().describe('Resource, such as `pods`, `pods/log` or `*`.'),
     name: z.string().exactOptional().describe('Name of the object. Missing: all names.'),

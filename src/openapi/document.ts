@@ -21,7 +21,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   'one-time links': 'Links with which users set their first password, or replace a forgotten one.',
   groups: 'Groups of users: defined by the issuer, or local.',
   userbindings: 'Roles of users and groups: UserBindings, from which the service creates role bindings.',
-  'access requests': 'Roles for a while: policies that let users ask, requests, and decisions.',
+  'access requests': 'Temporary access: policies, requests and decisions.',
   access: 'Access reviews: permissions of the caller, decided by the API server.',
   lists: 'Objects of the configured resources: filtered, sorted, counted and live.',
   search: 'Search for users, groups and objects by name, label and image.',
