@@ -5,7 +5,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
-import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
 import type { Collection } from '../collection/collection.ts';
 import { answerList } from '../collection/lister.ts';
 import { sendJson } from '../collection/page.ts';
@@ -169,16 +169,12 @@ function deleteManyOperation(services: Services, bindings: Bindings): Operation 
     paths: ['/auth/v2/userbindings'],
     tag,
     summary: 'Deletes named or selected UserBindings',
-    description:
-      'Takes either names or a selector, in body or query. Continues after a failure, and returns a result for each object. Objects that were not reached in time have the result 504.',
+    description: bulkDescription,
     credential: 'required',
     before: [compressed],
     query: bulkQuery,
     body: bulkBody,
-    answers: {
-      200: { description: 'A result for each object, in the requested order.', content: { [json]: bulkResultSchema(resultKind) } },
-      403: { description: 'RBAC denies all of them.' },
-    },
+    answers: bulkAnswers(resultKind),
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const onDeleted = (target: { name: string; uid: string }) =>

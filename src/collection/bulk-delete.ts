@@ -218,8 +218,10 @@ function failedItem(name: string, error: unknown): BulkItem {
 
 const apiVersion = 'auth.platform.io/v1';
 
-/** Returns the schema of the answer. */
-export const bulkResultSchema = (kind: string) =>
+export const bulkDescription =
+  'Takes either names or a selector, in body or query. Continues after a failure, and returns a result for each object. Objects that were not reached in time have the result 504.';
+
+const bulkResultSchema = (kind: string) =>
   z
     .object({
       apiVersion: z.literal(apiVersion),
@@ -230,6 +232,11 @@ export const bulkResultSchema = (kind: string) =>
       items: z.array(item),
     })
     .meta({ id: kind, examples: [bulkResult(kind, resultExample)] });
+
+export const bulkAnswers = (kind: string) => ({
+  200: { description: 'A result for each object, in the requested order.', content: { 'application/json': bulkResultSchema(kind) } },
+  403: { description: 'RBAC denies all of them.' },
+});
 
 const resultExample: readonly BulkItem[] = [
   { name: '8c87b489ce35cf2e2f39f80e282cb2e8', status: 'Success', code: 204 },

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
-import { bulkBody, bulkQuery, bulkResult, bulkResultSchema, selectionOf } from '../collection/bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
 import { type Audit, auditCaller, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -118,7 +118,6 @@ function sendUser(ctx: Context, user: KubernetesObject, warnings: readonly strin
 const deletedAtOnce = 40;
 
 const resultKind = 'UserDeleteResult';
-const deleteResult = bulkResultSchema(resultKind);
 
 const deletionForbidden: AnswerDescription = { description: 'RBAC denies it, or the user is the caller.' };
 
@@ -165,16 +164,12 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
     paths: ['/auth/v1/users'],
     tag,
     summary: 'Deletes named or selected users',
-    description:
-      'Takes either names or a selector, in body or query. Continues after a failure, and returns a result for each object. Objects that were not reached in time have the result 504.',
+    description: bulkDescription,
     credential: 'required',
     before: [compressed],
     query: bulkQuery,
     body: bulkBody,
-    answers: {
-      200: { description: 'A result for each object, in the requested order.', content: { 'application/json': deleteResult } },
-      403: { description: 'RBAC denies all of them.' },
-    },
+    answers: bulkAnswers(resultKind),
     async handle({ ctx, caller, query, body, signal }) {
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const asking = { signal, leftMs: ctx.state.leftMs() };
