@@ -21,6 +21,12 @@ export function checkLength(request: IncomingMessage, limit: number): void {
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+/** Refuses a body where it has no meaning: proxies and servers disagree about its end. @throws StatusError 400 */
+export function refuseBody(req: IncomingMessage, methods: readonly string[]): void {
+  const { method = '' } = req;
+  if (methods.includes(method) && hasBody(req)) throw badRequest(`a ${method} request must not have a body`);
+}
+
 /**
  * Closes the connection if the body of the request was not read. A request without a body keeps its connection, also before its end is
  * parsed.

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
-import { closeOnUnreadBody, hasBody } from '../http/body.ts';
+import { closeOnUnreadBody, hasBody, refuseBody } from '../http/body.ts';
 import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/outgoing.ts';
 import { requestBody } from '../http/slow-clients.ts';
@@ -60,8 +60,8 @@ export async function answerThroughPlugin(
 }
 
 /** @throws StatusError 400 */
-function checkForm({ req, method, querystring }: Context): void {
-  if (['GET', 'HEAD'].includes(method) && hasBody(req)) throw badRequest(`a ${method} request must not have a body`);
+function checkForm({ req, querystring }: Context): void {
+  refuseBody(req, ['GET', 'HEAD']);
   if (!/^[!-~]*$/.test(querystring)) throw badRequest('the query contains characters that must be percent-encoded');
 }
 

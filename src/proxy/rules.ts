@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
-import { hasBody } from '../http/body.ts';
+import { refuseBody } from '../http/body.ts';
 import { actorOf, type Caller, type Viewing } from '../http/operation.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
 import { requestBody } from '../http/slow-clients.ts';
@@ -26,7 +26,7 @@ interface Checked {
 export function checkRequest(ctx: Context, caller: Caller, target: Target, services: RulesContext): Checked {
   const rules = services.config.kubernetes.proxy;
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
-  if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method) && hasBody(ctx.req)) throw badRequest(`a ${ctx.method} request must not have a body`);
+  refuseBody(ctx.req, ['GET', 'HEAD', 'OPTIONS']);
   if (isProxy(target)) checkProxy(target, caller, rules);
   if (rules.readOnly && !isRead(ctx.method, target))
     throw refused('ReadOnly', 'the Kubernetes API is read-only in this installation (kubernetes.proxy.readOnly)');
