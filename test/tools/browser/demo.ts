@@ -24,8 +24,7 @@ export type DemoOptions = Partial<Pick<SandboxOptions, 'users' | 'smtpPort'>>;
 
 const loginStart = z.object({ auth_url: z.string() });
 
-const defaults: SandboxOptions = {
-  port: 0,
+const defaults: Omit<SandboxOptions, 'port'> = {
   host: '127.0.0.1',
   users: 25,
   origin: [],
