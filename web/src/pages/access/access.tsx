@@ -1,6 +1,7 @@
 import { api, bodyOf } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
+import { Chips } from '../../ui/chips';
 import { Loaded } from '../../ui/loaded';
 import { Empty } from '../../ui/state';
 import { Question } from './question';
@@ -24,17 +25,7 @@ export function Page() {
           <p class="muted">{t('access.mineWhat')}</p>
           <Loaded load={namespaces}>
             {({ items }) =>
-              items.length === 0 ? (
-                <Empty text={t('access.none')} />
-              ) : (
-                <ul class="chips">
-                  {items.map(({ metadata }) => (
-                    <li key={metadata.name} class="chip">
-                      {metadata.name}
-                    </li>
-                  ))}
-                </ul>
-              )
+              items.length === 0 ? <Empty text={t('access.none')} /> : <Chips of={items.map(({ metadata }) => metadata.name)} />
             }
           </Loaded>
         </section>

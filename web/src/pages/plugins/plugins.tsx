@@ -4,6 +4,7 @@ import { isWithoutPlugins, type PluginState, pluginStates } from '../../app/exte
 import { useRights } from '../../app/rights';
 import { SwitchOff, switchOffRight, WithoutPlugins } from '../../plugins/switch-off';
 import { t } from '../../text/text';
+import { Chips } from '../../ui/chips';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
@@ -53,13 +54,7 @@ export function Page() {
                 <section class="card" aria-labelledby="others-title">
                   <h2 id="others-title">{t('plugins.others')}</h2>
                   <p class="muted">{t('plugins.othersWhat')}</p>
-                  <ul class="chips">
-                    {others.map((name) => (
-                      <li key={name} class="chip">
-                        {name}
-                      </li>
-                    ))}
-                  </ul>
+                  <Chips of={others} />
                 </section>
               )}
             </>

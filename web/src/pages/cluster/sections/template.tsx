@@ -2,8 +2,8 @@
 
 import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
+import { labelChips } from '../../../ui/chips';
 import { Facts } from '../../../ui/facts';
-import { labelChips } from '../chips';
 import { TemplateContainers } from './containers-view';
 import { ObjectLink } from './object-link';
 import { tolerations, volumes } from './pod-parts';
