@@ -1,6 +1,6 @@
 /** Requests of a page: their number, their size, and their dependencies. */
 import { once } from 'node:events';
-import type { Page, Route } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 
 interface Sent {
   /** Method and address, such as `GET /path?query`. */
@@ -76,6 +76,8 @@ export class Traffic {
   }
 }
 
+const lineOf = (request: Request): string => [request.url(), request.postData()].filter((part) => part !== null).join(' ');
+
 /** Requests that are held until the test releases them. */
 export class HeldRequests {
   readonly #page: Page;
@@ -97,9 +99,9 @@ export class HeldRequests {
     return held;
   }
 
-  /** Resolves when a request of each address is held, while no held request is answered. */
+  /** Resolves when a request of each address is held, while no held request is answered. A body follows its address after a space. */
   async untilAsked(...addresses: readonly RegExp[]): Promise<void> {
-    const isAsked = (address: RegExp) => this.#waiting.some((route) => address.test(route.request().url()));
+    const isAsked = (address: RegExp) => this.#waiting.some((route) => address.test(lineOf(route.request())));
     while (!addresses.every(isAsked)) await once(this.#asked, 'request');
   }
 
