@@ -79,6 +79,7 @@ const rolloutPollMs = 20;
 
 /** The part of a Deployment that tells how far its rollout is. */
 interface Rollout {
+  spec: { replicas: number };
   status?: { observedGeneration?: number; availableReplicas?: number };
 }
 
@@ -148,7 +149,8 @@ async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   };
   if (!(await untilAll(({ status }) => status?.observedGeneration !== undefined))) return;
   await cluster.apply(...demoWorkloads());
-  if (await untilAll(({ status }) => (status?.availableReplicas ?? 0) > 0)) await cluster.apply(demoStuckRevision);
+  const isComplete = ({ spec, status }: Rollout) => status?.availableReplicas === spec.replicas;
+  if (await untilAll(isComplete)) await cluster.apply(demoStuckRevision);
 }
 
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {

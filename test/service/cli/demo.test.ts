@@ -84,6 +84,19 @@ describe('atrium sandbox, the demo', () => {
     expect(pods.map(({ metadata }) => metadata.ownerReferences[0]?.name)).to.deep.equal([last, last, last]);
   });
 
+  it('has a stuck rollout that leaves all replicas of the revision before available', async () => {
+    const deployment = z.object({
+      status: z.object({ observedGeneration: z.int(), updatedReplicas: z.int().default(0), availableReplicas: z.int().default(0) }),
+    });
+    const path = '/api/kubernetes/apis/apps/v1/namespaces/payments/deployments/checkout';
+    const { status } = await eventually(
+      async () => deployment.parse(await (await get(path, 'admin')).json()),
+      (found) => found.status.observedGeneration === 2 && found.status.updatedReplicas > 0,
+    );
+
+    expect(status).to.include({ updatedReplicas: 1, availableReplicas: 2 });
+  });
+
   it('takes an access token, and so does its cluster', async () => {
     const headers = { 'content-type': 'application/json' };
     const made = await get('/auth/v1/accesstoken', 'manager', { method: 'POST', headers, body: '{"description":"try"}' });
