@@ -3,7 +3,8 @@ import type { ApiClient } from '../../service/conformance/api-client.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { bothClusters } from './both-clusters.ts';
 
-const core = '/api/v1/namespaces/default';
+/** Differs from "default", where the API server creates a Service of its own some time after its start. */
+const core = '/api/v1/namespaces/limited';
 const pod = (name: string, resources: object) => ({
   metadata: { name },
   spec: { serviceAccountName: 'web', containers: [{ name: 'main', image: 'registry.example.com/web:1', resources }] },
@@ -33,6 +34,7 @@ describe('quotas of the embedded cluster beside kube-apiserver', () => {
 
   it('refuse the same objects with the same messages', async () => {
     for (const client of [real, embedded]) {
+      await client.create('/api/v1/namespaces', { metadata: { name: 'limited' } });
       await client.create(`${core}/resourcequotas`, { metadata: { name: 'team' }, spec: { hard } });
       await client.patch(`${core}/resourcequotas/team/status`, { status: { hard, used } });
     }
