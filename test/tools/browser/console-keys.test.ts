@@ -34,6 +34,21 @@ describe('keys of the console', () => {
     expect(await palette().count()).to.equal(0);
   });
 
+  it('Ctrl+K opens the palette again before its closing is reported', async () => {
+    await page.keyboard.press('Control+k');
+    await field().fill('old');
+    await page.evaluate(`{
+      document.querySelector('dialog[open]').close();
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }));
+    }`);
+    await field().and(page.locator(':focus')).waitFor();
+
+    expect(await field().inputValue()).to.equal('');
+    await page.keyboard.press('Escape');
+    await palette().waitFor({ state: 'detached' });
+    expect(await palette().count()).to.equal(0);
+  });
+
   it('finds users by name and kinds by their short name', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('cm');

@@ -36,7 +36,6 @@ describe('the search of the console', () => {
     await paletteOf(tab).getByRole('combobox').fill(words);
   }
 
-  /** Closes the palette. Ctrl+K while it closes would leave it closed. */
   async function close(): Promise<void> {
     await page.keyboard.press('Escape');
     await paletteOf(page).waitFor({ state: 'detached' });

@@ -8,7 +8,7 @@ import { useFeature } from '../api/version';
 import { viewed } from '../api/view';
 import { t } from '../text/text';
 import { Button, LinkButton } from '../ui/button';
-import { overlay } from './keys';
+import { openOverlay } from './keys';
 import { inWords, type Right, withGroup } from './rights';
 import { navigate } from './router';
 
@@ -25,7 +25,7 @@ export const wish = signal<Wish | undefined>(undefined);
 
 function open(next: Wish): void {
   wish.value = next;
-  overlay.value = 'ask';
+  openOverlay('ask');
 }
 
 /** Returns undefined until the answer is known, without a right, in a view of another user, and where access requests are disabled. */

@@ -4,8 +4,20 @@ import { effect, signal } from '@preact/signals';
 const keysKey = 'atrium-keys';
 
 export const hasSingleKeys = signal(localStorage.getItem(keysKey) !== 'off');
-/** Overlay above the page, opened by a key. */
-export const overlay = signal<'palette' | 'keys' | 'ask'>();
+interface Opening {
+  /** Differs for each opening of the same overlay. */
+  id: number;
+  name: 'palette' | 'keys' | 'ask';
+}
+
+/** Overlay above the page. */
+export const overlay = signal<Opening>();
+let openings = 0;
+
+export function openOverlay(name: Opening['name']): void {
+  openings += 1;
+  overlay.value = { id: openings, name };
+}
 
 export const singleKeys = ['/', 'j', 'k', 'Enter', 'x', '?'] as const;
 
@@ -26,7 +38,7 @@ function onKeyDown(event: KeyboardEvent): void {
   if (at.closest('[data-keys="own"]')) return;
   if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === 'k') {
     event.preventDefault();
-    if (document.querySelector('dialog[open]') === null) overlay.value = 'palette';
+    if (document.querySelector('dialog[open]') === null) openOverlay('palette');
     return;
   }
   // The overlay is still loading: keys are not meant for the page behind it.
@@ -45,7 +57,7 @@ function act(key: string): boolean {
     case '/':
       return focus(document.querySelector('main [data-find]'));
     case '?':
-      overlay.value = 'keys';
+      openOverlay('keys');
       return true;
     case 'j':
     case 'k':

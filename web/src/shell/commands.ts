@@ -4,7 +4,7 @@ import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
 import { useFeatures } from '../api/version';
-import { overlay } from '../app/keys';
+import { openOverlay } from '../app/keys';
 import { may, useRights } from '../app/rights';
 import { navigate } from '../app/router';
 import { logOut } from '../app/session';
@@ -100,14 +100,7 @@ function actions(isOn: (feature: string) => boolean): Command[] {
     ...Object.entries(languages.value)
       .filter(([id]) => id !== language.value)
       .map(([id, label]) => command(id, `${t('shell.language')}: ${label}`, () => void setLanguage(id))),
-    command(
-      'keys',
-      t('keys.title'),
-      () => {
-        overlay.value = 'keys';
-      },
-      Keyboard,
-    ),
+    command('keys', t('keys.title'), () => openOverlay('keys'), Keyboard),
     command('log out', t('shell.logOut'), () => void logOut().catch((error: unknown) => toast('bad', asProblem(error).message)), LogOut),
   ];
 }

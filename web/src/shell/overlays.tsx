@@ -15,15 +15,12 @@ const parts = {
 };
 
 interface Shown {
-  /** Differs for each opening: an overlay that was closed is mounted again, not reopened. */
+  /** An overlay that was closed is mounted again by its next opening. */
   id: number;
   Part: ComponentType<OverlayProps>;
-  isClosed: boolean;
 }
 
-let last = 0;
-
-/** Shows the overlay that a key has opened. Its code is loaded at first use. */
+/** Shows the overlay above the page. Its code is loaded at first use. */
 export function Overlays() {
   const shown = useSignal<Shown | undefined>(undefined);
   useSignalEffect(() => {
@@ -32,23 +29,20 @@ export function Overlays() {
       shown.value = undefined;
       return;
     }
-    parts[wanted]().then(
+    parts[wanted.name]().then(
       (Part) => {
-        last += 1;
-        if (overlay.peek() === wanted) shown.value = { id: last, Part, isClosed: false };
+        if (overlay.peek() === wanted) shown.value = { id: wanted.id, Part };
       },
       () => {
-        overlay.value = undefined;
+        if (overlay.peek() === wanted) overlay.value = undefined;
       },
     );
   });
   const current = shown.value;
   if (current === undefined) return null;
   const close = () => {
-    // The dialog reports its closing a second time, and late: another overlay may be loading by then.
-    if (current.isClosed) return;
-    current.isClosed = true;
-    overlay.value = undefined;
+    // A browser reports the closing of a dialog late. Another overlay may have been opened by then.
+    if (overlay.peek()?.id === current.id) overlay.value = undefined;
   };
   return <current.Part key={current.id} onClose={close} />;
 }

@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import { asProblem } from '../api/problem';
 import { viewed } from '../api/view';
 import { brandTitle } from '../app/brand';
-import { overlay } from '../app/keys';
+import { openOverlay } from '../app/keys';
 import { href, navigate, path } from '../app/router';
 import { logOut, person } from '../app/session';
 import { densities, density, type Theme, theme, themes } from '../app/theme';
@@ -86,9 +86,7 @@ function TopBar({ strip }: { strip: ComponentChildren }) {
           aria-haspopup="dialog"
           aria-keyshortcuts="Control+K"
           title={t('palette.title')}
-          onClick={() => {
-            overlay.value = 'palette';
-          }}
+          onClick={() => openOverlay('palette')}
         >
           <Icon of={Search} />
           <span class="hidden">{t('palette.title')}</span>
@@ -110,9 +108,7 @@ function PersonMenu() {
     {
       label: t('keys.title'),
       icon: Keyboard,
-      act: () => {
-        overlay.value = 'keys';
-      },
+      act: () => openOverlay('keys'),
     },
     {
       label: t('shell.logOut'),
