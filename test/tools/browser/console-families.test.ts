@@ -80,6 +80,29 @@ describe('the page of a node', () => {
     await dialog.getByRole('row', { name: /^late shop Gone$/ }).waitFor();
     await press(page, 'Close');
   });
+
+  it('evicts no pod where more pods are found after the cordon than the page lists', async () => {
+    const pods = '**/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1*';
+    await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
+    await press(page, 'Drain');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('table').waitFor();
+    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    await page.route(pods, async (route) => {
+      const response = await route.fetch();
+      const table = await response.json();
+      await route.fulfill({ response, json: { ...table, metadata: { ...table.metadata, continue: 'more' } } });
+    });
+    let evictions = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/eviction')) evictions += 1;
+    });
+    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await dialog.getByText('The node has more pods than this page can follow. Use kubectl.').waitFor();
+    expect(await dialog.getByRole('button', { name: /^Cordon and evict/ }).isDisabled()).to.equal(true);
+    expect(evictions).to.equal(0);
+    await page.unroute(pods);
+  });
 });
 
 describe('the page of a role', () => {

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { apiPath } from '../../../api/kinds';
 import { refetch } from '../../../api/load';
-import { type ClusterObject, getJson, write } from '../../../api/objects';
+import { getJson, write } from '../../../api/objects';
 import { type Key, t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { Copy } from '../../../ui/copy';
@@ -17,7 +17,7 @@ import { toast } from '../../../ui/toast';
 import { cordon } from './cordon';
 import { Drain, type Progress } from './drain';
 import { type DrainedPod, drainCommand, drainPlan } from './drain-plan';
-import { listNodePods, useNodePods } from './node-pods';
+import { listNodePods, type NodePods, useNodePods } from './node-pods';
 import type { Pod } from './pod-shape';
 
 const podKind = {
@@ -54,6 +54,8 @@ const calls = {
     }),
 };
 
+const planOf = ({ pods }: NodePods) => drainPlan(pods.map(({ pod }) => pod));
+
 interface DrainProps {
   node: string;
   onClose: () => void;
@@ -64,37 +66,34 @@ export function DrainDialog({ node, onClose }: DrainProps) {
   const { load } = useNodePods(podKind, node);
   return (
     <Dialog title={t('node.drainOf', { name: node })} onClose={onClose}>
-      <Loaded load={load}>
-        {({ pods, isPartial }) => (
-          // The first list stays the plan: pods leave the live one.
-          <Drainage node={node} pods={pods.map(({ pod }) => pod)} isPartial={isPartial} onClose={onClose} />
-        )}
-      </Loaded>
+      <Loaded load={load}>{(pods) => <Drainage node={node} pods={pods} onClose={onClose} />}</Loaded>
     </Dialog>
   );
 }
 
 interface DrainageProps extends DrainProps {
-  pods: readonly ClusterObject[];
-  isPartial: boolean;
+  pods: NodePods;
 }
 
-function Drainage({ node, pods, isPartial, onClose }: DrainageProps) {
+function Drainage({ node, pods, onClose }: DrainageProps) {
   const running = useSignal<Drain | undefined>(undefined);
-  // Pods of the cordoned node. No pod arrives any more.
-  const complete = useSignal<readonly DrainedPod[] | undefined>(undefined);
-  const planned = useMemo(() => drainPlan(pods), [pods]);
-  const shown = complete.value ?? planned;
+  const cordoned = useSignal<NodePods | undefined>(undefined);
+  const listed = cordoned.value ?? pods;
+  const plan = useMemo(() => planOf(listed), [listed]);
   useEffect(() => () => running.value?.cancel(), []);
   async function start(): Promise<void> {
     await cordon(node, true);
-    const now = drainPlan((await listNodePods(podKind, node, AbortSignal.timeout(timeoutMs))).pods.map(({ pod }) => pod));
-    const agreed = new Set(shown.map(({ pod }) => pod.metadata.uid));
-    complete.value = now;
-    // A pod has arrived since. The form shows its losses, and the user agrees to them first.
-    if (now.some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid))) return;
+    // No pod arrives any more, except those of DaemonSets.
+    const now = await listNodePods(podKind, node, AbortSignal.timeout(timeoutMs));
+    cordoned.value = now;
+    const agreed = new Set(plan.map(({ pod }) => pod.metadata.uid));
+    const hasNewLosses = planOf(now).some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid));
+    // A pod has arrived since. The form shows what it loses, and the user agrees first.
+    if (now.isPartial || hasNewLosses) return;
     const drain = new Drain(
-      now.filter(({ stays }) => stays === undefined).map(({ pod }) => pod),
+      planOf(now)
+        .filter(({ stays }) => stays === undefined)
+        .map(({ pod }) => pod),
       calls,
     );
     running.value = drain;
@@ -102,10 +101,10 @@ function Drainage({ node, pods, isPartial, onClose }: DrainageProps) {
     await refetch('object/', 'nodePods/');
     if (isEmpty) toast('ok', t('node.drained', { name: node }));
   }
-  const table = <DrainTable plan={shown} progress={running.value?.progress.value} />;
+  const table = <DrainTable plan={plan} progress={running.value?.progress.value} />;
   if (running.value === undefined)
     return (
-      <DrainForm node={node} plan={shown} isPartial={isPartial} onSubmit={start} onCancel={onClose}>
+      <DrainForm node={node} plan={plan} isPartial={listed.isPartial} onSubmit={start} onCancel={onClose}>
         {table}
       </DrainForm>
     );

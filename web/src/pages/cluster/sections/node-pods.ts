@@ -17,8 +17,9 @@ interface NodePod {
   status: string;
 }
 
-interface NodePods {
+export interface NodePods {
   pods: readonly NodePod[];
+  /** The node has more pods than were listed. */
   isPartial: boolean;
   resourceVersion: string;
 }
