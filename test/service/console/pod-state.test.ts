@@ -50,7 +50,22 @@ describe('the state of a pod in the console', () => {
   it('names the container that is broken, with its last end', () => {
     const last = { exitCode: 137, reason: 'OOMKilled' };
     const statuses = [running('a'), waiting('b', 'CrashLoopBackOff', { lastState: { terminated: last } })];
-    expect(troublesOf(pod({ statuses }))).to.deep.equal([{ container: 'b', reason: 'CrashLoopBackOff', message: undefined, last }]);
+    expect(troublesOf(pod({ statuses }))).to.deep.equal([
+      { container: 'b', reason: 'CrashLoopBackOff', message: undefined, last, log: 'previous' },
+    ]);
+  });
+
+  it('names the run whose log explains the trouble, and none for a container that has not run', () => {
+    const lastState = { terminated: { exitCode: 1, reason: 'Error' } };
+    const logs: [log: string | undefined, status: object][] = [
+      [undefined, waiting('a', 'ImagePullBackOff')],
+      ['previous', waiting('a', 'CrashLoopBackOff', { lastState })],
+      ['current', ended('a', { exitCode: 1, reason: 'Error' })],
+      ['current', { ...ended('a', { exitCode: 1, reason: 'Error' }), restartCount: 2, lastState }],
+      ['previous', running('a', { ready: false, restartCount: 2, lastState })],
+      ['current', running('a', { ready: false, restartCount: 2 })],
+    ];
+    for (const [log, status] of logs) expect(troublesOf(pod({ statuses: [status] }))[0]?.log, JSON.stringify(status)).to.equal(log);
   });
 
   it('reports nothing of a pod that runs, starts or is done', () => {

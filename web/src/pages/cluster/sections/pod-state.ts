@@ -112,6 +112,8 @@ export interface Trouble {
   message?: string | undefined;
   /** The last end of the container. */
   last?: Ended | undefined;
+  /** The run whose log explains the trouble. Unset: the container has not run. */
+  log?: 'current' | 'previous' | undefined;
 }
 
 const fine = new Set(['Running', 'Completed', 'ContainerCreating', 'PodInitializing', 'Waiting']);
@@ -137,6 +139,13 @@ function troubleOf(container: Container): Trouble[] {
       reason,
       message: state.waiting?.message ?? state.terminated?.message,
       last: state.terminated ?? lastState?.terminated,
+      log: runOf(state, lastState),
     },
   ];
+}
+
+function runOf(state: ContainerState, lastState: ContainerState | undefined): Trouble['log'] {
+  if (state.terminated) return 'current';
+  if (lastState?.terminated) return 'previous';
+  return state.running && 'current';
 }

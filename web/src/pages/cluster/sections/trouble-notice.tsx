@@ -17,10 +17,9 @@ interface TroubleProps {
 
 /** The reason of a broken container, its last end, and the way to its log. */
 export function TroubleNotice({ kind, pod, trouble, children }: TroubleProps) {
-  const { container, reason, message, last } = trouble;
+  const { container, reason, message, last, log } = trouble;
   const words = tOf('podReason', reason);
-  const log =
-    container && `${href(pageOf(kind, pod.metadata, 'logs'))}?${new URLSearchParams({ container, ...(last && { previous: 'true' }) })}`;
+  const query = container && log && new URLSearchParams({ container, ...(log === 'previous' && { previous: 'true' }) });
   return (
     <Notice>
       {children}
@@ -34,7 +33,7 @@ export function TroubleNotice({ kind, pod, trouble, children }: TroubleProps) {
           {last.reason && last.reason !== reason && tOf('podReason', last.reason) !== last.reason && tOf('podReason', last.reason)}
         </p>
       )}
-      {log && <a href={log}>{t('cluster.logOf', { name: container })}</a>}
+      {query && <a href={`${href(pageOf(kind, pod.metadata, 'logs'))}?${query}`}>{t('cluster.logOf', { name: container })}</a>}
     </Notice>
   );
 }
