@@ -1,8 +1,8 @@
 import type { AuditOrigin } from '../http/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
-import { RateLimit } from '../limits/rate-limit.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
-import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';
+import { failuresOfSources, type LoginAttempts, type Refusal } from '../users/logins/lockout.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
@@ -12,14 +12,16 @@ import { type Means, noMisses } from './second-factors.ts';
 /** Omits `hwk`, because nothing proves that the key is in hardware. */
 export const byPasskey: Means = { amr: ['pop', 'user', 'mfa'], acr: 'phr' };
 
-/** Allowance for users who share an address, such as an office; the same as for passwords. */
-const failuresPerSource = 10;
-
 export type PasskeyVerdict =
   | { outcome: 'ok'; account: Account; passwordChangedAt: string }
   /** The passkey is valid, but the directory of the user decides about logins, and needs the password. */
   | { outcome: 'passwordFirst' }
-  | { outcome: 'refused'; retryAfterSeconds?: number };
+  | PasskeyRefusal;
+
+interface PasskeyRefusal {
+  outcome: 'refused';
+  retryAfterSeconds?: number;
+}
 
 interface PasskeyLoginNeeds {
   passkeys: Passkeys;
@@ -38,21 +40,22 @@ export class PasskeyLogin {
   readonly #sources: RateLimit;
 
   constructor(services: Services, needs: PasskeyLoginNeeds) {
-    const { config, clock } = services;
-    const { failures, duration } = config.users.lockout;
     this.#services = services;
     this.#needs = needs;
     this.#secrets = new PasswordSecrets(services);
-    this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
+    this.#sources = failuresOfSources(services);
   }
 
   /** Verifies a passkey. A failure locks no account, because passkeys cannot be guessed. @throws StatusError 503, 504 */
   async logIn(proof: PasskeyProof, origin: AuditOrigin): Promise<PasskeyVerdict> {
     const exceeded = this.#sources.take(origin.source);
-    if (exceeded !== undefined) return { outcome: 'refused', ...exceeded };
-    const { account, isRight } = await this.#verifyAssertion(proof, origin);
+    if (exceeded !== undefined) return { ...this.#refuse('TooManyFromSource', undefined, origin), ...exceeded };
+    const { account, isRight } = await this.#sources.runCounted(
+      origin.source,
+      () => this.#verifyAssertion(proof, origin),
+      (verified) => !verified.isRight,
+    );
     if (account === undefined || !isRight) return this.#refuse('WrongFactor', account, origin);
-    this.#sources.giveBack(origin.source);
     if (account.connectorType !== 'local') return { outcome: 'passwordFirst' };
     const counted = await this.#needs.attempts.count(account, signal);
     if (counted.account === undefined || counted.refusal !== undefined)
@@ -76,7 +79,7 @@ export class PasskeyLogin {
     return { account, isRight: await passkeys.verify(account, used, { isAlone: true }, origin) };
   }
 
-  #refuse(reason: Refusal | 'WrongFactor', account: Account | undefined, origin: AuditOrigin): PasskeyVerdict {
+  #refuse(reason: Refusal | 'WrongFactor', account: Account | undefined, origin: AuditOrigin): PasskeyRefusal {
     const target = account && { name: account.name, uid: account.uid };
     this.#services.audit.record({ audit: 'LoginFailed', ...origin, ...(target && { target }), outcome: 'failure', reason });
     return { outcome: 'refused' };

@@ -91,6 +91,18 @@ export class RateLimit {
     if (window !== undefined && window.count > 0) window.count -= 1;
   }
 
+  /** Runs an attempt that was counted. Only a failure stays counted: an attempt that succeeds or throws is taken back. */
+  async runCounted<R>(source: string, attempt: () => Promise<R>, isFailure: (result: R) => boolean): Promise<R> {
+    let hasFailed = false;
+    try {
+      const result = await attempt();
+      hasFailed = isFailure(result);
+      return result;
+    } finally {
+      if (!hasFailed) this.giveBack(source);
+    }
+  }
+
   #windowOf(key: string): Window | undefined {
     const window = this.#windows.get(key);
     return window !== undefined && this.#clock() < window.endsAt ? window : undefined;

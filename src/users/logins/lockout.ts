@@ -4,6 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { atMost } from '../../limits/eviction-queue.ts';
+import { RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf } from '../record/account.ts';
@@ -14,6 +15,15 @@ import { type StatusMembers, UserStatusWriter } from '../status.ts';
 
 /** Reason why an attempt was refused. Clients must not learn it. */
 export type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
+
+/** Multiple of `lockout.failures` that an address may reach, because all users of an office share one address. */
+const failuresPerSource = 10;
+
+/** Returns a limit of failed logins of each address, on this replica. */
+export function failuresOfSources({ config, clock }: Services): RateLimit {
+  const { failures, duration } = config.users.lockout;
+  return new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
+}
 
 /** Result of counting an attempt: without a `refusal`, the attempt may be verified. */
 export interface Counted {

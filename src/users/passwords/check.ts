@@ -5,7 +5,7 @@ import { type RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
-import { type Counted, LoginAttempts, type Proved, type Refusal } from '../logins/lockout.ts';
+import { type Counted, failuresOfSources, LoginAttempts, type Proved, type Refusal } from '../logins/lockout.ts';
 import { type Account, recordName, shortHash } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { type DirectoryPasswords, DirectoryProvisioning } from './directory-passwords.ts';
@@ -61,9 +61,6 @@ const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked'
 /** Bound per user. Right passwords are not counted as failures, so that a client with one right password could otherwise take all turns. */
 const userConcurrency = { ...turns, atOnce: 2 };
 
-/** Multiple of `lockout.failures` that an address may reach, because all users of an office share one address. */
-const failuresPerSource = 10;
-
 /** Refusals are delayed to multiples of this duration, so that the time does not reveal the reason. */
 const refusalStepMs = 250;
 
@@ -111,7 +108,7 @@ export class PasswordCheck {
     this.attempts = new LoginAttempts(services, accounts, directories);
     this.#secrets = new PasswordSecrets(services);
     const { failures, duration } = config.users.lockout;
-    this.#sources = new RateLimit({ limit: failures * failuresPerSource, windowMs: duration, clock });
+    this.#sources = failuresOfSources(services);
     this.#browsers = new RateLimit({ limit: failures, windowMs: duration, clock });
     const limit = new RateLimit({ limit: failures, windowMs: duration, clock });
     this.#provisioning = directories && new DirectoryProvisioning({ directories, limit });
@@ -156,19 +153,17 @@ export class PasswordCheck {
   }
 
   async #inTurn(attempt: PasswordAttempt, bucket: Bucket, signal: AbortSignal): Promise<CheckedPassword> {
-    let isFailure = false;
-    try {
-      const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
-      const judged = await waiting.run(() => {
-        signal.throwIfAborted();
-        // A client that disconnects must not get an attempt that is neither counted nor audited. Each call has its own deadline.
-        return this.#verify(attempt, neverAborts);
-      }, signal);
-      isFailure = judged.verdict.outcome === 'refused';
-      return judged;
-    } finally {
-      if (!isFailure) bucket.limit.giveBack(bucket.key);
-    }
+    const waiting = this.#mayBeOfDirectory(attempt.email) ? this.#directoryTurns : this.#turns;
+    const verify = () => {
+      signal.throwIfAborted();
+      // A client that disconnects must not get an attempt that is neither counted nor audited. Each call has its own deadline.
+      return this.#verify(attempt, neverAborts);
+    };
+    return bucket.limit.runCounted(
+      bucket.key,
+      () => waiting.run(verify, signal),
+      ({ verdict }) => verdict.outcome === 'refused',
+    );
   }
 
   async #verify({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {

@@ -46,11 +46,10 @@ export class DirectoryProvisioning {
   async provision(name: string, attempt: { email: string; password: string }, signal: AbortSignal): Promise<void> {
     const { directories, limit } = this.#options;
     if (limit.take(name) !== undefined) return;
-    let isFailure = false;
-    try {
-      isFailure = !(await directories.provision(attempt, signal));
-    } finally {
-      if (!isFailure) limit.giveBack(name);
-    }
+    await limit.runCounted(
+      name,
+      () => directories.provision(attempt, signal),
+      (isProvisioned) => !isProvisioned,
+    );
   }
 }

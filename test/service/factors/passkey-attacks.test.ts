@@ -215,3 +215,30 @@ describe('invalid answers of passkeys', () => {
     for (const { relay } of issuers.replicas) await relay.mend();
   });
 });
+
+describe('passkeys from one address', () => {
+  const issuers = forSuite(() => Issuers.start({ host: 'localhost', config: { users: { lockout: { failures: 1 } } } }));
+
+  it('are refused after ten wrong ones, of which none is counted while the cluster does not answer', async () => {
+    const person = await Person.with(issuers, 'office@example.com');
+    const authenticator = new Authenticator(issuers.origin);
+    expect(wasLetIn(await person.enrolPasskey(authenticator))).to.equal(true);
+    const logIn = async (lies: Lies = {}) => {
+      const browser = person.browser();
+      const page = await browser.get(person.party().authorizationURL());
+      return browser.submit(page, { assertion: authenticator.get(page, lies) });
+    };
+    const [replica] = issuers.replicas;
+    await replica?.relay.cut();
+    for (let count = 0; count < 11; count += 1) expect((await logIn()).response.status).to.equal(503);
+    await replica?.relay.mend();
+    expect(wasLetIn(await logIn())).to.equal(true);
+
+    for (let count = 0; count < 10; count += 1) expect((await logIn({ isVerified: false })).response.status).to.equal(403);
+    const { response, body } = await logIn();
+    expect(response.status).to.equal(429);
+    expect(Number(response.headers.get('retry-after'))).to.be.within(1, 1200);
+    expect(body).to.contain('role="alert"');
+    expect(issuers.auditLines.at(-1)).to.include({ audit: 'LoginFailed', outcome: 'failure', reason: 'TooManyFromSource' });
+  });
+});

@@ -33,4 +33,26 @@ describe('a rate limit', () => {
     now = 10_000;
     expect(limit.take('192.0.2.1')).to.equal(undefined);
   });
+
+  it('keeps failed attempts counted, and neither right ones nor those that throw', async () => {
+    const limit = new RateLimit({ limit: 2, clock: () => 0 });
+    const attempt = (result: () => boolean) => {
+      limit.require('192.0.2.1');
+      return limit.runCounted(
+        '192.0.2.1',
+        async () => result(),
+        (isRight) => !isRight,
+      );
+    };
+    const throwing = () => {
+      throw new Error('the cluster does not answer');
+    };
+    for (let round = 0; round < 3; round += 1) {
+      expect(await attempt(() => true)).to.equal(true);
+      expect(await attempt(throwing).catch(String)).to.equal('Error: the cluster does not answer');
+    }
+    expect(await attempt(() => false)).to.equal(false);
+    expect(await attempt(() => false)).to.equal(false);
+    expect(() => limit.requireRoom('192.0.2.1')).to.throw(StatusError);
+  });
 });
