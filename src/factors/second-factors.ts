@@ -207,3 +207,6 @@ function failedAttempt({ secondFactorFailures }: Readonly<Record<string, unknown
 
 /** Status after a complete login. */
 export const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };
+
+/** Status after a reset of the user's factors. */
+export const noFactors = { ...noMisses, factorsDueTime: null };

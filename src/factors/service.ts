@@ -15,6 +15,7 @@ import { userResource } from '../users/record/schema.ts';
 import { isNamedByLogin, isSelf } from '../users/record/subject-name.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { recoveryCodeCount } from './recovery-codes.ts';
+import { noFactors } from './second-factors.ts';
 import { type Factor, type FactorStore, factorKind } from './store.ts';
 
 export const factorID = z
@@ -166,9 +167,6 @@ export class FactorService {
     requireRecentLogin('factors', caller, this.#services.config.login.stepUp, this.#services.now());
   }
 }
-
-/** Status after a reset of the user's factors. */
-const noFactors = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
 
 const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
 

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { conflict, StatusError } from '../api/status.ts';
+import { noFactors } from '../factors/second-factors.ts';
 import type { Seal } from '../keys/seal.ts';
 import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -112,9 +113,6 @@ export interface OneTimeLinksNeeds {
   passwordChange: Pick<PasswordChange, 'stateOf' | 'setByLink'>;
 }
 
-/** Status members that clear the failures and the suspension of former second factors, and the deadline of the grace period. */
-const noMisses = { secondFactorFailures: null, isTOTPSuspended: null, factorsDueTime: null };
-
 /** Creates one-time links and redeems them. */
 export class OneTimeLinks {
   readonly #services: Services;
@@ -166,7 +164,7 @@ export class OneTimeLinks {
     const { passwordChange, endAccess } = this.#needs;
     const state = await passwordChange.stateOf(link);
     if (state === undefined || !isCurrent(link, state, this.rules())) return false;
-    const status = { linksNotBefore: linksEndAt(state, this.#services.now()), ...noMisses };
+    const status = { linksNotBefore: linksEndAt(state, this.#services.now()), ...noFactors };
     try {
       const change = async (object: KubernetesObject) => {
         const now = await passwordChange.stateOf(link);

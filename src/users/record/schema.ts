@@ -125,7 +125,7 @@ const status = z
     failedLoginsSince: time.optional(),
     lockedUntil: time.optional(),
     secondFactorFailures: z.int().optional().describe('Number of wrong second factors since the last complete login.'),
-    isTOTPSuspended: z.boolean().optional().describe('Codes of an app are refused until a recovery code is used or the factors are reset.'),
+    isTOTPSuspended: z.boolean().optional().describe('Codes of an app are refused until another factor completes a login, or a reset.'),
     factorsDueTime: time.optional().describe('Deadline to set up a required second factor.'),
     passwordChangedTime: time.optional(),
     mustChangePassword: z.boolean().optional(),
