@@ -1,6 +1,7 @@
 /**
  * Compares the answers from watched roles and bindings with those of the API server: 100,000 random questions about random roles, bindings
- * and users, each also sent as a SubjectAccessReview, and as many before and after random changes that are simulated first (SIM-01). Needs the programs of `node test/cluster/build.ts`.
+ * and users, each also sent as a SubjectAccessReview, and as many before and after random changes that are simulated first (SIM-01). Needs
+ * the programs of `node test/cluster/build.ts`.
  *
  * TEST_CLUSTER=real node bench/rbac-agreement.ts [--questions 100000] [--rounds 10] [--seed N]
  */

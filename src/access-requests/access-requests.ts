@@ -30,7 +30,7 @@ interface WatchedAccess {
   policies: Collection<PolicyRow>;
   requests: Collection<RequestRow>;
   /**
-   * Reports whether a policy names the subject, as a requester or an approver, or an open request is of that record.
+   * Reports whether a policy names the subject, as a requester or an approver, or has an open request.
    *
    * @throws StatusError 503 while they are unknown or outdated
    */

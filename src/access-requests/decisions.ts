@@ -76,7 +76,7 @@ function approvable({ policies, people }: AccessContext, row: RequestRow, caller
 
 /**
  * Returns the status with one more decision. The last approval checks the others again: approvers who may no longer decide are void. The
- * greater number of the request and of the policy of now counts.
+ * greater number of the request and of the current policy counts.
  */
 function statusWith({ people, services }: AccessContext, row: RequestRow, made: Decision, policy: PolicyRow): Transition {
   const { spec } = row;
@@ -141,7 +141,7 @@ async function requireEnder(context: AccessContext, row: RequestRow, caller: Cal
 }
 
 /**
- * Adds the review of a break-glass request by an approver of the policy of now. Concurrent reviews race, and one wins.
+ * Adds the review of a break-glass request by an approver of the current policy. Concurrent reviews race, and one wins.
  *
  * @throws StatusError 403, 404, 409, 503, 504
  */

@@ -21,7 +21,7 @@ function accountOf({ people }: AccessContext, caller: Caller): Account | undefin
   return ownAccount(people.accounts, caller);
 }
 
-/** Returns the rows of a caller. Their number, pages and continue tokens tell of no others. */
+/** Returns the rows of a caller. Their number, pages and continue tokens reveal no others. */
 function scopeOf<Row>(
   context: AccessContext,
   account: Account | undefined,
@@ -47,7 +47,11 @@ const policyScope = (context: AccessContext, caller: Caller): Scope<PolicyRow> =
     (row, _account, person) => person.subjectOf(row) !== undefined,
   );
 
-/** Lists the policies that let the caller ask; all, with their subjects, for callers who may list them. @throws StatusError 400, 410, 503 */
+/**
+ * Lists the policies that let the caller ask; all, with their subjects, for callers who may list them.
+ *
+ * @throws StatusError 400, 410, 503
+ */
 export async function listPolicies(context: AccessContext, parameters: ListParameters, caller: Caller, signal: AbortSignal): Promise<Page> {
   const { policies, services } = context;
   requireAccounts(context.people.accounts);
@@ -98,7 +102,11 @@ export async function listRequests(
   return requests.lister.list(parameters, signal, requestScope(context, isInbox, caller));
 }
 
-/** Returns the requests that wait for the caller, or else the caller's own ones and those that the caller may decide on. @throws StatusError 503 */
+/**
+ * Returns the requests that wait for the caller, or else the caller's own ones and those that the caller may decide on.
+ *
+ * @throws StatusError 503
+ */
 function requestScope(context: AccessContext, isInbox: boolean, caller: Caller): Scope<RequestRow> {
   const account = accountOf(context, caller);
   // A policy that is created again under its name has another uid, and no approvers of the requests before.
@@ -123,7 +131,11 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Streams the policies that let the caller ask; all, with their subjects, to callers who may watch them. @throws StatusError 400, 410, 503 */
+/**
+ * Streams the policies that let the caller ask; all, with their subjects, to callers who may watch them.
+ *
+ * @throws StatusError 400, 410, 503
+ */
 export async function followPolicies(
   context: AccessContext,
   live: LiveLists<PolicyRow>,
@@ -159,7 +171,7 @@ export async function followRequests(
 }
 
 /**
- * Returns the rows that the caller sees now, and a check that ends the list once these are others: no event tells of rows that the caller
+ * Returns the rows that the caller sees now, and a check that ends the list once these are others: no event names rows that the caller
  * may see because of a change of the policy or of a group.
  *
  * @throws StatusError 410 for a client that reconnects, because the rows may have become others meanwhile

@@ -119,7 +119,7 @@ export class AccessMail implements Receiver, Digests {
     return false;
   }
 
-  /** Returns the approvers of the policy of now, up to a bound. There may be many users, so the event loop turns meanwhile. */
+  /** Returns the approvers of the current policy, up to a bound. There may be many users, so the event loop turns meanwhile. */
   async #approversOf(row: RequestRow): Promise<Account[]> {
     const { people, services } = this.#context;
     const found: Account[] = [];

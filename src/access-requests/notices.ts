@@ -41,7 +41,7 @@ function eventsOf({ phase, spec, decisions, created, told: { ended, binding, rev
   ];
 }
 
-/** Age after which an event is no longer told, for receivers that are configured later. */
+/** Age after which an event is no longer sent to receivers that are configured later. */
 const maxAgeMs = 86_400_000;
 
 /** Receiver of events: the mail of users, or a webhook. */

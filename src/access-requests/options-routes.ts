@@ -79,7 +79,7 @@ export const optionsOperation = (context: AccessContext): Operation =>
     tag: 'access requests',
     summary: 'Finds roles that the caller may ask for to get a right',
     description:
-      'Roles of policies that let the caller ask, are ready and cover the namespace. The answer tells of no other role, binding or namespace.',
+      'Roles of policies that let the caller ask, are ready and cover the namespace. The answer names no other role, binding or namespace.',
     credential: 'required',
     query,
     answers: {

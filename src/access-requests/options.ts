@@ -1,4 +1,4 @@
-/** Roles that a caller may ask for to get one right. Only policies that let the caller ask have a part in the answer. */
+/** Roles that a caller may ask for to get one right. The answer is made from policies that let the caller ask. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { parseLabelSelector } from '../api/selectors.ts';
 import { sortInSlices } from '../collection/sort.ts';

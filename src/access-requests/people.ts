@@ -1,4 +1,4 @@
-/** Users whom a policy names, by their User records. Tokens are not asked, so that a person is the same with each linked account. */
+/** Users whom a policy names, by their User records. Tokens are not considered, so that a person is the same with each linked account. */
 import { StatusError } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';

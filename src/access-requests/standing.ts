@@ -1,4 +1,4 @@
-/** Checks of a request against the policy, the user and the role of now. */
+/** Checks of a request against the current policy, user and role. */
 
 import { hash } from 'node:crypto';
 import { partsOf } from '../api/reader.ts';
@@ -24,7 +24,9 @@ export interface LapseReason {
 
 const changed = (message: string): LapseReason => ({ reason: 'PolicyChanged', message });
 
-/** Returns why the request no longer stands, undefined if it does. Labels of namespaces are not read: access does not depend on them later. */
+/**
+ * Returns why the request no longer stands, undefined if it does. Labels of namespaces are not read: access does not depend on them later.
+ */
 export function lapseReasonOf({ policies, people, services }: AccessContext, { spec }: Pick<RequestRow, 'spec'>): LapseReason | undefined {
   if (spec === undefined) return changed('the request cannot be read');
   const account = people.accounts.get(spec.record);
@@ -128,7 +130,11 @@ export function rulesHashOf(rbac: Pick<Services['rbac'], 'clusterRoleRules'>, ro
 
 const clusterRole = { type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' }, kind: 'ClusterRole' };
 
-/** Reads the requested ClusterRole. Returns undefined if it no longer exists, also if another one has its name. @throws StatusError 503, 504 */
+/**
+ * Reads the requested ClusterRole. Returns undefined if it no longer exists, also if another one has its name.
+ *
+ * @throws StatusError 503, 504
+ */
 export async function readRequestedRole(
   { client }: Services,
   { roleRef, roleUID }: { roleRef: string; roleUID: string },

@@ -27,7 +27,7 @@ export function requireOtherPerson({ spec }: Pick<RequestRow, 'spec'>, caller: C
     throw refusedAccess(caller, 'OwnRequest', 'a request is decided and reviewed by another person');
 }
 
-/** Reports whether the policy of now names the person as an approver of the request. */
+/** Reports whether the current policy names the person as an approver of the request. */
 export function isApproverOf({ policies }: AccessContext, { spec }: Pick<RequestRow, 'spec'>, person: Person): boolean {
   const policy = spec && policies.cache.get(spec.policy.name);
   return policy !== undefined && policy.uid === spec?.policy.uid && person.isApprover(policy);

@@ -75,7 +75,9 @@ export class AccessService {
     return answerTo(apiVersion, spec, status);
   }
 
-  /** @throws StatusError 422 for an invalid number of reviews, 401, 429; other errors only if every review fails, none because of its spec */
+  /**
+   * @throws StatusError 422 for an invalid number of reviews, 401, 429; other errors only if every review fails, none because of its spec
+   */
   async reviewAll({ apiVersion, items }: ReviewList, asking: Asking): Promise<object> {
     checkCount(items.length);
     // The first fatal failure aborts the other reviews.

@@ -47,7 +47,8 @@ export function whileAllowed(
     {
       ...(caller && { users: [caller.identity, actorOf(caller).identity] }),
       check: async (lasting) => check(await again(ctx), lasting),
-      // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list would.
+      // Permissions are checked twice in the lifetime of a cached decision, so that a watch does not show rows for longer than a list
+      // would.
       everyMs: Math.max(accessCacheMs / 2, leastRightMs),
     },
     credential,

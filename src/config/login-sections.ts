@@ -218,7 +218,7 @@ const client = z.strictObject({
   backchannelLogoutURL: redirectURL()
     .refine(isSafe, 'must be https, or http on this machine')
     .optional()
-    .describe('Address that is told of logouts here (OpenID Connect Back-Channel Logout 1.0); ID tokens then have a `sid`.'),
+    .describe('Address that receives logouts (OpenID Connect Back-Channel Logout 1.0); ID tokens then have a `sid`.'),
 });
 
 export const identitySection = z.strictObject({

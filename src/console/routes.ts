@@ -159,7 +159,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
     described: {
       headers: {
         Range: 'A range of bytes (RFC 9110, section 14.2).',
-        'If-Range': 'ETag or date of the file of which the client has a part.',
+        'If-Range': 'ETag or date of the file that the client has in part.',
       },
     },
     answers: {

@@ -117,8 +117,8 @@ interface CookieFamilyOptions {
 }
 
 /**
- * Cookies of one purpose, so that tabs do not disturb each other. A browser keeps at most five; the oldest are expired. An answer expires at
- * most twice as many, however many a request holds.
+ * Cookies of one purpose, so that tabs do not disturb each other. A browser keeps at most five; the oldest are expired. An answer expires
+ * at most twice as many, however many a request holds.
  */
 export class CookieFamily {
   readonly #prefix: string;

@@ -12,7 +12,9 @@ interface DeclaredEvent {
 const byCaller = ['actor', 'target', 'code'] as const;
 const byUser = ['actor', 'target', 'reason'] as const;
 
-/** The closed set of audit events: the types of `audit.ts`, the Events of the cluster and the table of docs/operations.md derive from it. */
+/**
+ * The closed set of audit events: the types of `audit.ts`, the Events of the cluster and the table of docs/operations.md derive from it.
+ */
 export const auditEvents = {
   LoginSucceeded: {
     when: 'A login at the console succeeds, or one of another client at the embedded issuer.',

@@ -4,7 +4,7 @@ import bodyParser from 'koa-bodyparser';
 import { badRequest, entityTooLarge, unsupportedMediaType } from '../api/status.ts';
 
 const maxDepth = 100;
-/** Three times what the largest body of an operation needs, a group of 5,000 members. Reading so many takes 10 ms. */
+/** Three times the tokens of the largest body of an operation, a group of 5,000 members. Reading that many takes 10 ms. */
 const maxTokens = 2 ** 16;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -20,7 +20,7 @@ export interface Bearer {
   readonly user?: string;
   /** The account at the external issuer, if the token is one of that issuer. */
   readonly subject?: { readonly issuer: string; readonly sub: string };
-  /** The login that the token comes from, as the issuer tells of it: when it was (Unix seconds), and what it is worth. */
+  /** The login behind the token, from its claims `auth_time` (Unix seconds) and `acr`. */
   readonly login?: { readonly authTime: number; readonly acr?: string };
   /** Id of the access token, which may make no further credentials (`sensitive-writes.ts`). */
   readonly accessToken?: string;
@@ -75,7 +75,8 @@ export function callerKey(caller: Bearer & { identity?: Identity }): string {
 /**
  * Use of credentials by an operation (docs/contract/conventions.md):
  * - `none`: ignores them;
- * - `optional`: a bearer token that is given must be accepted, else 401; without one, or with a session that has ended, the caller is anonymous;
+ * - `optional`: a bearer token that is given must be accepted, else 401; without one, or with a session that has ended, the caller is
+ *   anonymous;
  * - `required`: 401 without an accepted bearer token or session;
  * - `forwarded`: as `required`, but the single API server call with the token decides whether it is accepted.
  */

@@ -108,7 +108,7 @@ export function requireNoAccessToken(write: SensitiveWrite, { accessToken }: Bea
 }
 
 /**
- * Requires a recent login where the rule or the installation asks for one. Callers are told after the check of their rights, so that a
+ * Requires a recent login where the rule or the installation asks for one. The refusal follows the check of the caller's rights, so that a
  * login is not asked for in vain.
  *
  * @throws StatusError 401, cause `StepUpRequired`; 403, cause `StepUpNotPossible`

@@ -25,7 +25,10 @@ export interface SpanExporterOptions {
   metrics: Metrics;
 }
 
-/** Sends spans to a collector in batches, as OTLP/HTTP with JSON. Spans that do not fit into the queue are dropped, and so are failed batches. */
+/**
+ * Sends spans to a collector in batches, as OTLP/HTTP with JSON. Spans that do not fit into the queue are dropped, and so are failed
+ * batches.
+ */
 export class SpanExporter {
   readonly #options: SpanExporterOptions;
   readonly #agent: TrustingAgent;

@@ -44,6 +44,7 @@ function stepUpRequired({ maxAge, acr }: StepUpPolicy): StatusError {
 }
 
 function notPossible(): StatusError {
-  const message = 'this operation wants a fresh login, which this credential does not tell of: log in, and use that session or token';
+  const message =
+    'this operation requires a recent login, and this credential carries no login time: log in, and use that session or token';
   return new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'StepUpNotPossible', message }] } });
 }

@@ -72,7 +72,9 @@ function endOnLeave(socket: Socket): { off(): void } {
   return { off: () => void socket.off('readable', look).off('end', leave) };
 }
 
-/** @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/authentication/request/websocket/protocol.go */
+/**
+ * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/authentication/request/websocket/protocol.go
+ */
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\.(.*)$/s;
 
 /**

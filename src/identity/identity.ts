@@ -1,6 +1,6 @@
 /**
  * The embedded OpenID provider: issuer, login page and records for users with a password here. `oidc-provider` implements the protocol;
- * this room implements its storage, its pages, and the access to passwords and accounts. Relying parties, the console included, know only
+ * this folder implements its storage, its pages, and the access to passwords and accounts. Relying parties, the console included, know only
  * its URL.
  */
 import type { Context, Middleware } from 'koa';

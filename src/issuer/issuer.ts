@@ -1,6 +1,6 @@
 /**
- * An identity provider: `discovery` reads its metadata, `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers into verified tokens, and `settings`
- * map its claims to a user. `Issuers` finds the issuer of a token.
+ * An identity provider: `discovery` reads its metadata, `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers
+ * into verified tokens, and `settings` map its claims to a user. `Issuers` finds the issuer of a token.
  */
 
 import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';

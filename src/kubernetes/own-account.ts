@@ -112,7 +112,9 @@ function grantOf({ verb, group, resource }: Right): string {
   return isOurs ? file('rbac.yaml', 'rbac.create') : 'grant it list and watch on them';
 }
 
-/** @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go */
+/**
+ * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go
+ */
 const denial = /" cannot (\S{1,64}) resource "([a-z]{1,63})(?:\/[a-z]{1,63})?" in API group "([a-z0-9.]{0,253})"/;
 
 /** Returns the permission that the authorizer denied, undefined for another refusal, such as one of an admission policy. */

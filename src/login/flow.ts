@@ -136,7 +136,11 @@ export function stepUpOf(
   };
 }
 
-/** Verifies that a login meets the requirements of its step-up (RFC 9470), which issuers may ignore. @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers` */
+/**
+ * Verifies that a login meets the requirements of its step-up (RFC 9470), which issuers may ignore.
+ *
+ * @throws StatusError 401 `StepUpNotMet`, `SubjectDiffers`
+ */
 export function checkStepUp({ stepUp, startedAt }: Flow, { auth_time: authTime, acr, iss, sub }: VerifiedClaims, now: Date): void {
   if (stepUp === undefined) return;
   const { maxAge, acrValues = [] } = stepUp;

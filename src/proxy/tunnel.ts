@@ -15,7 +15,7 @@ export interface Tunnel {
   pingMs: number | undefined;
   /** Sub-protocol of a WebSocket. */
   protocol: string | undefined;
-  /** Cuts the tunnel. A WebSocket is told a 401 or 403 before. */
+  /** Cuts the tunnel. A WebSocket receives a 401 or 403 before. */
   signal: AbortSignal;
 }
 

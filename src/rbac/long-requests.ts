@@ -16,7 +16,11 @@ const maxChecksAtOnce = 8;
 export interface LongRequest {
   /** Users whose bindings allow it: the caller and, if the caller acts as another user, that user. Default: unknown, thus any. */
   users?: readonly Pick<Identity, 'name' | 'groups'>[];
-  /** Asks the question of the request again, as its caller. @throws StatusError 401 or 403 if it would be refused now, 410 if it shows other objects now */
+  /**
+   * Asks the question of the request again, as its caller.
+   *
+   * @throws StatusError 401 or 403 if it would be refused now, 410 if it shows other objects now
+   */
   check(signal: AbortSignal): Promise<void>;
   /** Interval of further checks, in milliseconds. Default: checks follow a loss only. */
   everyMs?: number | undefined;

@@ -183,7 +183,11 @@ export class RbacWatch {
     await Promise.all(this.#caches().map((cache) => cache.whenSynced(signal)));
   }
 
-  /** Calls the listener for each ClusterRole that is created, deleted, or replaced by another of its name. @returns a function that removes the listener */
+  /**
+   * Calls the listener for each ClusterRole that is created, deleted, or replaced by another of its name.
+   *
+   * @returns a function that removes the listener
+   */
   onClusterRole(listener: (name: string) => void): () => void {
     return this.#roles.ClusterRole.onChange(({ key, old, new: current }) => {
       if (old?.uid !== current?.uid) listener(key);

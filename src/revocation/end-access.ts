@@ -94,7 +94,7 @@ function required({ revokedTokens }: EndAccessNeeds): RevokedTokens {
   return revokedTokens;
 }
 
-/** Longest lifetime of a token, whatever the settings were when it was issued. */
+/** A revocation lasts as long as any token may live, whatever the settings were when it was issued. */
 const leastRevocationMs = 30 * 86_400_000;
 
 /** Returns the latest expiry of a token or session that exists now. */

@@ -96,7 +96,7 @@ export class IssuerLogout {
     const [first] = failures;
     if (first === undefined) return;
     const requestId = ctx.state.requestId;
-    this.#log.warn({ requestId, failed: failures.length, err: first }, 'identity provider was not told of ended sessions');
+    this.#log.warn({ requestId, failed: failures.length, err: first }, 'identity provider was not notified of ended sessions');
     ctx.set('Warning', '199 - "identity provider not reached"');
   }
 

@@ -4,7 +4,7 @@ const isOrdinary = /^\{"level":"(?:info|debug)"/;
 
 /**
  * Writes the lines of one turn of the event loop together: each write is a call to the kernel, and one for each request costs a tenth
- * of what the request does. A line that tells of trouble is written at once, with all before it.
+ * of what the request does. A line of a warning or an error is written at once, with all before it.
  */
 export class GatheredLines implements Destination {
   readonly #destination: Destination;
@@ -62,8 +62,8 @@ export interface Destination {
 const maxCauses = 4;
 
 /**
- * An error without its own enumerable members: libraries hang requests, headers and bodies on them. Its causes are told too: which right
- * the service lacks stands only there.
+ * An error without its own enumerable members: libraries attach requests, headers and bodies to them. Its causes are logged too, because
+ * only they name the right that the service lacks.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error === undefined ? undefined : String(error);

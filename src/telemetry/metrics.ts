@@ -35,8 +35,8 @@ function processRegistry(): Registry {
 const never = 2 ** 31 - 1;
 
 /**
- * Measures the lag of the event loop at each of its turns. prom-client measures it by a timer, which wakes an idle process a hundred times a
- * second, and misses what blocks the event loop between two ticks.
+ * Measures the lag of the event loop at each of its turns. prom-client measures it by a timer, which wakes an idle process a hundred times
+ * a second, and misses what blocks the event loop between two ticks.
  */
 function measureLag(register: Registry): void {
   const options = { resolution: 10, samplePerIteration: true };
@@ -293,7 +293,9 @@ export class Metrics {
     });
   }
 
-  /** @param read returns the phase of each access request, and since when it has existed in milliseconds since 1970; undefined if unknown */
+  /**
+   * @param read returns the phase of each access request, and since when it has existed in milliseconds since 1970; undefined if unknown
+   */
   accessRequests(read: () => Iterable<{ phase: string; created: number }> | undefined, now: () => Date): void {
     const wait: Gauge = new Gauge({
       name: 'atrium_access_request_wait_seconds',

@@ -38,7 +38,7 @@ export class UserDeleter {
 
   /**
    * Deletes the record last. An interrupted deletion leaves the user in place, and a retry completes it. A deletion that has begun
-   * continues when the caller disconnects, so that no user is left without tokens by an abandoned request.
+   * continues when the caller disconnects. Otherwise a user could remain whose tokens are revoked.
    *
    * @throws StatusError 403, 404, 409, 503, 504
    */

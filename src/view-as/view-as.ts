@@ -20,8 +20,8 @@ const maxViews = 10_000;
 const almighty = ['system:masters', 'kubeadm:cluster-admins'];
 
 /**
- * Lets callers view the cluster as another user. A view is a bearer of its own, whose hash stands for caller and target, so that every cache
- * keyed by it keeps views apart.
+ * Lets callers view the cluster as another user. A view is a bearer of its own, whose hash stands for caller and target, so that every
+ * cache keyed by it keeps views apart.
  */
 export function withViewAs(others: Authenticator, services: Services): Authenticator {
   const { access, audit, namespace } = services;
@@ -96,8 +96,8 @@ interface Question {
 }
 
 /**
- * Requires the right to view: the verb `impersonate` on the user, uid and each group, or those of constrained impersonation for this access.
- * The API server asks the same questions.
+ * Requires the right to view: the verb `impersonate` on the user, uid and each group, or those of constrained impersonation for this
+ * access. The API server asks the same questions.
  *
  * @throws StatusError 403 ViewAsNotAllowed, or like a review of the caller
  * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-auth/5284-constrained-impersonation

@@ -38,7 +38,9 @@ export type WatchState = 'pending' | 'synced' | 'notInstalled';
 /** Timeout of a wait without a bound, after which it is repeated, because timers are limited to some weeks. */
 const longMs = 60_000;
 
-/** Answers in a row, over about a minute, that a resource is not installed. Then its rows are dropped: a proxy may answer 404 for a while. */
+/**
+ * Answers in a row, over about a minute, that a resource is not installed. Then its rows are dropped: a proxy may answer 404 for a while.
+ */
 const absencesUntilDropped = 20;
 
 interface Entry<Row> {

@@ -192,7 +192,7 @@ export class WatchLoop {
     // An older version shows that the store was replaced, or restored from a backup.
     if ((compareResourceVersions(event.resourceVersion, this.#health.version ?? '') ?? 0) < 0) {
       this.#health.version = undefined;
-      throw new Error('the watch told of something older than what had been seen');
+      throw new Error('the watch reported an older version than before');
     }
     this.#options.sink.event(event);
     this.#health.version = event.resourceVersion;

@@ -92,8 +92,8 @@ export class ClusterAdmin {
   }
 
   /**
-   * Creates objects, or merges them into existing ones. When it returns, custom resource definitions are served, and the API server authorizes
-   * by the bindings.
+   * Creates objects, or merges them into existing ones. When it returns, custom resource definitions are served, and the API server
+   * authorizes by the bindings.
    */
   async apply(...objects: Manifest[]): Promise<void> {
     for (const object of objects) await this.#applyOne(object);

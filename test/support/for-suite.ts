@@ -11,8 +11,9 @@ export const needsNoStop = (): void => undefined;
 const running = new WeakMap<Suite, (() => unknown)[]>();
 
 /**
- * Shares a fixture between all tests of a `describe`. The fixture starts before the tests, and stops after them and after the `after` hooks of the
- * suite; the last fixture stops first. Hooks and tests use the returned proxy as the fixture itself; before the start every use throws.
+ * Shares a fixture between all tests of a `describe`. The fixture starts before the tests, and stops after them and after the `after` hooks
+ * of the suite; the last fixture stops first. Hooks and tests use the returned proxy as the fixture itself; before the start every use
+ * throws.
  */
 export function forSuite<T extends object & Stoppable>(start: () => Promise<T>): T;
 export function forSuite<T extends object>(start: () => Promise<T>, stop: (started: T) => unknown): T;

@@ -1,4 +1,6 @@
-/** YAML, and the JSON that kubectl makes of it: test/tools/kubectl/embedded/yaml.test.ts compares it with kubectl, and rewrites the file. */
+/**
+ * YAML, and the JSON that kubectl makes of it: test/tools/kubectl/embedded/yaml.test.ts compares it with kubectl, and rewrites the file.
+ */
 import { readFileSync } from 'node:fs';
 
 export const casesFile: URL = new URL('kubectl-yaml.json', import.meta.url);

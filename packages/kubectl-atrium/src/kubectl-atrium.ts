@@ -1,4 +1,6 @@
-/** Login of kubectl as a separate program for users' machines: `kubectl atrium login`. The program is one file, built by scripts/build.ts. */
+/**
+ * Login of kubectl as a separate program for users' machines: `kubectl atrium login`. The program is one file, built by scripts/build.ts.
+ */
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';

@@ -8,8 +8,9 @@ import { isProbe } from '../health.ts';
 const headersOfTheAnswer = ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'];
 
 /**
- * Ends the work for a request at its deadline, or when its caller goes away. Answers a StatusError with its Status, and any other error with
- * a bare 500. Logs the cause and the stack of a 5xx once; callers see neither. A caller that has gone gets no answer, and causes no log line.
+ * Ends the work for a request at its deadline, or when its caller goes away. Answers a StatusError with its Status, and any other error
+ * with a bare 500. Logs the cause and the stack of a 5xx once; callers see neither. A caller that has gone gets no answer, and causes no
+ * log line.
  */
 export function errorAnswers(log: Logger): Middleware {
   return async (ctx, next) => {

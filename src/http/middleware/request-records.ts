@@ -6,7 +6,7 @@ import { receivedCode } from './request-state.ts';
 
 const maxPath = 1024;
 const maxUserAgent = 256;
-/** A one-time link is worth a password, also on a path that is nearly right. */
+/** Paths with a one-time link, which replaces a password. Misspelt ones match too. */
 const secretPath = /(\/identity\/{1,8}link)(?:\/|%2f).*/is;
 
 /**

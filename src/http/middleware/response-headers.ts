@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 
 export interface ResponseHeadersOptions {
-  /** Browsers reach the service by https, and are told to use nothing else. */
+  /** Browsers reach the service by https, and are instructed to use nothing else. */
   isSecure?: boolean;
   isStopping: () => boolean;
 }

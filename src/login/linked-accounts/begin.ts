@@ -1,4 +1,4 @@
-/** Begins to link an account: a user with a recent login begins in a session, and the callback ends it in the same session. */
+/** Begins to link an account, for a user with a recent login. The callback completes the link in the same session. */
 import type { Context } from 'koa';
 import { notSupported } from '../../api/field-error.ts';
 import { conflict, invalid, StatusError } from '../../api/status.ts';

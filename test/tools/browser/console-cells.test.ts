@@ -1,4 +1,7 @@
-/** Cells of long tables: names of 45 characters are complete on a small desktop without scrolling sideways, and no element overflows on a phone. */
+/**
+ * Cells of long tables: names of 45 characters are complete on a small desktop without scrolling sideways, and no element overflows on a
+ * phone.
+ */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';

@@ -69,8 +69,8 @@ export class Demo {
   }
 
   /**
-   * Opens a page of the console at the end of a login. The forms of the login are sent without the browser, which would load two more pages;
-   * `log-in.test.ts` has the login of a browser.
+   * Opens a page of the console at the end of a login. The forms of the login are sent without the browser, which would load two more
+   * pages; `log-in.test.ts` has the login of a browser.
    */
   async logIn(page: Page, role: string, path = '/'): Promise<void> {
     const { email, password } = this.person(role);
@@ -111,8 +111,8 @@ export function loggedIn(
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 /**
- * Clicks without the mouse. A dialog that the page opens by itself, such as "Your session is over", may already cover the target, and a click
- * of the mouse would wait for its end.
+ * Clicks without the mouse. A dialog that the page opens by itself, such as "Your session is over", may already cover the target, and a
+ * click of the mouse would wait for its end.
  */
 export const clickBeneath = (target: Locator) => target.dispatchEvent('click');
 

@@ -1,4 +1,6 @@
-/** Documentation as a site: `npm run site`. mkdocs fails for a page outside of the navigation, and for a link or heading that is not there. */
+/**
+ * Documentation as a site: `npm run site`. mkdocs fails for a page outside of the navigation, and for a link or heading that is not there.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

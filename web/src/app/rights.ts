@@ -92,7 +92,7 @@ export const isRefusedByView = ({ verb }: Right): boolean => viewed.value !== un
 /** Returns undefined until the answer is known. Reading it subscribes. */
 export const may = (right: Right): boolean | undefined => (isRefusedByView(right) ? false : answers.value.get(keyOf(right)));
 
-/** Counts the changes of access that the console is told of. */
+/** Counts the changes of access that reach the console. */
 const changes = signal(0);
 
 /**
@@ -111,8 +111,8 @@ export function refreshRights(): void {
 const settleMs = [2000, 10_000];
 
 /**
- * Requests rights when the page appears, when the window regains focus, after a refusal, and by `refreshRights`. Known answers stay in effect
- * meanwhile.
+ * Requests rights when the page appears, when the window regains focus, after a refusal, and by `refreshRights`. Known answers stay in
+ * effect meanwhile.
  */
 export function useRights(rights: readonly Right[]): void {
   const key = rights.map(keyOf).join();

@@ -1,4 +1,6 @@
-/** The editor for YAML: loaded when it is first opened. In a shadow root, where its styles are constructed sheets that the policy allows. */
+/**
+ * The editor for YAML: loaded when it is first opened. In a shadow root, where its styles are constructed sheets that the policy allows.
+ */
 import { type Diagnostic, linter, lintGutter } from '@codemirror/lint';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';

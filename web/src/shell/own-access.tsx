@@ -1,4 +1,6 @@
-/** Access of the user for a while: its begin and end, the time that is left, and break-glass that is not reviewed. Loaded after the page. */
+/**
+ * Access of the user for a while: its begin and end, the time that is left, and break-glass that is not reviewed. Loaded after the page.
+ */
 import { batch, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { Timer, TriangleAlert } from 'lucide';
 import { api, bodyOf } from '../api/client';

@@ -14,7 +14,7 @@ const channels = { in: 0, out: 1, err: 2, error: 3, close: 255 } as const;
 /** The longest line of the toy shell. */
 const maxLine = 4096;
 
-/** Runs a command of the toy shell, or the shell itself. @param onEnd is told the exit code */
+/** Runs a command of the toy shell, or the shell itself. @param onEnd receives the exit code */
 export async function execute(upgrade: Upgrade, pod: Pod, container: ContainerSpec, onEnd: (code: number) => void): Promise<void> {
   const { query } = upgrade.info;
   const [command = '', ...words] = query.getAll('command');

@@ -19,7 +19,10 @@ export function roomFor(component: Component, owner: StoredObject, wanted: numbe
   return Math.min(room, wanted);
 }
 
-/** Pods that go first: those that never ran, then the ones that are not ready, then the youngest. Source: ActivePods in kubernetes/pkg/controller. */
+/**
+ * Pods that go first: those that never ran, then the ones that are not ready, then the youngest. Source: ActivePods in
+ * kubernetes/pkg/controller.
+ */
 const order = (pod: Pod) => `${Number(pod.spec.nodeName !== undefined)}${Number(isReady(pod))}`;
 const byDeletionOrder = (a: Pod, b: Pod) =>
   order(a).localeCompare(order(b)) || b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp);

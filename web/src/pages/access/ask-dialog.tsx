@@ -171,7 +171,7 @@ const roleInWords = ({ role, scope, namespaces = [] }: AccessOption): string =>
 const approvalsInWords = ({ approvals }: AccessOption): string =>
   approvals === 0 ? t('ask.atOnce') : t('ask.needs', { count: approvals });
 
-/** The way to the new request, with its state of now. */
+/** The way to the new request, with its current state. */
 function Made({ request: made, onClose }: { request: Request; onClose: () => void }) {
   const { metadata, spec, status } = ownRequests.value.find(({ metadata: { name } }) => name === made.metadata.name) ?? made;
   const isActive = status?.phase === 'Active' && status.until !== undefined;

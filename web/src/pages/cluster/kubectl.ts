@@ -54,7 +54,10 @@ interface LogCommand {
   streams: number;
 }
 
-/** Returns the command that follows what a page of logs shows. kubectl refuses to follow more than five streams unless it is told. */
+/**
+ * Returns the command that follows what a page of logs shows. kubectl refuses to follow more than five streams unless `--max-log-requests`
+ * is higher.
+ */
 export function logCommand(asked: LogCommand): string {
   const { namespace, pod, selector = '', container, isPrevious, hasTimes, sinceSeconds, tailLines, streams } = asked;
   const several = pod ? [] : ['--prefix', ...(isPrevious ? [] : [`--max-log-requests=${streams}`])];

@@ -35,7 +35,7 @@ export function useUsages({ kinds, of, namespace, name, labelSelector = '' }: Us
     usagesOf((await getJson<{ items?: readonly Metrics[] | null }>(`${path}?${query}`, signal)).items ?? []),
   );
   usePoll(load, everyMs);
-  // An old figure would look like one of now.
+  // An old figure would look like a current one.
   return load.error.value ? undefined : load.data.value;
 }
 

@@ -53,7 +53,7 @@ function End({ request }: { request: AccessRequest }) {
   const isPending = phase === 'Pending';
   if (!['Pending', 'Approving', 'Scheduled', 'Active'].includes(phase) || (isPending && !isOwn(request))) return null;
   const label = t(isPending ? 'requests.withdraw' : 'ownAccess.endNow');
-  // Approvers are told the rules of the role. Callers without the right to get the request see it as its approvers, too.
+  // Approvers see the rules of the role. Callers without the right to get the request see it as its approvers, too.
   const mayEnd = isOwn(request) || role !== undefined || may(see) === false || may(remove) === true;
   if (!mayEnd) return <RefusedMenu of={[{ rights: [remove], label, icon: CircleStop }]} />;
   const show = (isShown: boolean) => () => {

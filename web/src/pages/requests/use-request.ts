@@ -7,7 +7,7 @@ import { Lost } from '../../api/lost';
 import { useFeature } from '../../api/version';
 import type { AccessRequest } from '../../app/own-requests';
 
-/** Loads a request, and loads it again after each change: a live list tells of the change, without the rules of the role. */
+/** Loads a request, and loads it again after each change: a live list reports the change, without the rules of the role. */
 export function useRequest(name: string): Load<AccessRequest> & { lost: ReadonlySignal<Date | undefined> } {
   const isLive = useFeature('watch');
   const load = useLoad(`requests/one/${name}`, (signal) =>

@@ -45,7 +45,9 @@ function endpointOf({ addresses = [], conditions, nodeName, zone, targetRef }: G
 
 const isBroken = (state: Endpoint['state']): boolean => state !== 'Ready';
 
-/** Merges the slices of both address families, and of a slice that is moved: an endpoint of a pod is listed once. Broken ones come first. */
+/**
+ * Merges the slices of both address families, and of a slice that is moved: an endpoint of a pod is listed once. Broken ones come first.
+ */
 export function endpointsOf(slices: readonly ClusterObject[]): Endpoint[] {
   const merged = new Map<string, Endpoint>();
   for (const slice of slices) {
