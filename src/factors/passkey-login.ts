@@ -6,8 +6,9 @@ import { failuresOfSources, type LoginAttempts, type Refusal } from '../users/lo
 import { PasswordSecrets } from '../users/passwords/secret.ts';
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { noMisses } from '../users/status.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';
-import { type Means, noMisses } from './second-factors.ts';
+import type { Means } from './second-factors.ts';
 
 /** Omits `hwk`, because nothing proves that the key is in hardware. */
 export const byPasskey: Means = { amr: ['pop', 'user', 'mfa'], acr: 'phr' };

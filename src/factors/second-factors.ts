@@ -5,6 +5,7 @@ import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
+import { noMisses } from '../users/status.ts';
 import type { PasskeyProof, Passkeys } from './passkeys.ts';
 import { indexOfCode, isRecoveryCode, keptCodes, newRecoveryCodes } from './recovery-codes.ts';
 import type { Factor, FactorOwner, FactorStore } from './store.ts';
@@ -204,9 +205,3 @@ function failedAttempt({ secondFactorFailures }: Readonly<Record<string, unknown
   const misses = (typeof secondFactorFailures === 'number' ? secondFactorFailures : 0) + 1;
   return { secondFactorFailures: misses, ...(misses >= missesBeforeSuspension && { isTOTPSuspended: true }) };
 }
-
-/** Status after a complete login. */
-export const noMisses = { secondFactorFailures: null, isTOTPSuspended: null };
-
-/** Status after a reset of the user's factors. */
-export const noFactors = { ...noMisses, factorsDueTime: null };

@@ -13,9 +13,9 @@ import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';
 import { isNamedByLogin, isSelf } from '../users/record/subject-name.ts';
+import { noFactors } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
 import { recoveryCodeCount } from './recovery-codes.ts';
-import { noFactors } from './second-factors.ts';
 import { type Factor, type FactorStore, factorKind } from './store.ts';
 
 export const factorID = z

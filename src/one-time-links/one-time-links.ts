@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { conflict, StatusError } from '../api/status.ts';
-import { noFactors } from '../factors/second-factors.ts';
 import type { Seal } from '../keys/seal.ts';
 import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -13,6 +12,7 @@ import type { ChangeVerdict, PasswordChange, PasswordState } from '../users/pass
 import { type Account, accountOf } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import { readUser, userResource } from '../users/record/schema.ts';
+import { noFactors } from '../users/status.ts';
 
 /** Purposes of a link: a forgotten password, the first password of a new user, or a second factor besides the password. */
 export const linkKinds = ['password', 'invite', 'enrol'] as const;

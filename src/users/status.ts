@@ -78,3 +78,9 @@ export class UserStatusWriter {
     return written === 'conflict' || written === 'gone' ? undefined : written;
   }
 }
+
+/** Second factors after a complete login. */
+export const noMisses: StatusMembers = { secondFactorFailures: null, isTOTPSuspended: null };
+
+/** Second factors after their reset. */
+export const noFactors: StatusMembers = { ...noMisses, factorsDueTime: null };
