@@ -190,6 +190,48 @@ describe('lists of the console that the service keeps', () => {
     await row('t008').getByText('worn').waitFor();
   });
 
+  it('stay live after a scroll during a refresh, and read the rows above again', async () => {
+    const at = (name: string) => `/api/v1/namespaces/shop-09/configmaps/${name}`;
+    const change = (name: string, tier: string) =>
+      service.admin.call(...(['PATCH', at(name), { metadata: { annotations: { 'example.com/tier': tier } } }] as const), {
+        'content-type': 'application/merge-patch+json',
+      });
+    const many = Array.from({ length: 450 }, (_, index) => aConfigMap('shop-09', `c${String(index).padStart(3, '0')}`, 'bronze'));
+    await service.admin.apply(...many);
+    await page.goto(`${service.url}/r/core/v1/configmaps/ns/shop-09`);
+    const tier = (name: string, value: string) =>
+      page
+        .getByRole('row', { name: new RegExp(`\\b${name}\\b`) })
+        .getByText(value)
+        .waitFor();
+    await tier('c000', 'bronze');
+    await service.admin.apply(aConfigMap('shop-09', 'z', 'bronze'));
+    await page.getByText('One change.').waitFor();
+    const release = Promise.withResolvers<void>();
+    const isHeld = Promise.withResolvers<void>();
+    await page.route(
+      /shop-09\?.*page=1&/,
+      async (route) => {
+        isHeld.resolve();
+        await release.promise;
+        // The page has aborted this request.
+        await route.continue().catch(() => undefined);
+      },
+      { times: 1 },
+    );
+    await press(page, 'Show');
+    await isHeld.promise;
+    await change('c000', 'gold');
+    const scrollTo = (top: number) => page.locator('[data-scroll].table').evaluate((host, to) => host.scrollTo(0, to), top);
+    await scrollTo(1_000_000);
+    await tier('z', 'bronze');
+    release.resolve();
+    await change('z', 'silver');
+    await tier('z', 'silver');
+    await scrollTo(0);
+    await tier('c000', 'gold');
+  });
+
   it('delete selected objects', async () => {
     await service.admin.apply(aWidget('shop-02', 'doomed', { size: 1, state: 'old' }));
     await page.goto(`${service.url}/r/example.com/v1/widgets/ns/shop-02?q=doomed`);

@@ -56,8 +56,8 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
   const read = useRef(list);
   if (list.total.value !== undefined || list.error.value !== undefined) read.current = list;
   const waiting = useSignal(0);
-  const generation = useSignal(0);
   const lost = useMemo(() => new Lost(), [list]);
+  const refresh = () => list.refresh();
   useEffect(() => {
     const forget = onRefetch(key, refresh);
     return () => {
@@ -72,13 +72,13 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
 
   // A refused list would be refused again.
   const isLive = follow !== undefined && list.total.value !== undefined && list.error.value?.status !== 403;
+  const origin = list.origin.value;
   // A live list begins where the list was read, and begins again when it is read again.
   useEffect(() => {
-    const { resourceVersion } = list;
-    if (!isLive || resourceVersion === undefined) return;
+    if (!isLive || origin === undefined) return;
     waiting.value = 0;
     return follow({
-      resourceVersion,
+      resourceVersion: origin.resourceVersion,
       onEvent({ type, object }) {
         // Rows that are not fetched yet arrive in their current state.
         if (type === 'MODIFIED') list.replace(object);
@@ -87,7 +87,7 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
       onEnd: () => void refresh(),
       onLost: (isLost) => lost.set(isLost),
     });
-  }, [list, isLive, generation.value]);
+  }, [list, isLive, origin]);
   const problem = list.total.value === undefined ? undefined : list.error.value;
   // Without an answer there is nothing to follow from.
   useEffect(() => {
@@ -98,10 +98,6 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
     return () => clearTimeout(timer);
   }, [list, problem]);
 
-  async function refresh(): Promise<void> {
-    await list.refresh();
-    generation.value += 1;
-  }
   const isAwaited = read.current !== list;
   const want = (first: number, last: number) => {
     if (!isAwaited) list.want(first, last);

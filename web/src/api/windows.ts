@@ -21,13 +21,16 @@ export class Windows<T extends { metadata: { uid: string } }> {
   readonly error: Signal<Problem | undefined> = signal(undefined);
   /** Incremented whenever a row arrives or changes. */
   readonly revision: Signal<number> = signal(0);
-  /** Version of the oldest part that is kept, at which a live list begins. */
-  resourceVersion: string | undefined;
+  /** Oldest part since the last refresh, at which a live list begins: another object after each refresh. */
+  readonly origin: Signal<{ resourceVersion: string } | undefined> = signal(undefined);
 
   readonly #fetch: FetchSlice<T>;
   readonly #kept = new Map<number, readonly T[]>();
   readonly #running = new Map<number, AbortController>();
+  /** Kept rows that a refresh has not read again. */
+  readonly #outdated = new Set<number>();
   #wanted: readonly number[] = [1];
+  #oldest: { resourceVersion: string } | undefined;
 
   constructor(fetch: FetchSlice<T>) {
     this.#fetch = fetch;
@@ -42,14 +45,20 @@ export class Windows<T extends { metadata: { uid: string } }> {
   want(first: number, last: number): void {
     const [from, to] = [first, Math.max(first, last)].map((index) => Math.floor(index / windowSize) + 1) as [number, number];
     this.#wanted = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-    for (const [page, running] of this.#running) if (!this.#wanted.includes(page)) running.abort();
-    for (const page of this.#wanted) if (!this.#kept.has(page) && !this.#running.has(page)) void this.#load(page);
+    for (const [page, running] of this.#running) {
+      if (this.#wanted.includes(page)) continue;
+      running.abort();
+      this.#running.delete(page);
+    }
+    const isRead = (page: number) => this.#kept.has(page) && !this.#outdated.has(page);
+    for (const page of this.#wanted) if (!isRead(page) && !this.#running.has(page)) void this.#load(page);
   }
 
   /** Fetches the rows in sight again, and forgets the others. Shown rows stay until the answer arrives. */
   async refresh(): Promise<void> {
     for (const page of this.#kept.keys()) if (!this.#wanted.includes(page)) this.#kept.delete(page);
-    this.resourceVersion = undefined;
+    for (const page of this.#kept.keys()) this.#outdated.add(page);
+    this.#oldest = undefined;
     await Promise.all(this.#wanted.map((page) => this.#load(page)));
   }
 
@@ -78,9 +87,13 @@ export class Windows<T extends { metadata: { uid: string } }> {
       this.#kept.delete(page);
       this.#kept.set(page, items);
       for (const old of [...this.#kept.keys()].slice(0, -keptWindows)) if (!this.#wanted.includes(old)) this.#kept.delete(old);
-      this.resourceVersion ??= metadata.resourceVersion;
+      this.#outdated.delete(page);
+      this.#oldest ??= { resourceVersion: metadata.resourceVersion };
       this.total.value = total;
-      this.error.value = undefined;
+      if (!this.#wanted.some((one) => this.#outdated.has(one))) {
+        this.origin.value = this.#oldest;
+        this.error.value = undefined;
+      }
       this.revision.value += 1;
     } catch (error) {
       if (!isAbort(error)) this.error.value = asProblem(error);
