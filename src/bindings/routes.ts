@@ -21,7 +21,7 @@ import { createUserBinding, deleteUserBinding } from './writer.ts';
 const json = 'application/json';
 const tag = 'userbindings';
 const resultKind = 'UserBindingDeleteResult';
-const forbidden: AnswerDescription = { description: 'The API server says no.' };
+const forbidden: AnswerDescription = { description: 'RBAC denies it.' };
 const absent: AnswerDescription = { description: 'The UserBinding does not exist.' };
 
 type Bindings = Collection<UserBindingRow>;

@@ -34,7 +34,7 @@ export function createDirectory(services: Services, accounts: AccountLookup, rec
 }
 
 const right = { ...userResource, subresource: 'sync' };
-const forbidden: AnswerDescription = { description: 'The API server says no.' };
+const forbidden: AnswerDescription = { description: 'RBAC denies it.' };
 const content = { 'application/json': syncResult };
 
 const syncUsers = (sync: UserSync, { access }: Services) =>

@@ -57,7 +57,7 @@ export const listMemberships = (context: GroupsContext, localGroups: LocalGroupL
           'An item for each name, in the requested order. A user without local groups and a name without a record have no groups.',
         content: { 'application/json': membershipList },
       },
-      403: { description: 'The API server says no.' },
+      403: { description: 'RBAC denies it.' },
     },
     async handle({ ctx, caller, query, signal }) {
       await requireGroupRight(context, caller, 'list', undefined, signal);

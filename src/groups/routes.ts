@@ -50,7 +50,7 @@ const listOperation = (context: GroupsContext) =>
     query: listQuery(groupProperties),
     answers: {
       200: listAnswer(listSchema(groupSchema, { apiVersion: groupApiVersion, kind: 'GroupList' })),
-      403: { description: 'The API server says no.' },
+      403: { description: 'RBAC denies it.' },
       410: { description: '`continue` is older than an hour.' },
     },
     async handle({ ctx, caller, query, signal }) {

@@ -45,7 +45,7 @@ export const newGroupBody = z
         displayName: displayName.optional(),
         description: description.optional(),
         refConnector: z
-          .strictObject({ id: connectorText.describe('Id of the connector.'), type: connectorText.describe('Id of the connector.') })
+          .strictObject({ id: connectorText.describe('Id of the connector.'), type: connectorText.describe('Kind of the connector.') })
           .optional()
           .describe('Set for a group that an issuer defines: its members are not stored here.'),
         users: z

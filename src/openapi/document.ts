@@ -64,7 +64,7 @@ const template = (path: string) => path.replace(rest, '/{$1}').replace(/:(\w+)/g
 /** Parameters of the path. The rest of a path is none to its handler, and one to the document. */
 function pathParameters(path: string, params: z.ZodObject): z.ZodObject {
   const name = rest.exec(path)?.[1];
-  return name === undefined ? params : params.extend({ [name]: z.string().describe('Path at the API server.') });
+  return name === undefined ? params : params.extend({ [name]: z.string().describe('Rest of the path, with slashes.') });
 }
 
 /** Returns the examples of a schema, or those of the schema inside an optional one. */

@@ -67,7 +67,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       answers: {
         200: { description: 'The answer of the API server.', content: { 'application/json': nativeList } },
         400: { description: 'A selector is too long, or the API server refuses a parameter.' },
-        403: { description: 'The API server says no.' },
+        403: { description: 'RBAC denies it.' },
         404: { description: 'The resource is not installed.' },
         410: { description: '`continue` or `resourceVersion` is too old.' },
         422: { description: 'The API server does not accept these parameters together.' },
@@ -97,7 +97,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
       viewAs: (_ctx, { name = '' }) => ({ ...userResource, verb: 'get', name }),
       answers: {
         200: { description: 'The answer of the API server.', content: { 'application/json': userSchema } },
-        403: { description: 'The API server says no.' },
+        403: { description: 'RBAC denies it.' },
         404: { description: 'The user does not exist.' },
       },
       handle: ({ ctx, caller, params: { name }, signal }) => asCaller(caller).forward(ctx, { call: 'forward user', signal, name }),

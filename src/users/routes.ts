@@ -58,7 +58,7 @@ const liveAnswer: AnswerDescription = {
 };
 const tag = 'users';
 const nameParams = z.object({ name: userName });
-const forbidden: AnswerDescription = { description: 'The API server says no.' };
+const forbidden: AnswerDescription = { description: 'RBAC denies it.' };
 const notFound: AnswerDescription = { description: 'The user does not exist.' };
 
 /** RFC 9745 (Deprecation), RFC 8594 (Sunset), RFC 8288 (Link), RFC 9111 section 5.5 (Warning). */
