@@ -76,8 +76,9 @@ interface DemoDirectory {
 
 const tokenSeconds = 12 * 3600;
 const rolloutPollMs = 20;
+const rolloutTimeoutMs = 60_000;
 
-/** The part of a Deployment that tells how far its rollout is. */
+/** The progress of a rollout. */
 interface Rollout {
   spec: { replicas: number };
   status?: { observedGeneration?: number; availableReplicas?: number };
@@ -111,7 +112,11 @@ export async function startDemo({
     await setPasswords(cluster, people, passwords);
   }
   const rollout = new AbortController();
-  if (cluster.isNew) void rollOut(cluster, rollout.signal);
+  // A namespace that is deleted meanwhile accepts no second revision.
+  if (cluster.isNew)
+    rollOut(cluster, AbortSignal.any([rollout.signal, AbortSignal.timeout(rolloutTimeoutMs)])).catch((error: Error) =>
+      process.emitWarning(error),
+    );
   // Applied last, because the policy lets only the service create users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   if (hasAccessRequests) await cluster.apply(...(await readFiles(manifests, ['access-requests.yaml'])), demoAccessPolicy);
@@ -135,7 +140,7 @@ export async function startDemo({
 /** Applies the second revisions after the controllers have seen the first ones, and a stuck one after the first one is available. */
 async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   const first = demoFirstRevisions().filter(({ kind }) => kind === 'Deployment');
-  /** Returns once all Deployments that still exist match, or with false at the stop of the demo. */
+  /** Returns once all Deployments that still exist match, or with false when the signal aborts. */
   const untilAll = async (matches: (deployment: Rollout) => boolean): Promise<boolean> => {
     const doesMatch = (key: KubernetesObject) => {
       const found = cluster.get(key) as Rollout | undefined;
@@ -149,7 +154,7 @@ async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   };
   if (!(await untilAll(({ status }) => status?.observedGeneration !== undefined))) return;
   await cluster.apply(...demoWorkloads());
-  const isComplete = ({ spec, status }: Rollout) => status?.availableReplicas === spec.replicas;
+  const isComplete = ({ spec, status }: Rollout) => (status?.availableReplicas ?? 0) === spec.replicas;
   if (await untilAll(isComplete)) await cluster.apply(demoStuckRevision);
 }
 
