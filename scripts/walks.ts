@@ -88,7 +88,10 @@ function writeTable(): void {
 const { journeys, stop } = await startJourneys();
 const walks: Record<string, Walk> = {};
 const isJSON = process.argv.includes('--json');
-const selected = journeys.filter(({ name }) => process.argv.includes(name));
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const unknown = names.filter((given) => !journeys.some(({ name }) => name === given));
+if (unknown.length > 0) throw new Error(`no journey is named ${unknown.join(' or ')}: ${journeys.map(({ name }) => name).join(', ')}`);
+const selected = journeys.filter(({ name }) => names.includes(name));
 for (const journey of selected.length > 0 ? selected : journeys) {
   const trace = await shortestTrace(journey);
   walks[journey.name] = walkOf(trace);
