@@ -2,6 +2,7 @@
 import { StatusError } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { Caller } from '../http/operation.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
@@ -42,7 +43,7 @@ export class People {
   /** Returns the caller's account, or undefined for a caller without one, or whose account may not log in. */
   normal(caller: Caller): Account | undefined {
     const account = ownAccount(this.accounts, caller);
-    return account && this.isNormal(account) && !caller.identity.name.startsWith('system:') ? account : undefined;
+    return account && this.isNormal(account) && !isReservedName(caller.identity.name) ? account : undefined;
   }
 
   /** Returns the account of a caller who writes. @throws StatusError 403, cause `NoRecord`; 503 */

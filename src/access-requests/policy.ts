@@ -4,6 +4,7 @@ import { labelSelector as selector, selectorText } from '../api/labels.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
@@ -120,7 +121,7 @@ export function policyRow(object: KubernetesObject): PolicyRow {
     labels: metadata.labels ?? {},
     text: JSON.stringify({ apiVersion: accessApiVersion, kind: 'AccessPolicy', metadata, spec: whole, ...(state && { status: state }) }),
     subjects: read?.subjects ?? [],
-    approvers: (read?.approvers ?? []).filter(({ name }) => !name.startsWith('system:')),
+    approvers: (read?.approvers ?? []).filter(({ name }) => !isReservedName(name)),
     roleRefs: read?.roleRefs ?? [],
     scope: scopeOf(read?.scope),
     maxSeconds: read?.maxSeconds ?? 0,

@@ -4,6 +4,7 @@ import { duplicate, type FieldError, forbidden, invalidValue, required } from '.
 import { labelPattern, subdomainPattern } from '../api/labels.ts';
 import { byService, conditions, kept, marks, objectMeta, objectName } from '../api/object-schemas.ts';
 import { partsOf, reader } from '../api/reader.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
@@ -101,7 +102,7 @@ const notTime = 'must be a time such as 2026-12-31T23:59:59Z (RFC 3339)';
 const givenSubject = z.strictObject({
   kind: z.enum(['User', 'Group']),
   name: text(512)
-    .refine((name) => !name.startsWith('system:'), 'names that begin with system: belong to Kubernetes')
+    .refine((name) => !isReservedName(name), 'names that begin with system: belong to Kubernetes')
     .describe('Name of a User record or a Group, or a name as Kubernetes sees it. Records and Groups take precedence.'),
 });
 

@@ -7,7 +7,7 @@ import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { isReservedGroup } from '../kubernetes/impersonation.ts';
+import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
@@ -175,8 +175,6 @@ async function personOf(
 const refused = (message: string) =>
   new StatusError(403, 'Forbidden', message, { details: { group: userResource.group, kind: userResource.resource } });
 
-const isOfKubernetes = (name: string) => name.startsWith('system:');
-
 /** @throws StatusError 403 for a name of Kubernetes itself, and for a user who could not log in */
 function person(
   account: Account | undefined,
@@ -187,7 +185,7 @@ function person(
   const { phase } = account ? phaseOf(account, now, config.users.idleDays) : { phase: 'Normal' };
   if (phase === 'Disabled' || phase === 'Invalid') throw refused(`the user is ${phase}: no certificate can be issued`);
   if (subjectName === '') throw refused('the user has never logged in: no certificate can be issued');
-  if (isOfKubernetes(subjectName)) throw refused(`${JSON.stringify(subjectName)} is reserved for Kubernetes: no certificate can be issued`);
+  if (isReservedName(subjectName)) throw refused(`${JSON.stringify(subjectName)} is reserved for Kubernetes: no certificate can be issued`);
   return { account, subjectName, groups };
 }
 

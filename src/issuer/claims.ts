@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Identity } from '../http/operation.ts';
-import { fitsHeader, grantableGroups } from '../kubernetes/impersonation.ts';
+import { fitsHeader, grantableGroups, isReservedName } from '../kubernetes/impersonation.ts';
 import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
@@ -120,8 +120,7 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules, groups = c
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = usernamePrefixOf(rules) + value;
   const isForeign = rules.foreign?.usernames.some((prefix) => name.startsWith(prefix));
-  if (isForeign || name.startsWith('system:') || name.length > maxNameLength || !fitsHeader(name))
-    throw unfit('names no user who may log in');
+  if (isForeign || isReservedName(name) || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names no user who may log in');
   if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
     throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groups.named, extra: {} };

@@ -13,7 +13,7 @@ export type ImpersonationHeaders = Readonly<Record<string, string | string[]>>;
  * @see https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
  */
 function impersonationHeaders({ name, uid, groups, extra }: Identity): ImpersonationHeaders {
-  if (isReserved(name)) throw unauthorized({ tokenGiven: true });
+  if (isReservedName(name)) throw unauthorized({ tokenGiven: true });
   const given = groups.filter((group) => !isReservedGroup(group)).map(headerValue);
   const extras = Object.entries(extra).filter(([, values]) => values.length > 0);
   return {
@@ -59,13 +59,14 @@ const viewHeadersOf = ({ name, uid, groups }: ViewTarget): ImpersonationHeaders 
 export const isImpersonationRefusal = (error: unknown) =>
   isRefusal(error, 403) && /" cannot impersonate\S* (?:resource|path) "/.test(error.status.message);
 
-const isReserved = (name: string) => name.startsWith('system:');
+/** Reports whether a name of a user or group belongs to Kubernetes. */
+export const isReservedName = (name: string): boolean => name.startsWith('system:');
 
 /**
  * Reports whether a group belongs to Kubernetes, or to kubeadm, which binds `kubeadm:cluster-admins` to cluster-admin. No issuer may put
  * users into such a group.
  */
-export const isReservedGroup = (name: string): boolean => isReserved(name) || name.startsWith('kubeadm:');
+export const isReservedGroup = (name: string): boolean => isReservedName(name) || name.startsWith('kubeadm:');
 
 /** Characters that could end a header, or that a proxy might trim: ` system:masters` would arrive as `system:masters`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for

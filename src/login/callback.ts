@@ -11,6 +11,7 @@ import type { Issuer } from '../issuer/issuer.ts';
 import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/deadline.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
@@ -191,7 +192,7 @@ export class Callback {
     try {
       const { identity } = await identify({ token: bearer, hash: hash('sha256', bearer) }, signal);
       // Users never have names of Kubernetes' own accounts, whatever the claim says.
-      if (identity.name.startsWith('system:')) throw noSuchUser();
+      if (isReservedName(identity.name)) throw noSuchUser();
       return identity;
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;

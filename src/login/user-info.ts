@@ -7,6 +7,7 @@ import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
@@ -100,7 +101,7 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
   return {
     name: identity.name,
     uid: identity.uid || (claims?.sub ?? ''),
-    groups: [...new Set(identity.groups)].filter((group) => !group.startsWith('system:')),
+    groups: [...new Set(identity.groups)].filter((group) => !isReservedName(group)),
     ...(email !== undefined && { email }),
     ext: {
       ...(user !== undefined && { user }),

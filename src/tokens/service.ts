@@ -6,6 +6,7 @@ import { fieldRequirements } from '../collection/query.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { isReservedName } from '../kubernetes/impersonation.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject, type Subject } from '../users/record/account.ts';
@@ -134,7 +135,7 @@ export class AccessTokenService {
   /** @throws StatusError 403 */
   #requireOwner(caller: Caller, time: Date): Account {
     const account = this.#accountOf(caller);
-    if (account === undefined || account.subjectName.startsWith('system:'))
+    if (account === undefined || isReservedName(account.subjectName))
       throw refused(caller, { reason: 'NoUserRecord', message: 'an access token needs a User record, and the caller has none' });
     // The token acts under the name of the user's first account, which a login with a linked account does not prove.
     if (!isNamedByLogin(account, caller))

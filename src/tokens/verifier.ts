@@ -4,7 +4,7 @@ import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
-import { fitsHeader, isReservedGroup } from '../kubernetes/impersonation.ts';
+import { fitsHeader, isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
@@ -182,10 +182,8 @@ const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCaus
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
 
-const isReserved = (name: string) => name.startsWith('system:');
-
 /** Refuses names of Kubernetes itself, whatever the record says, and empty names. */
 const nameCause = ({ subjectName }: Account): StatusCause | undefined =>
-  subjectName === '' || isReserved(subjectName)
+  subjectName === '' || isReservedName(subjectName)
     ? { reason: 'AccountInvalid', message: 'the account has no name that a token could act by' }
     : undefined;

@@ -8,7 +8,7 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/operation.ts';
 import { viewTargetOf } from '../http/view-headers.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
-import { isReservedGroup } from '../kubernetes/impersonation.ts';
+import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import type { Services } from '../services.ts';
 
@@ -81,7 +81,7 @@ function requireAllowed({ accessToken, identity, actAs }: Caller, { name, groups
   const isOwnAccount = (one: string) => new RegExp(`^system:serviceaccounts?:${namespace}(?::|$)`).test(one);
   if (names.some(isOwnAccount)) throw viewNotAllowed('no user views the cluster as an account of this service');
   // The service's account impersonates the target, and it may become more than the caller.
-  if (actAs !== undefined && (name.startsWith('system:') || groups.some(isReservedGroup)))
+  if (actAs !== undefined && (isReservedName(name) || groups.some(isReservedGroup)))
     throw viewNotAllowed('this installation shows no view as a name or group that the cluster reserves (system:, kubeadm:)');
 }
 
