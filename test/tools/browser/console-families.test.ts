@@ -81,8 +81,36 @@ describe('the page of a node', () => {
     await press(page, 'Close');
   });
 
+  it('evicts no pod after a cancel during the cordon, and shows that the node is cordoned', async () => {
+    await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
+    await press(page, 'Drain');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('table').waitFor();
+    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    const cancelled = Promise.withResolvers<void>();
+    await page.route('**/api/v1/nodes/node-1', async (route) => {
+      if (route.request().method() === 'PATCH') await cancelled.promise;
+      await route.continue();
+    });
+    let evictions = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/eviction')) evictions += 1;
+    });
+    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await press(page, 'Cancel');
+    cancelled.resolve();
+    await page.getByText('Cordoned: accepts no new pods').waitFor();
+    await page.unroute('**/api/v1/nodes/node-1');
+    await press(page, 'Uncordon');
+    await page.getByText('Accepts new pods', { exact: true }).waitFor();
+    expect(evictions).to.equal(0);
+  });
+
   it('evicts no pod where more pods are found after the cordon than the page lists', async () => {
     const pods = '**/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1*';
+    // Without the watch, the page of the node knows of the cordon by a request alone.
+    const watches = /\/api\/v1\/nodes\?.*watch/;
+    await page.route(watches, () => undefined);
     await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
     await press(page, 'Drain');
     const dialog = page.getByRole('dialog');
@@ -101,7 +129,9 @@ describe('the page of a node', () => {
     await dialog.getByText('The node has more pods than this page can follow. Use kubectl.').waitFor();
     expect(await dialog.getByRole('button', { name: /^Cordon and evict/ }).isDisabled()).to.equal(true);
     expect(evictions).to.equal(0);
+    await page.getByText('Cordoned: accepts no new pods').waitFor();
     await page.unroute(pods);
+    await page.unroute(watches);
   });
 });
 

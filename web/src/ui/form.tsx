@@ -8,6 +8,7 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { Combobox, type Suggestion } from './combobox';
 import { Causes, Notice } from './state';
+import { useUnmountSignal } from './unmount-signal';
 
 interface FormState {
   problem: Problem | undefined;
@@ -23,7 +24,8 @@ interface FormProps {
   /** Text of the button that submits the form. */
   action: string;
   kind?: 'main' | 'danger';
-  onSubmit: () => Promise<void>;
+  /** @param signal aborted once the form is closed or the page is left: no further step may be sent then */
+  onSubmit: (signal: AbortSignal) => Promise<void>;
   onCancel?: () => void;
   isDisabled?: boolean;
   /** True for a form that is a page, not a dialog: its action precedes Cancel on the screen and in the tab order. */
@@ -36,6 +38,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
   const isBusy = useSignal(false);
   const names = useMemo(() => new Set<string>(), []);
   const form = useRef<HTMLFormElement>(null);
+  const signal = useUnmountSignal();
   const focusWrong = () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
   async function submit(event: Event): Promise<void> {
@@ -44,7 +47,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
     isBusy.value = true;
     problem.value = undefined;
     try {
-      await onSubmit();
+      await onSubmit(signal);
     } catch (error) {
       problem.value = asProblem(error);
     } finally {

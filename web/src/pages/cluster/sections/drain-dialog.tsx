@@ -81,25 +81,32 @@ function Drainage({ node, pods, onClose }: DrainageProps) {
   const listed = cordoned.value ?? pods;
   const plan = useMemo(() => planOf(listed), [listed]);
   useEffect(() => () => running.value?.cancel(), []);
-  async function start(): Promise<void> {
-    await cordon(node, true);
-    // No pod arrives any more, except those of DaemonSets.
-    const now = await listNodePods(podKind, node, AbortSignal.timeout(timeoutMs));
+  async function start(signal: AbortSignal): Promise<void> {
+    try {
+      await cordon(node, true);
+      signal.throwIfAborted();
+      await drain(await listNodePods(podKind, node, bounded(signal)), signal);
+    } finally {
+      // The node is cordoned even if no pod is evicted.
+      await refetch('object/', 'nodePods/');
+    }
+  }
+  /** @param now the pods after the cordon: no other arrives any more, except those of DaemonSets */
+  async function drain(now: NodePods, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     cordoned.value = now;
     const agreed = new Set(plan.map(({ pod }) => pod.metadata.uid));
     const hasNewLosses = planOf(now).some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid));
     // A pod has arrived since. The form shows what it loses, and the user agrees first.
     if (now.isPartial || hasNewLosses) return;
-    const drain = new Drain(
+    const begun = new Drain(
       planOf(now)
         .filter(({ stays }) => stays === undefined)
         .map(({ pod }) => pod),
       calls,
     );
-    running.value = drain;
-    const isEmpty = await drain.run();
-    await refetch('object/', 'nodePods/');
-    if (isEmpty) toast('ok', t('node.drained', { name: node }));
+    running.value = begun;
+    if (await begun.run()) toast('ok', t('node.drained', { name: node }));
   }
   const table = <DrainTable plan={plan} progress={running.value?.progress.value} />;
   if (running.value === undefined)
@@ -125,7 +132,7 @@ interface DrainFormProps {
   node: string;
   plan: readonly DrainedPod[];
   isPartial: boolean;
-  onSubmit: () => Promise<void>;
+  onSubmit: (signal: AbortSignal) => Promise<void>;
   onCancel: () => void;
   children: ComponentChildren;
 }
