@@ -166,7 +166,7 @@ describe('an object of the cluster on the console', () => {
     await dialog(page).getByLabel('Type cart to confirm').fill('cart');
     const sent = page.waitForRequest((request) => request.method() === 'DELETE');
     await button.click();
-    await page.getByText('Deployment cart is deleted.', { exact: true }).waitFor();
+    await page.getByText('Deployment cart is being deleted.', { exact: true }).waitFor();
 
     expect((await sent).postDataJSON())
       .to.deep.include({ propagationPolicy: 'Orphan' })

@@ -76,7 +76,7 @@ describe('access on the console', () => {
 
   it('deletes a binding at once, and creates it again on Undo', async () => {
     await press(page, 'Delete');
-    await page.getByText('The binding is deleted.').waitFor();
+    await page.getByText('The binding is being deleted.').waitFor();
     await press(page, 'Undo');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
   });

@@ -128,7 +128,7 @@ describe('a binding on the console', () => {
     expect(await specOf('oncall-view')).to.include({ notBefore: '2020-01-01T00:00:00Z' });
     await page.getByText('Jan 1, 2020').waitFor();
     await press(page, 'Delete');
-    await page.getByText('The binding is deleted.').waitFor();
+    await page.getByText('The binding is being deleted.').waitFor();
     await press(page, 'Undo');
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
   });

@@ -15,6 +15,40 @@ describe('objects of the cluster in the console', () => {
 
   afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 
+  it('tells a deletion that is over from one that a finalizer or a grace period delays', async () => {
+    const gone = { kind: 'Status', status: 'Success' };
+    const deletionTimestamp = '2026-11-28T10:00:00Z';
+    const metadata = { name: 'x', namespace: 'default', uid: 'u-x', resourceVersion: '1', creationTimestamp: '2026-11-26T10:00:00Z' };
+    const deleting = (more: object) => ({ kind: 'Box', metadata: { ...metadata, deletionTimestamp, ...more } });
+    const cases: [icon: string, text: string, answer: object][] = [
+      ['ok', 'Box x is deleted.', gone],
+      ['ok', 'Box x is deleted.', { kind: 'Box', metadata }],
+      ['ok', 'Box x is deleted.', deleting({ deletionGracePeriodSeconds: 0 })],
+      ['info', 'Box x is being deleted.', deleting({ deletionGracePeriodSeconds: 0, finalizers: ['foregroundDeletion'] })],
+      ['info', 'Box x is being deleted.', deleting({ deletionGracePeriodSeconds: 30 })],
+      ['info', 'Box x is being deleted.', deleting({})],
+    ];
+    let answer: object = gone;
+    await addKind(
+      page,
+      { group: 'box.example.com', resource: 'boxes', kind: 'Box' },
+      {
+        'GET /namespaces/default/boxes': () => ({ body: tableOf(['Name'], []) }),
+        'GET /namespaces/default/boxes/x': () => ({ body: JSON.stringify({ apiVersion: 'box.example.com/v1', kind: 'Box', metadata }) }),
+        'DELETE /namespaces/default/boxes/x': () => ({ body: JSON.stringify(answer) }),
+      },
+    );
+    for (const [icon, text, given] of cases) {
+      answer = given;
+      await page.goto(`${demo.url}/r/box.example.com/v1/boxes/ns/default/x`);
+      await press(page, 'More actions');
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      await page.getByLabel('Type x to confirm').fill('x');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete Box x' }).click();
+      await page.locator(`.toast.${icon}`).getByText(text, { exact: true }).waitFor();
+    }
+  });
+
   it('cases/04 keeps the digits of an int64 in the YAML tab, the dry run, the save and the list', async () => {
     const ledger = (note: string) =>
       `{"apiVersion":"big.example.com/v1","kind":"Ledger","metadata":{"name":"l1","namespace":"default","uid":"u-l1","resourceVersion":"1000",` +

@@ -16,6 +16,7 @@ export interface Metadata {
   resourceVersion: string;
   creationTimestamp: string;
   deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
   generation?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;

@@ -60,7 +60,8 @@ async function remove(binding: Schemas['UserBinding']): Promise<void> {
         (error: unknown) => toast('bad', asProblem(error).message),
       );
     };
-    toast('ok', t('bindings.deleted'), { label: t('action.undo'), act: undo });
+    // A finalizer keeps the binding until its role bindings are deleted.
+    toast('info', t('bindings.beingDeleted'), { label: t('action.undo'), act: undo });
   } catch (error) {
     toast('bad', asProblem(error).message);
   }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { Bug, Ellipsis, Scaling, Trash2 } from 'lucide';
 import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
-import { type ClusterObject, deleteOptions, getJson, write } from '../../api/objects';
+import { type ClusterObject, deleteOptions, getJson, type Metadata, write } from '../../api/objects';
 import { type Right, useRights } from '../../app/rights';
 import { navigate } from '../../app/router';
 import { guarded } from '../../app/why';
@@ -143,6 +143,15 @@ function ScaleForm({ kind, object, path, now, onClose }: DialogProps & { path: s
   );
 }
 
+/** Status, or the object. */
+interface DeleteAnswer {
+  metadata?: Partial<Metadata>;
+}
+
+/** Reports whether the object stays for a grace period, finalizers or the content of a namespace. A pod without grace is gone. */
+const isStillThere = ({ metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = {} }: DeleteAnswer): boolean =>
+  deletionTimestamp !== undefined && (deletionGracePeriodSeconds !== 0 || finalizers.length > 0);
+
 const policies = ['Background', 'Foreground', 'Orphan'] as const;
 
 function DeleteObject({ kind, object, onClose }: DialogProps) {
@@ -150,8 +159,12 @@ function DeleteObject({ kind, object, onClose }: DialogProps) {
   const policy = useSignal<string>('Background');
   const { name, namespace, uid } = object.metadata;
   async function remove(): Promise<void> {
-    await write(apiPath(kind, { name, namespace }), { method: 'DELETE', body: deleteOptions(uid, policy.value) });
-    toast('ok', t('cluster.deleted', { kind: kind.kind, name }));
+    const answer = await write<DeleteAnswer>(apiPath(kind, { name, namespace }), {
+      method: 'DELETE',
+      body: deleteOptions(uid, policy.value),
+    });
+    if (isStillThere(answer)) toast('info', t('cluster.beingDeleted', { kind: kind.kind, name }));
+    else toast('ok', t('cluster.deleted', { kind: kind.kind, name }));
     navigate(pageOf(kind, { namespace }));
   }
   const title = t('cluster.deleteOf', { kind: kind.kind, name });
