@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 import { create, inspect, merge, part, untilAllowed } from './kind-pages.ts';
+import { countOf, hold } from './traffic.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
@@ -130,11 +131,22 @@ describe('the page of a workload', () => {
     await inspect(page, 'set-history');
   });
 
-  it('lists revisions of a DaemonSet, and rolls back to one', async () => {
+  it('lists revisions of a DaemonSet, and rolls back to one unless the dialog is closed during the dry run', async () => {
     await page.goto(`${demo.url}/r/apps/v1/daemonsets/ns/monitoring/node-exporter`);
     const history = part(page, 'History');
     await history.getByRole('row', { name: /^2 \(current\) registry\.example\.com\/node-exporter:1\.9\.0/ }).waitFor();
-    await history.getByRole('row', { name: /^1 / }).getByRole('button', { name: 'Roll back' }).click();
+    const open = () => history.getByRole('row', { name: /^1 / }).getByRole('button', { name: 'Roll back' }).click();
+    const dryRun = await hold(page, 'PATCH', /\/node-exporter\?dryRun=All$/);
+    const writes = countOf(page, 'PATCH', /\/node-exporter$/);
+    await open();
+    await press(page, 'Roll node-exporter back to revision 1');
+    await dryRun.begun;
+    await page.keyboard.press('Escape');
+    const answered = page.waitForResponse(/\/node-exporter\?dryRun=All$/);
+    await dryRun.release();
+    await answered;
+    expect(await writes()).to.equal(0);
+    await open();
     await press(page, 'Roll node-exporter back to revision 1');
     await history.getByRole('row', { name: /^3 \(current\) registry\.example\.com\/node-exporter:1\.8\.2/ }).waitFor();
   });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { addKind, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
+import { countOf, hold } from './traffic.ts';
 
 describe('new objects in the console', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
@@ -88,6 +89,24 @@ describe('new objects in the console', () => {
 
     expect(await page.getByRole('button', { name: 'Apply 2 objects' }).getAttribute('aria-disabled')).to.equal('true');
     expect(await stored('fourth')).to.equal(404);
+    visitor.takeComplaints();
+  });
+
+  it('sends no further document once the page is left', async () => {
+    await open('core/v1/configmaps/ns/default');
+    await write([map('left', 'a'), map('unsent', 'b')].join('---\n'));
+    const creation = await hold(page, 'POST', /configmaps\?fieldValidation/);
+    const writes = countOf(page, 'POST', /configmaps\?fieldValidation/);
+    await press(page, 'Apply 2 objects');
+    await creation.begun;
+    page.once('dialog', (asked) => void asked.accept());
+    await page.locator('.crumb a').click();
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+    await creation.release();
+    await press(page, 'Show');
+    await page.getByRole('link', { name: 'left', exact: true }).waitFor();
+    expect(await writes()).to.equal(1);
+    expect(await stored('unsent')).to.equal(404);
     visitor.takeComplaints();
   });
 

@@ -5,6 +5,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 import { create, look, tooWide } from './kind-pages.ts';
+import { countOf, hold } from './traffic.ts';
 
 describe('the page of a node', () => {
   const { demo, visitor, page } = loggedIn('admin', '/');
@@ -87,23 +88,16 @@ describe('the page of a node', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('table').waitFor();
     for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
-    const cancelled = Promise.withResolvers<void>();
-    await page.route('**/api/v1/nodes/node-1', async (route) => {
-      if (route.request().method() === 'PATCH') await cancelled.promise;
-      await route.continue();
-    });
-    let evictions = 0;
-    page.on('request', (request) => {
-      if (request.url().endsWith('/eviction')) evictions += 1;
-    });
+    const cordon = await hold(page, 'PATCH', /\/api\/v1\/nodes\/node-1$/);
+    const evictions = countOf(page, 'POST', /\/eviction$/);
     await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await cordon.begun;
     await press(page, 'Cancel');
-    cancelled.resolve();
+    await cordon.release();
     await page.getByText('Cordoned: accepts no new pods').waitFor();
-    await page.unroute('**/api/v1/nodes/node-1');
     await press(page, 'Uncordon');
     await page.getByText('Accepts new pods', { exact: true }).waitFor();
-    expect(evictions).to.equal(0);
+    expect(await evictions()).to.equal(0);
   });
 
   it('evicts no pod where more pods are found after the cordon than the page lists', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 import { inspect, merge } from './kind-pages.ts';
+import { countOf, hold } from './traffic.ts';
 
 const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
 const cronJob = 'apis/batch/v1/namespaces/shop/cronjobs/nightly-report';
@@ -42,6 +43,19 @@ describe('actions of a workload in the console', () => {
     await dialog.getByRole('button', { name: 'Resume the rollout' }).click();
     await page.getByText('The rollout of storefront resumes.').waitFor();
     expect((await spec()).spec.paused ?? false).to.equal(false);
+  });
+
+  it('sends no change after a cancel during the dry run', async () => {
+    const dryRun = await hold(page, 'PATCH', /\/storefront\?dryRun=All$/);
+    const writes = countOf(page, 'PATCH', /\/storefront$/);
+    await choose('Restart');
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    await dryRun.begun;
+    await press(page, 'Cancel');
+    const answered = page.waitForResponse(/\/storefront\?dryRun=All$/);
+    await dryRun.release();
+    await answered;
+    expect(await writes()).to.equal(0);
   });
 
   it('shows no tick for a restart before the pods are new', async () => {

@@ -4,6 +4,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { chooseNewPassword, clickBeneath, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
+import { hold } from './traffic.ts';
 
 interface Stored {
   spec: Record<string, unknown>;
@@ -38,6 +39,40 @@ describe('users on the console', () => {
       () => stored(email),
       (user) => user === undefined,
     );
+
+  it('creates no user after a cancel during the dry run', async () => {
+    await page.goto(`${demo.url}/users/new`);
+    await page.getByLabel('E-mail').fill('cancelled@example.com');
+    const dryRun = await hold(page, 'POST', /\/auth\/v1\/users\?dryRun=All$/);
+    await press(page, 'Create the user');
+    await dryRun.begun;
+    page.once('dialog', (asked) => void asked.accept());
+    await press(page, 'Cancel');
+    await page.getByRole('heading', { name: 'Users' }).waitFor();
+    await dryRun.release();
+
+    await page.getByRole('link', { name: 'New user' }).click();
+    await page.getByRole('heading', { name: 'New user' }).waitFor();
+    await page.getByLabel('E-mail').fill('other@example.com');
+    await press(page, 'Create the user');
+    await page.getByText('Hand over the password now').waitFor();
+    await isStored('other@example.com', {});
+    expect(await stored('cancelled@example.com')).to.equal(undefined);
+  });
+
+  it('asks before the page is left while the user is created', async () => {
+    await page.goto(`${demo.url}/users/new`);
+    await page.getByLabel('E-mail').fill('kept@example.com');
+    const creation = await hold(page, 'POST', /\/auth\/v1\/users$/);
+    await press(page, 'Create the user');
+    await creation.begun;
+    const asked = page.waitForEvent('dialog');
+    const leaving = page.locator('.crumb a').click();
+    await (await asked).dismiss();
+    await leaving;
+    await creation.release();
+    await page.getByText('Hand over the password now').waitFor();
+  });
 
   it('shows errors at their fields, and keeps the typed text', async () => {
     await page.goto(`${demo.url}/users`);

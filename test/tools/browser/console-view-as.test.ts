@@ -7,6 +7,7 @@ import { Visitor } from './chromium.ts';
 import { greyed, kept, loggedIn, press } from './demo.ts';
 import { look, untilAllowed } from './kind-pages.ts';
 import { misplaced } from './layout.ts';
+import { countOf, hold } from './traffic.ts';
 
 const jane = 'jane@example.com';
 
@@ -35,6 +36,20 @@ describe('a view as another user, in the console', () => {
     await tab.getByRole('menuitem', { name: 'View as', exact: true }).click();
     await dialog(tab).getByText('dev, oncall, local:dev, local:oncall').waitFor();
   }
+
+  it('does not begin after a cancel', async () => {
+    await begin();
+    const review = await hold(page, 'POST', /\/selfsubjectreviews$/);
+    const reloads = countOf(page, 'GET', /\/$/);
+    await dialog().getByRole('button', { name: 'View as' }).click();
+    await review.begun;
+    await press(page, 'Cancel');
+    const answered = page.waitForResponse(/\/selfsubjectreviews$/);
+    await review.release();
+    await answered;
+    expect(await reloads()).to.equal(0);
+    expect(JSON.stringify(await kept(page))).to.not.include(jane);
+  });
 
   it('begins on the page of a user, after a dialog that names user and groups', async () => {
     await begin();

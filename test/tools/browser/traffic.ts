@@ -117,3 +117,36 @@ export class HeldRequests {
     await this.#page.unrouteAll({ behavior: 'ignoreErrors' });
   }
 }
+
+/**
+ * Holds the requests with a method and an address.
+ *
+ * @returns promise of the first one, and a function that lets them pass
+ */
+export async function hold(page: Page, method: string, address: RegExp): Promise<{ begun: Promise<void>; release: () => Promise<void> }> {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(address, async (route) => {
+    if (route.request().method() === method) {
+      begun.resolve();
+      await released.promise;
+    }
+    await route.continue();
+  });
+  const release = async () => {
+    released.resolve();
+    await page.unroute(address);
+  };
+  return { begun: begun.promise, release };
+}
+
+/** Counts the requests with a method and an address. The count waits for another request, and so includes reactions to the last answer. */
+export function countOf(page: Page, method: string, address: RegExp): () => Promise<number> {
+  let count = 0;
+  page.on('request', (request) => {
+    if (request.method() === method && address.test(request.url())) count += 1;
+  });
+  return async () => {
+    await page.evaluate("fetch('/api/v1/modules').then((it) => it.text())");
+    return count;
+  };
+}

@@ -13,8 +13,9 @@ interface OwnPasswordProps {
 /** Changes the caller's own password, which requires the current one. */
 export function OwnPassword({ onDone, onCancel }: OwnPasswordProps) {
   const [before, next] = [useSignal(''), useSignal('')];
-  async function change(): Promise<void> {
+  async function change(signal: AbortSignal): Promise<void> {
     const spec = { old_password: await sealed(before.value), password: await sealed(next.value) };
+    signal.throwIfAborted();
     await api.PATCH('/auth/v1/users/{name}', { params: { path: { name: person.value?.ext.user ?? '' } }, body: { spec } });
     onDone();
   }

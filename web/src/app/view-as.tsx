@@ -42,11 +42,12 @@ const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectRevie
 /** Dialog that begins a view, once the cluster has accepted it. */
 export function ViewAs({ title, user, groups, onClose }: ViewAsProps) {
   const isStarting = useSignal(false);
-  async function start(): Promise<void> {
+  async function start(signal: AbortSignal): Promise<void> {
     const headers = [...viewHeaders({ user, groups }), ['Content-Type', 'application/json']] as [string, string][];
     await call('api/kubernetes/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       ...{ method: 'POST', headers, body: JSON.stringify(review) },
     });
+    signal.throwIfAborted();
     isStarting.value = true;
     startView({ user, groups, by: person.value?.name ?? '' });
   }

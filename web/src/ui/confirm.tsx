@@ -6,7 +6,7 @@ interface ConfirmProps {
   title: string;
   /** Text of the button, if it differs from the title. */
   action?: string;
-  onConfirm: () => Promise<void>;
+  onConfirm: (signal: AbortSignal) => Promise<void>;
   onClose: () => void;
   children?: ComponentChildren;
 }

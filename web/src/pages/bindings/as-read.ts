@@ -19,6 +19,7 @@ const pauseMs = 250;
 export async function asRead(
   binding: Binding,
   send: (at: { uid: string; resourceVersion: string }) => Promise<unknown>,
+  signal?: AbortSignal,
 ): Promise<Binding | undefined> {
   let { resourceVersion = '' } = binding.metadata;
   const { uid } = binding.metadata;
@@ -29,6 +30,7 @@ export async function asRead(
     } catch (error) {
       if (asProblem(error).status !== 409 || left === 0) throw error;
       const now = await otherThan(binding.metadata.name, resourceVersion);
+      signal?.throwIfAborted();
       // The name belongs to another binding by now.
       if (now?.metadata.uid !== uid) throw error;
       if (JSON.stringify(now.spec) !== JSON.stringify(binding.spec)) return now;

@@ -30,15 +30,12 @@ function NewBinding() {
   const [begin, end] = [useSignal(''), useSignal('')];
   const roles = useLoad('roles', roleSuggestions);
   const found = useLoad(`subjects/${kind.value}/${who.value}`, (signal) => suggestionsFor(kind.value, who.value, signal));
-  async function create(): Promise<void> {
-    const binding = (await bodyOf(
-      api.POST('/auth/v2/userbindings', {
-        body: bindingBody({ kind: kind.value, name: await subjectOf(kind.value, who.value) }, role.value, place.value, {
-          notBefore: begin.value,
-          expiresAt: end.value,
-        }),
-      }),
-    )) as Schemas['UserBinding'];
+  async function create(signal: AbortSignal): Promise<void> {
+    const subject = { kind: kind.value, name: await subjectOf(kind.value, who.value, signal) };
+    signal.throwIfAborted();
+    const body = bindingBody(subject, role.value, place.value, { notBefore: begin.value, expiresAt: end.value });
+    const binding = (await bodyOf(api.POST('/auth/v2/userbindings', { body }))) as Schemas['UserBinding'];
+    signal.throwIfAborted();
     navigate(`/bindings/${binding.metadata.name}`);
   }
   const where = placeInWords(place.value);
@@ -126,8 +123,8 @@ async function suggestionsFor(kind: 'User' | 'Group', search: string, signal: Ab
  * Returns the record name of a user with this e-mail address, so that the binding is deleted with the user record; any other name is that
  * of Kubernetes.
  */
-async function subjectOf(kind: 'User' | 'Group', name: string): Promise<string> {
+async function subjectOf(kind: 'User' | 'Group', name: string, signal: AbortSignal): Promise<string> {
   if (kind === 'Group') return name;
-  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: name, limit: 10 } } }));
+  const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: name, limit: 10 } }, signal }));
   return items.find(({ spec }) => spec.email.toLowerCase() === name.toLowerCase())?.metadata.name ?? name;
 }

@@ -24,15 +24,15 @@ export function EditTerm({ binding, onClose }: EditTermProps) {
   const { name } = binding.metadata;
   const [begin, end] = [useSignal(localTime(binding.spec.notBefore)), useSignal(localTime(binding.spec.expiresAt))];
   const theirs = { notBefore: localTime(read.value.spec.notBefore), expiresAt: localTime(read.value.spec.expiresAt) };
-  async function save(): Promise<void> {
+  async function save(signal: AbortSignal): Promise<void> {
     // A time that was not touched keeps its seconds.
     const spec = {
       ...(begin.value !== theirs.notBefore && { notBefore: begin.value ? instant(begin.value) : null }),
       ...(end.value !== theirs.expiresAt && { expiresAt: end.value ? instant(end.value) : null }),
     };
-    const now = await asRead(read.value, (metadata) =>
-      write(`${bindingsPath}/${name}`, { method: 'PATCH', body: { metadata, spec }, contentType: 'application/merge-patch+json' }),
-    );
+    const patch = (metadata: object) =>
+      write(`${bindingsPath}/${name}`, { method: 'PATCH', body: { metadata, spec }, contentType: 'application/merge-patch+json' });
+    const now = await asRead(read.value, patch, signal);
     if (now !== undefined) {
       read.value = now;
       isConflict.value = true;

@@ -77,8 +77,9 @@ export function ObjectActions({ kind, object }: ActionsProps) {
  */
 function Act({ action, name, onClose }: { action: ObjectAction; name: string; onClose: () => void }) {
   const title = `${t(action.label)}: ${name}`;
-  async function act(): Promise<void> {
+  async function act(signal: AbortSignal): Promise<void> {
     await action.send('?dryRun=All');
+    signal.throwIfAborted();
     await action.send('');
     toast(action.isDone ? 'ok' : 'info', action.message);
     onClose();

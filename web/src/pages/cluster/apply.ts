@@ -34,11 +34,18 @@ export function stepsOf(values: readonly unknown[], kinds: readonly Kind[], name
 
 const versionOf = ({ group, version }: Kind): string => (group ? `${group}/${version}` : version);
 
+interface RunOptions {
+  isDryRun: boolean;
+  /** An abort skips the steps that are left. */
+  signal: AbortSignal;
+}
+
 /** Sends one document: creates the object, or replaces the one of its name in the version that was read. */
-async function send(step: Step, isDryRun: boolean): Promise<Pick<Step, 'outcome' | 'isThere'>> {
+async function send(step: Step, { isDryRun, signal }: RunOptions): Promise<Pick<Step, 'outcome' | 'isThere'>> {
   const query = `?${isDryRun ? 'dryRun=All&' : ''}fieldValidation=Strict`;
   const path = `${step.path}/${encodeURIComponent(step.object.metadata.name)}`;
   const current = await currentOf(path);
+  signal.throwIfAborted();
   if (current === undefined) {
     await write(step.path + query, { method: 'POST', body: step.object });
     return { outcome: 'created', isThere: false };
@@ -74,23 +81,24 @@ function isCreatedBefore(step: Step, problem: Problem, earlier: readonly Step[])
  */
 export async function runSteps(
   steps: readonly Step[],
-  { isDryRun, isContinued, onStep }: { isDryRun: boolean; isContinued: boolean; onStep: (steps: readonly Step[]) => void },
+  { isContinued, onStep, ...options }: RunOptions & { isContinued: boolean; onStep: (steps: readonly Step[]) => void },
 ): Promise<readonly Step[]> {
   let done: readonly Step[] = steps;
   for (const [index, step] of steps.entries()) {
-    const isStopped = !isDryRun && !isContinued && done.some(({ outcome }) => outcome === 'failed');
-    const result = isStopped ? { outcome: 'skipped' as const } : await attempt(step, isDryRun, steps.slice(0, index));
+    const isFailed = !options.isDryRun && !isContinued && done.some(({ outcome }) => outcome === 'failed');
+    const isStopped = options.signal.aborted || isFailed;
+    const result = isStopped ? { outcome: 'skipped' as const } : await attempt(step, options, steps.slice(0, index));
     done = done.map((one, at) => (at === index ? { ...step, ...result } : one));
     onStep(done);
   }
   return done;
 }
 
-async function attempt(step: Step, isDryRun: boolean, earlier: readonly Step[]): Promise<Partial<Step>> {
+async function attempt(step: Step, options: RunOptions, earlier: readonly Step[]): Promise<Partial<Step>> {
   try {
-    return await send(step, isDryRun);
+    return await send(step, options);
   } catch (error) {
     const problem = asProblem(error);
-    return isDryRun && isCreatedBefore(step, problem, earlier) ? { outcome: 'created' } : { outcome: 'failed', problem };
+    return options.isDryRun && isCreatedBefore(step, problem, earlier) ? { outcome: 'created' } : { outcome: 'failed', problem };
   }
 }

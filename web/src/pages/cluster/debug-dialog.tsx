@@ -49,11 +49,13 @@ function DebugForm({ kind, pod, image: initial, onClose }: DebugProps & { image:
   const [image, target, profile] = [useSignal(initial), useSignal(targets[0]?.name ?? ''), useSignal<string>('baseline')];
   const name = useMemo(debugName, []);
   const wanted = { name, image: image.value.trim(), target: target.value, profile: profile.value } as DebugContainer;
-  async function add(): Promise<void> {
+  async function add(signal: AbortSignal): Promise<void> {
     const path = apiPath(kind, { ...pod.metadata, subresource: 'ephemeralcontainers' });
     await write(path, { method: 'PATCH', body: debugPatch(wanted), contentType: 'application/strategic-merge-patch+json' });
-    onClose();
-    navigate(`${pageOf(kind, pod.metadata, 'terminal')}?${new URLSearchParams({ container: name })}`);
+    if (!signal.aborted) {
+      onClose();
+      navigate(`${pageOf(kind, pod.metadata, 'terminal')}?${new URLSearchParams({ container: name })}`);
+    }
     await refetch('object/');
   }
   return (

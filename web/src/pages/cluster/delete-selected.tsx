@@ -26,12 +26,13 @@ interface DeleteSelectedProps {
 export function DeleteSelected({ kind, rows, onClose, onDone }: DeleteSelectedProps) {
   const failed = useSignal<readonly Outcome[] | undefined>(undefined);
   const title = t('cluster.deleteMany', { count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });
-  async function remove(): Promise<void> {
+  async function remove(signal: AbortSignal): Promise<void> {
     const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-    const outcomes = await each([...byKey.keys()], async (key) => {
+    const removeOne = async (key: string) => {
       const row = byKey.get(key);
       await write(apiPath(kind, row), { method: 'DELETE', body: deleteOptions(row?.uid, 'Background') });
-    });
+    };
+    const outcomes = await each([...byKey.keys()], removeOne, signal);
     const left = outcomes.filter(({ message }) => message !== undefined);
     if (left.length === 0) onDone();
     else failed.value = left.map(({ name, message = '' }) => ({ name: byKey.get(name)?.name ?? name, message }));

@@ -11,6 +11,7 @@ import type { parse, stringify } from '../../editors/editor';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Causes, Notice } from '../../ui/state';
+import { useUnmountSignal } from '../../ui/unmount-signal';
 import { runSteps, type Step, stepsOf } from './apply';
 import { AsKubectl } from './as-kubectl';
 import { Changes, Code } from './code';
@@ -66,6 +67,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
   const other = useSignal<ClusterObject | undefined>(undefined);
   const base = other.value ?? object;
   const isChanged = typed.value !== text;
+  const signal = useUnmountSignal();
   useEffect(() => {
     setGuard(isChanged ? () => confirm(t('form.leave')) : undefined);
     return () => setGuard(undefined);
@@ -101,7 +103,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
     const values = yaml.parse(typed.value);
     if (kinds !== undefined && values.length > 1) {
       const steps = stepsOf(values, kinds, namespace);
-      several.value = await runSteps(steps, { isDryRun: true, isContinued: true, onStep: () => undefined });
+      several.value = await runSteps(steps, { isDryRun: true, signal, isContinued: true, onStep: () => undefined });
       return;
     }
     const given = onlyObject(values);
@@ -122,7 +124,8 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
 
   async function save(sent: ClusterObject): Promise<void> {
     const saved = await send(sent, false);
-    setGuard(undefined);
+    // After the page is left, the guard is that of another one.
+    if (!signal.aborted) setGuard(undefined);
     onDone(saved);
   }
 

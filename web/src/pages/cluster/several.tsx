@@ -8,6 +8,7 @@ import { Button } from '../../ui/button';
 import { CheckField } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { Causes, Notice } from '../../ui/state';
+import { useUnmountSignal } from '../../ui/unmount-signal';
 import { type Outcome, runSteps, type Step } from './apply';
 import { AsKubectl } from './as-kubectl';
 import { kubectl } from './kubectl';
@@ -23,18 +24,21 @@ interface SeveralProps {
 export function Several({ steps, onEdit, onLeave }: SeveralProps) {
   const shown = useSignal<readonly Step[]>(steps);
   const [isBusy, isOver, isContinued] = [useSignal(false), useSignal(false), useSignal(false)];
+  const signal = useUnmountSignal();
   const failed = shown.value.filter(({ outcome }) => outcome === 'failed').length;
   async function apply(): Promise<void> {
     if (isBusy.value) return;
     isBusy.value = true;
     shown.value = steps.map((step) => ({ ...step, outcome: 'waits' }));
     shown.value = await runSteps(shown.value, {
-      isDryRun: false,
+      ...{ isDryRun: false, signal },
       isContinued: isContinued.value,
       onStep(next) {
         shown.value = next;
       },
     });
+    // The guard is that of another page by now.
+    if (signal.aborted) return;
     isBusy.value = false;
     isOver.value = true;
     setGuard(undefined);

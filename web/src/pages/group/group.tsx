@@ -230,8 +230,9 @@ function AddMember({ group, onClose }: { group: string; onClose: () => void }) {
   const found = useLoad(`users/find/${email.value}`, (signal) =>
     bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal })).then(({ items }) => items),
   );
-  async function add(): Promise<void> {
-    const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } } }));
+  async function add(signal: AbortSignal): Promise<void> {
+    const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal }));
+    signal.throwIfAborted();
     const user = items.find(({ spec }) => spec.email.toLowerCase() === email.value.trim().toLowerCase());
     if (user === undefined) throw new Error(t('groups.noSuchUser'));
     const parameters = { params: { path: { name: group } }, body: { names: [user.metadata.name] } };

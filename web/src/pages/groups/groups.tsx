@@ -88,12 +88,13 @@ const kubernetesName = (name: string, { refConnector }: Schemas['Group']['spec']
 
 function NewGroup({ onClose }: { onClose: () => void }) {
   const [name, displayName, description] = [useSignal(''), useSignal(''), useSignal('')];
-  async function create(): Promise<void> {
+  async function create(signal: AbortSignal): Promise<void> {
     const spec = {
       ...(displayName.value && { displayName: displayName.value }),
       ...(description.value && { description: description.value }),
     };
     await api.POST('/auth/v1/groups', { body: { metadata: { name: name.value }, spec } });
+    signal.throwIfAborted();
     navigate(`/groups/${name.value}`);
   }
   return (

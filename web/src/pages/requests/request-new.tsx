@@ -82,9 +82,10 @@ function NewRequest({ policies }: { policies: readonly Policy[] }) {
   const { spec } = policy;
   const max = fields.isBreakGlass.value ? Math.min(spec.maxSeconds, breakGlassSeconds) : spec.maxSeconds;
   keepAllowed(fields, spec.roleRefs, max);
-  async function ask(): Promise<void> {
+  async function ask(signal: AbortSignal): Promise<void> {
     const request = (await bodyOf(api.POST('/auth/v1/accessrequests', { body: bodyFor(policy, fields) }))) as AccessRequest;
     if (request.status?.phase === 'Active') refreshRights();
+    signal.throwIfAborted();
     navigate(`/requests/${request.metadata.name}`);
   }
   return (

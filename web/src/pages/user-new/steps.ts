@@ -21,7 +21,8 @@ type StepName = 'user' | 'link' | 'group' | 'role';
 export interface Step {
   name: StepName;
   what: string;
-  run: () => Promise<void>;
+  /** @param signal aborted once the page is left: nothing more is sent then */
+  run: (signal: AbortSignal) => Promise<void>;
   /** The page that shows more, once the step has begun. */
   page?: () => string | undefined;
 }
@@ -38,8 +39,10 @@ interface Made {
 
 export function stepsOf(wish: NewUser, made: Made): Step[] {
   let record = '';
-  const makeUser = async () => {
-    const user = (await bodyOf(api.POST('/auth/v1/users', { body: await userBody(wish) }))) as Schemas['User'];
+  const makeUser = async (signal: AbortSignal) => {
+    const body = await userBody(wish);
+    signal.throwIfAborted();
+    const user = (await bodyOf(api.POST('/auth/v1/users', { body }))) as Schemas['User'];
     record = user.metadata.name;
     made.user(user);
   };
@@ -67,20 +70,20 @@ const waits = { everyMs: 400, times: 50 };
 /** Binds the role once, and waits until the binding is in effect. A repeated step waits for the same binding. */
 function roleStep(record: () => string, { role, place }: NewUser): Step {
   let binding = '';
-  const run = async () => {
+  const run = async (signal: AbortSignal) => {
     if (!binding) {
       const body = bindingBody({ kind: 'User', name: record() }, role, place);
       const made = (await bodyOf(api.POST('/auth/v2/userbindings', { body }))) as Schemas['UserBinding'];
       binding = made.metadata.name;
     }
-    await untilSynced(binding);
+    await untilSynced(binding, signal);
   };
   return { name: 'role', what: role, run, page: () => (binding ? `/bindings/${binding}` : undefined) };
 }
 
 /** @throws Error with the controller's reason if the binding has failed, or is not in effect in time */
-async function untilSynced(name: string): Promise<void> {
-  const params = { params: { path: { name } } };
+async function untilSynced(name: string, signal: AbortSignal): Promise<void> {
+  const params = { params: { path: { name } }, signal };
   for (let count = 0; count < waits.times; count += 1) {
     const { status } = (await bodyOf(api.GET('/auth/v2/userbindings/{name}', params))) as Schemas['UserBinding'];
     if (status?.phase === 'Synced') return;

@@ -16,6 +16,7 @@ import { CheckField, Field, Form } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { bindingBody, noPlace, PlaceChoice, roleSuggestions } from '../../ui/role-choice';
 import { Notice } from '../../ui/state';
+import { useUnmountSignal } from '../../ui/unmount-signal';
 import { linkRights } from '../user/link';
 import { type NewUser, type Step, stepsOf, userBody } from './steps';
 
@@ -56,12 +57,14 @@ function useSteps() {
   const running = useSignal<Step | undefined>(undefined);
   const done = useSignal<readonly Done[]>([]);
   const left = useSignal<readonly Step[] | undefined>(undefined);
-  /** Runs the steps up to the first that fails. */
+  const signal = useUnmountSignal();
+  /** Runs the steps up to the first that fails. Leaving the page skips the others. */
   async function go(): Promise<void> {
     for (const step of left.value ?? []) {
+      if (signal.aborted) return;
       running.value = step;
       try {
-        await step.run();
+        await step.run(signal);
         done.value = [...done.value.filter(({ problem }) => problem === undefined), { step }];
         left.value = left.value?.filter((other) => other !== step);
       } catch (error) {
@@ -101,7 +104,7 @@ function NewUserPage() {
   const made = useSignal<Schemas['User'] | undefined>(undefined);
   const link = useSignal<Schemas['Link'] | undefined>(undefined);
   const isBegun = steps.left !== undefined;
-  const isTouched = email.value !== '' && !isBegun;
+  const isTouched = email.value !== '' && (!isBegun || steps.running !== undefined);
   useEffect(() => {
     setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
     return () => setGuard(undefined);
@@ -111,14 +114,15 @@ function NewUserPage() {
   useLayoutEffect(() => {
     if (isBegun) heading.current?.focus();
   }, [isBegun]);
-  async function create(): Promise<void> {
+  async function create(signal: AbortSignal): Promise<void> {
     // A dry run comes first: failures are shown at their fields before anything is created.
     const wish = wishOf(fields);
-    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: await userBody(wish) });
+    await api.POST('/auth/v1/users', { params: { query: { dryRun: 'All' } }, body: await userBody(wish), signal });
     if (role.value) {
       const body = bindingBody({ kind: 'User', name: email.value }, role.value, place.value);
-      await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body });
+      await api.POST('/auth/v2/userbindings', { params: { query: { dryRun: 'All' } }, body, signal });
     }
+    signal.throwIfAborted();
     const begun = stepsOf(wish, { user: (user) => (made.value = user), link: (one) => (link.value = one) });
     await steps.begin(begun);
   }
@@ -152,7 +156,7 @@ const byLink = (link: Schemas['Link'] | undefined): HandOver | undefined =>
 
 interface NewUserFormProps {
   fields: Fields;
-  onSubmit: () => Promise<void>;
+  onSubmit: (signal: AbortSignal) => Promise<void>;
 }
 
 function NewUserForm({ fields, onSubmit }: NewUserFormProps) {

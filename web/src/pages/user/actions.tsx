@@ -177,9 +177,11 @@ interface ActionProps {
 function ResetPassword({ user, onClose }: ActionProps) {
   const password = useSignal(makePassword());
   const isDone = useSignal(false);
-  async function reset(): Promise<void> {
+  async function reset(signal: AbortSignal): Promise<void> {
     const path = { name: user.metadata.name };
-    await api.PATCH('/auth/v1/users/{name}', { params: { path }, body: { spec: { password: await sealed(password.value) } } });
+    const spec = { password: await sealed(password.value) };
+    signal.throwIfAborted();
+    await api.PATCH('/auth/v1/users/{name}', { params: { path }, body: { spec } });
     isDone.value = true;
     await refetch(`user/${path.name}`);
   }

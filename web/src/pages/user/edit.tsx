@@ -41,10 +41,10 @@ export function EditUser({ user, onClose }: EditProps) {
         ]
       : []),
   ];
-  async function save(): Promise<void> {
+  async function save(signal: AbortSignal): Promise<void> {
     const typed = { username: name.value, ...(mayAll && { mail: mail.value, mobile: mobile.value, end: end.value }) };
     try {
-      await patchSpec(read.value, changesOf(read.value, typed));
+      await patchSpec(read.value, changesOf(read.value, typed), signal);
     } catch (error) {
       const now = asProblem(error).status === 409 ? await current(read.value) : undefined;
       if (now === undefined) throw error;

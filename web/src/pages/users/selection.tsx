@@ -77,9 +77,10 @@ function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
     const found = users.find(({ metadata }) => metadata.name === name);
     return found ? called(found) : name;
   };
-  async function run(): Promise<void> {
+  async function run(signal: AbortSignal): Promise<void> {
     const names = users.map(({ metadata }) => metadata.name);
-    outcomes.value = act === 'delete' ? await deleteUsers(names) : await each(names, (name) => setDisabled(name, act === 'disable'));
+    outcomes.value =
+      act === 'delete' ? await deleteUsers(names, signal) : await each(names, (name) => setDisabled(name, act === 'disable'), signal);
     onDone();
   }
   const title = t(`users.${act}`, { count });

@@ -16,12 +16,13 @@ const pauseMs = 300;
 
 /**
  * Changes the spec of a user as it was read. Later changes of the status by the service are no conflict; a change of the spec is one, and
- * is refused.
+ * is refused. An abort does not interrupt a write.
  */
-export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable<UserPatch['spec']>): Promise<void> {
+export async function patchSpec({ metadata }: Schemas['User'], spec: NonNullable<UserPatch['spec']>, signal: AbortSignal): Promise<void> {
   const { name, generation } = metadata;
   for (let left = tries; ; left -= 1) {
     const now = (await bodyOf(api.GET('/auth/v1/users/{name}', { params: { path: { name } } }))).metadata;
+    signal.throwIfAborted();
     const isAsRead = now.uid === metadata.uid && now.generation === generation;
     const { resourceVersion = '' } = isAsRead ? now : metadata;
     try {
@@ -42,12 +43,12 @@ export interface Outcome {
 
 const atATime = 4;
 
-/** Calls `write` for each name, a few at a time. A failure does not stop the others. */
-export async function each(names: readonly string[], write: (name: string) => Promise<void>): Promise<Outcome[]> {
+/** Calls `write` for each name, a few at a time. A failure does not stop the others; an abort skips the names that are left. */
+export async function each(names: readonly string[], write: (name: string) => Promise<void>, signal: AbortSignal): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const left = [...names];
   const work = async () => {
-    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+    for (let name = left.shift(); name !== undefined && !signal.aborted; name = left.shift()) {
       const one = name;
       outcomes.push(
         await write(one).then(
@@ -63,9 +64,10 @@ export async function each(names: readonly string[], write: (name: string) => Pr
 
 const deletedAtOnce = 500;
 
-export async function deleteUsers(names: readonly string[]): Promise<Outcome[]> {
+/** Deletes users in batches. An abort skips the batches that are left. */
+export async function deleteUsers(names: readonly string[], signal: AbortSignal): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (let from = 0; from < names.length; from += deletedAtOnce) {
+  for (let from = 0; from < names.length && !signal.aborted; from += deletedAtOnce) {
     const answer: Schemas['UserDeleteResult'] = await bodyOf(
       api.DELETE('/auth/v1/users', { body: { names: names.slice(from, from + deletedAtOnce) } }),
     );

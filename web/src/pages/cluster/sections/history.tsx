@@ -123,10 +123,11 @@ interface RollBackProps extends Pick<SectionProps, 'kind' | 'object'> {
 function RollBack({ kind, object, revision, onClose }: RollBackProps) {
   const { name } = object.metadata;
   const heavy = useLoad('editors/editor', () => import('../../../editors/editor'));
-  async function rollBack(): Promise<void> {
+  async function rollBack(signal: AbortSignal): Promise<void> {
     const path = apiPath(kind, object.metadata);
     const patch = { method: 'PATCH', body: rollbackPatch(object, revision), contentType: 'application/json-patch+json' } as const;
     await write(`${path}?dryRun=All`, patch);
+    signal.throwIfAborted();
     await write(path, patch);
     toast('info', t('object.rollBackBegun', { name, number: revision.number }));
     onClose();
