@@ -203,6 +203,10 @@ export const entityTooLarge = (message: string) => new StatusError(413, 'Request
 export const unsupportedMediaType = (accepted: readonly string[]) =>
   new StatusError(415, 'UnsupportedMediaType', `the body must be sent without Content-Encoding and be one of: ${accepted.join(', ')}`);
 
+/** 416: a range of bytes that a file does not have (RFC 9110, 15.5.17). `size` is in bytes. */
+export const rangeNotSatisfiable = (size: number) =>
+  new StatusError(416, 'BadRequest', 'the range lies outside the file', { headers: { 'Content-Range': `bytes */${size}` } });
+
 /** 422 with all violations, worded like the API server's field errors. `kind` is the Kind, not the plural. */
 export const invalid = ({ group, kind, name }: { group: string; kind: string; name: string }, causes: readonly Required<StatusCause>[]) => {
   const texts = causes.map((cause) => `${cause.field}: ${cause.message}`);

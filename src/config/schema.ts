@@ -93,9 +93,7 @@ const proxy = z.strictObject({
   subresources: z
     .boolean()
     .default(false)
-    .describe(
-      'Allows the subresource `proxy` of pods, services and nodes, for bearer tokens only. Browsers never show its answers as a page.',
-    ),
+    .describe('Allows the subresource `proxy` of pods, services and nodes, for bearer tokens only. Its answers never run as a page.'),
   paths: z
     .array(apiPath())
     .min(1)

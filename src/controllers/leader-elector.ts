@@ -92,7 +92,8 @@ export class LeaderElector {
   }
 
   /**
-   * Takes or renews the Lease. Like client-go, a holder renews the version that it wrote, and reads the Lease after a conflict only.
+   * Takes or renews the Lease. Like client-go, a holder renews the version that it wrote, and reads the Lease only after a
+   * conflict or a failure.
    *
    * @returns whether this replica holds it; undefined if that is unknown
    */

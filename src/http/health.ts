@@ -90,7 +90,7 @@ export class Health {
         tag: 'operations',
         summary: 'Reports whether this replica should receive requests',
         description:
-          'Names an API server or issuer that cannot be reached. The replica stays ready then, because static files still work and a restart would not help. After its start a replica becomes ready when it has read the state that replicas share, within 15 seconds.',
+          'Names an API server or issuer that cannot be reached. The replica stays ready then, because static files still work and a restart would not help. After its start a replica becomes ready when it has read the state that replicas share, and after 15 seconds at the latest.',
         credential: 'none',
         query: z.object({ verbose: z.string().optional().describe('Names every check. Reasons are shown on the metrics port only.') }),
         answers: { 200: { description: '`ok`, or the checks', content: text } },

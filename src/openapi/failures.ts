@@ -12,7 +12,8 @@ import {
   invalid,
   methodNotAllowed,
   notFound,
-  StatusError,
+  rangeNotSatisfiable,
+  type StatusError,
   serviceUnavailable,
   timedOut,
   tooManyRequests,
@@ -69,7 +70,7 @@ const failures: Record<number, StatusError> = {
   410: expired('the continue token is older than an hour; start again'),
   413: entityTooLarge('the body is larger than 1048576 bytes'),
   415: unsupportedMediaType(['application/json']),
-  416: new StatusError(416, 'BadRequest', 'The range lies outside the file.'),
+  416: rangeNotSatisfiable(1024),
   422: invalid({ group: users.group, kind: 'User', name: jane }, [
     { reason: 'FieldValueInvalid', message: 'Invalid value: "***": is a common password', field: 'spec.password' },
   ]),

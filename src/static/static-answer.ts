@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { StatusError, unknownPath } from '../api/status.ts';
+import { rangeNotSatisfiable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/middleware/representation.ts';
 import type { StaticContent } from './static-directory.ts';
 import type { Compression, StaticFile } from './static-set.ts';
@@ -93,9 +93,7 @@ function singleRange(header: string, size: number): ByteRange | undefined {
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
-  if (start > end) {
-    throw new StatusError(416, 'BadRequest', 'The range lies outside the file.', { headers: { 'Content-Range': `bytes */${size}` } });
-  }
+  if (start > end) throw rangeNotSatisfiable(size);
   return { start, end };
 }
 
