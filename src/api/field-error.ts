@@ -78,7 +78,8 @@ export const tooMany = (field: string, actual: number, limit: number): FieldErro
 /** Bound of a value in a message, in characters. Longer values are cut. */
 const maxShown = 1024;
 
-const cut = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+/** Returns a text for a message, cut after `length` characters. */
+export const cut = (text: string, length = maxShown): string => (text.length > length ? `${text.slice(0, length)}…` : text);
 
 /** Returns the value for a field error: text is quoted, structured values are JSON with sorted keys. */
 function valueText(value: unknown): string {

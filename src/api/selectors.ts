@@ -5,6 +5,7 @@
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
  */
 
+import { cut } from './field-error.ts';
 import { labelKeyProblems, labelValueProblems } from './labels.ts';
 import { badRequest } from './status.ts';
 
@@ -38,7 +39,7 @@ function checkRequirements(count: number): void {
   if (count > maxRequirements) throw badRequest(`must have at most ${maxRequirements} requirements`);
 }
 
-const shown = (text: string) => (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+const shown = (text: string) => cut(text, maxShown);
 
 /** Returns the longest operator at `start`. Each character of an operator is itself an operator. */
 function symbolAt(text: string, start: number): Token {

@@ -201,3 +201,12 @@ function fieldErrorOf(
       return invalidValue(field, value, detail);
   }
 }
+
+/** Decodes a part of a path once. @throws StatusError 400 */
+export function percentDecoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw badRequest('the path contains an invalid percent-encoded character');
+  }
+}

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { badRequest } from '../api/status.ts';
+import { percentDecoded } from '../api/validation.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -117,11 +118,7 @@ const refusal = () =>
 
 function decodeSegment(segment: string): string {
   if (!segmentText.test(segment)) throw refusal();
-  try {
-    const decoded = decodeURIComponent(segment);
-    if (unfit.test(decoded) || /%2e/i.test(segment)) throw refusal();
-    return decoded;
-  } catch (error) {
-    throw error instanceof URIError ? badRequest('the path contains an invalid percent-encoded character') : error;
-  }
+  const decoded = percentDecoded(segment);
+  if (unfit.test(decoded) || /%2e/i.test(segment)) throw refusal();
+  return decoded;
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { badRequest, unknownPath } from '../api/status.ts';
+import { percentDecoded } from '../api/validation.ts';
 import type { ViewedAccess } from '../http/operation.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
@@ -60,12 +61,7 @@ const refusal = () =>
 
 function decoded(segment: string): string {
   if (!segmentText.test(segment)) throw refusal();
-  let text: string;
-  try {
-    text = decodeURIComponent(segment);
-  } catch {
-    throw badRequest('the path contains an invalid percent-encoded character');
-  }
+  const text = percentDecoded(segment);
   if (unfit.test(text)) throw refusal();
   return text;
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { contentType } from 'mime-types';
 import { badRequest, unknownPath } from '../api/status.ts';
+import { percentDecoded } from '../api/validation.ts';
 import { immutable, isHashedName } from '../http/middleware/representation.ts';
 import { reservedPath } from '../http/router.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
@@ -21,7 +22,7 @@ const maxLength = 2048;
 export function staticPath(target: string, basePath: string): string {
   const path = target.replace(/^[a-z][-+.a-z0-9]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   if (!path.startsWith(`${basePath}/`)) throw unknownPath();
-  const decoded = decodeOnce(path.slice(basePath.length + 1));
+  const decoded = percentDecoded(path.slice(basePath.length + 1));
   const segments = decoded.split('/');
   if (decoded.includes('\0') || decoded.includes('\\') || segments.includes('..') || /^[a-z]:/i.test(decoded)) {
     throw badRequest('the path must be plain: no "..", no backslash, no NUL, no drive letter');
@@ -32,14 +33,6 @@ export function staticPath(target: string, basePath: string): string {
   const isUnfit = decoded.length > maxLength || encodedTwice.test(decoded) || reservedPath.test(`/${decoded}`);
   if (hasEmptySegment || hasDotFile || isUnfit) throw unknownPath();
   return decoded;
-}
-
-function decodeOnce(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw badRequest('the path contains an invalid percent-encoded character');
-  }
 }
 
 /** Encodings of precompressed files, such as `app.js.br` and `app.js.gz`. */
