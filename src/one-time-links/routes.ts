@@ -38,7 +38,7 @@ const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
     answers: {
       ...refusals,
       201: { description: 'The link, which is not stored.', content: { 'application/json': linkSchema } },
-      202: { description: 'The link was mailed to `spec.email` of the user.', content: { 'application/json': mailedSchema } },
+      202: { description: 'A mail with the link to `spec.email` of the user is queued.', content: { 'application/json': mailedSchema } },
       409: { description: 'The user is not local, may not log in, or cannot use a link of this kind.' },
       422: { description: '`seconds` is out of range, or no mail can be sent.' },
     },

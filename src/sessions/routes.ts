@@ -170,7 +170,7 @@ const whose = z.object({
   user: z.string().min(1).max(253).optional().describe('Name of a User record. Default: the caller.'),
 });
 const warned = { Warning: 'Set if the issuer could not be told.' };
-const forbidden: AnswerDescription = { description: 'Sessions of another user, without the right to list them.' };
+const forbidden: AnswerDescription = { description: 'Sessions of another user, and RBAC denies it.' };
 
 export const sessionListOperations = (service: SessionService): Operation[] => [
   operation({

@@ -60,7 +60,9 @@ export async function linkAccount(context: SessionContext, parts: LinkAccountPar
     try {
       return await linkClaimedAccount(context, parts, ctx, { ...proved, identity, session });
     } finally {
-      await release().catch((error: unknown) => log.warn({ err: error }, 'failed link of an account blocks a retry for some minutes'));
+      await release().catch((error: unknown) =>
+        log.warn({ err: error }, 'claim of an account could not be released, another link of it has to wait for some minutes'),
+      );
     }
   } finally {
     // The login there was only a proof, so its tokens are not needed.
