@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { isRecord } from '../api/reader.ts';
 import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/outgoing.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -81,7 +82,7 @@ export const withoutEmpty = (members: Members): Members =>
 function membersOf(text: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutEmpty({ ...value }) : undefined;
+    return isRecord(value) ? withoutEmpty({ ...value }) : undefined;
   } catch {
     return undefined;
   }

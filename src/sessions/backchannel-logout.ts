@@ -4,13 +4,11 @@ import { auditOrigin } from '../http/audit.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 
 /** Maximum of sessions that one logout token deletes. The sweeper deletes the others, which are invalid too. */
 const maxDeleted = 500;
-const deletionsAtOnce = 10;
 const deletionMs = 5_000;
 /** Maximum of sessions to unseal: sessions of an older release name the issuer's session only in their sealed part. */
 const maxOpened = 500;
@@ -69,9 +67,7 @@ async function deleteSessions(context: SessionContext, ctx: Context, ended: Issu
   const event = { ...auditOrigin(ctx), audit: 'LoggedOut', outcome: 'success', code: 200, reason: 'BackChannel' } as const;
   try {
     const rows = await sessionsOf(context, ended);
-    await mapLimit(deletionsAtOnce, rows.slice(0, maxDeleted), async (row) => {
-      if (await store.remove(row, signal)) audit.record({ ...event, ...auditSubjectOfSession(row) });
-    });
+    await store.removeAll(rows.slice(0, maxDeleted), signal, (row) => audit.record({ ...event, ...auditSubjectOfSession(row) }));
   } catch (error) {
     log.warn({ err: error }, 'sessions ended by the identity provider could not be deleted, retrying');
   }

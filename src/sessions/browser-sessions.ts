@@ -112,7 +112,7 @@ export class BrowserSessions {
     const secrets = { tokens, login, handle: newSecret() };
     const name = sessionName(secret);
     const { source, userAgent } = auditOrigin(ctx);
-    const sealed = this.#seal.seal(writeSecrets(name, secrets));
+    const sealed = this.seal(name, secrets);
     const row = await this.#store.create(sessionObject(login, { name, source, userAgent, sealed, idleMs: this.#times.idle }), signal);
     await this.leave(ctx, signal);
     this.#cookie.set(ctx, secret);

@@ -1,12 +1,10 @@
 import type { Context } from 'koa';
 import { auditOrigin } from '../http/audit.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { NewSession, Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 import type { SessionStore } from './store.ts';
 
-const deletionsAtOnce = 10;
 /** A login exceeds the limit by one session, unless the limit was lowered; the next login ends further sessions. */
 const maxEnded = 100;
 
@@ -33,10 +31,8 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
     const oldest = oldestOf(store, newest, config.login.session.maxPerUser);
     if (oldest.length === 0) return;
     const ended: SessionRow[] = [];
-    await mapLimit(deletionsAtOnce, oldest, async (row) => {
-      if (await store.remove(row, signal)) ended.push(row);
-    });
-    for (const row of ended)
+    await store.removeAll(oldest, signal, (row) => {
+      ended.push(row);
       audit.record({
         ...auditOrigin(ctx),
         ...auditSubjectOfSession(row),
@@ -44,6 +40,7 @@ async function endOldest(context: SessionContext, ctx: Context, newest: SessionR
         outcome: 'success',
         reason: 'TooManySessions',
       });
+    });
     await farewell.endSessions(ctx, ended);
   } catch (error) {
     log.warn({ user: newest.user, err: error }, 'oldest sessions of a user could not be ended');

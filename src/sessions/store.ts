@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { isRecord } from '../api/reader.ts';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
@@ -10,6 +11,7 @@ import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import { mapLimit } from '../limits/semaphore.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
@@ -18,6 +20,7 @@ import { sessionProperties } from './schema.ts';
 /** Covers the clock skew between replicas, and the leeway after the expiry of tokens. */
 const leewayMs = 120_000;
 const maxPerRun = 200;
+const deletionsAtOnce = 10;
 
 /** Deletes Sessions and RevokedTokens that have expired, and Sessions that the issuer has ended. */
 export const sessionSweep = (store: SessionStore, revokedTokens: RevokedTokens, now: () => Date): Sweep => ({
@@ -151,7 +154,7 @@ export class SessionStore {
    */
   patch(row: SessionRow, change: Record<string, unknown>, signal: AbortSignal): Promise<SessionRow | 'conflict' | 'gone'> {
     const { name, uid, resourceVersion } = row;
-    const metadata = { ...(isObject(change.metadata) && change.metadata), uid, resourceVersion };
+    const metadata = { ...(isRecord(change.metadata) && change.metadata), uid, resourceVersion };
     return this.#write(name, { ...change, metadata }, signal);
   }
 
@@ -186,6 +189,13 @@ export class SessionStore {
       if (isRefusal(error, 404, 409)) return false;
       throw error;
     }
+  }
+
+  /** Removes sessions, some at once. @param onRemoved receives each of them that existed. @throws StatusError 503, 504 */
+  async removeAll(rows: readonly SessionRow[], signal: AbortSignal, onRemoved?: (row: SessionRow) => void): Promise<void> {
+    await mapLimit(deletionsAtOnce, rows, async (row) => {
+      if (await this.remove(row, signal)) onRemoved?.(row);
+    });
   }
 
   /**
@@ -286,5 +296,3 @@ export class SessionStore {
     throw this.#cache.unavailable();
   }
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

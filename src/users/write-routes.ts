@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
-import { type Audit, auditCaller, auditOrigin, auditWrite } from '../http/audit.ts';
+import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
@@ -181,5 +181,5 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
 }
 
 function record(audit: Audit, ctx: Context, caller: Caller, target: { name: string; uid: string }): void {
-  audit.record({ audit: 'UserDeleted', ...auditCaller(ctx, caller), target, outcome: 'success', code: 204 });
+  audit.record({ audit: 'UserDeleted', ...auditWrite(ctx, caller, target), code: 204 });
 }

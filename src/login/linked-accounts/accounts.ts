@@ -6,7 +6,6 @@ import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
 import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import { seenWithinMs } from '../../kubernetes/deadline.ts';
-import { mapLimit } from '../../limits/semaphore.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import type { Notices } from '../../users/logins/notices.ts';
@@ -16,8 +15,6 @@ import { userResource } from '../../users/record/schema.ts';
 import { isNamedByLogin, subjectNamesOf } from '../../users/record/subject-name.ts';
 import { UserStatusWriter } from '../../users/status.ts';
 import type { LinkedAccount, LinkedAccountList } from './routes.ts';
-
-const deletionsAtOnce = 10;
 
 /** Returns the id of a linked account for URLs, in which the issuer and the subject must not appear. */
 const linkedAccountID = ({ issuer, sub }: Subject): string => hash('sha256', JSON.stringify([issuer, sub])).slice(0, 32);
@@ -109,9 +106,7 @@ async function endSessions(
   const isOf = ({ user, userUID, subjectName }: SessionRow) =>
     user === account.name && userUID === account.uid && subjectName === linkedSubject.subjectName && subjectName !== account.subjectName;
   const rows = store.values().filter(isOf);
-  await mapLimit(deletionsAtOnce, rows, async (row) => {
-    await store.remove(row, signal);
-  });
+  await store.removeAll(rows, signal);
   if (rows.some(({ name }) => name === caller.session)) cookie.expire(ctx);
   await farewell.endSessions(ctx, rows);
 }
