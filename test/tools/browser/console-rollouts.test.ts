@@ -1,6 +1,8 @@
 /** Actions of workloads in the console, on the workloads of the demo. */
 import { expect } from 'chai';
+import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { barriers } from './axe.ts';
+import { tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 import { inspect, merge } from './kind-pages.ts';
 import { countOf, hold } from './traffic.ts';
@@ -120,6 +122,53 @@ describe('Jobs in the console', () => {
     expect(text).to.match(/Starting deadline\s+2m\s+Successful Jobs kept\s+5\s+Failed Jobs kept\s+2\s/);
     await inspect(page, 'cron-job');
     expect(await page.getByRole('article', { name: 'run' }).innerText()).to.match(/^run\s+Image\s+registry\.example\.com\//);
+  });
+
+  it('finds the Jobs of a CronJob behind those of others, and reports a list that is too long to read', async () => {
+    const { uid = '' } = ((await page.evaluate(`fetch('/api/kubernetes/${cronJob}').then((r) => r.json())`)) as ClusterObject).metadata;
+    const metadata = (name: string, day: number) => ({
+      ...{ name, namespace: 'shop', uid: `u-${name}`, resourceVersion: '7', creationTimestamp: `2026-11-0${day}T10:00:00Z` },
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly-report', uid }],
+    });
+    const part = (next: string, ...rows: ReturnType<typeof metadata>[]) => {
+      const table = JSON.parse(
+        tableOf(
+          ['Name'],
+          rows.map((one) => ({ cells: [one.name], metadata: one })),
+        ),
+      ) as { metadata: object };
+      return { ...table, metadata: { ...table.metadata, continue: next } };
+    };
+    let parts = new Map<string, object>();
+    await page.route(/\/namespaces\/shop\/jobs\?/, (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      if (query.has('watch')) return route.fulfill({ body: '' });
+      if (query.has('fieldSelector')) {
+        const matchLabels = { job: query.get('fieldSelector')?.split('=')[1] };
+        return route.fulfill({
+          json: { metadata: { resourceVersion: '7' }, items: [{ metadata: metadata('last', 2), spec: { selector: { matchLabels } } }] },
+        });
+      }
+      return route.fulfill({ json: parts.get(query.get('continue') ?? '') ?? part('more') });
+    });
+    parts = new Map([
+      ['', part('next', metadata('first', 1))],
+      ['next', part('', metadata('last', 2))],
+    ]);
+    const jobs = page.getByRole('table', { name: 'Jobs' });
+    await page.goto(`${demo.url}/r/batch/v1/cronjobs/ns/shop/nightly-report`);
+    await jobs.getByRole('link', { name: 'last' }).waitFor();
+    const asked = page.waitForRequest(/\/pods\?.*labelSelector=job%3D/);
+    await page.goto(`${demo.url}/r/batch/v1/cronjobs/ns/shop/nightly-report/logs`);
+    expect(new URL((await asked).url()).searchParams.get('labelSelector')).to.equal('job=last');
+
+    parts = new Map();
+    for (const tab of ['', '/logs']) {
+      await page.goto(`${demo.url}/r/batch/v1/cronjobs/ns/shop/nightly-report${tab}`);
+      await page.getByText(/^Only the first \d+ Jobs were read/).waitFor();
+      expect(await page.getByText('There are no Jobs here.').or(page.getByText('The CronJob has no Job yet.')).count()).to.equal(0);
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('shows the reason of a failed Job, and its pods', async () => {

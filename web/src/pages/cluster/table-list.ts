@@ -44,6 +44,7 @@ export class TableList {
   readonly #revision = signal(0);
   readonly #path: string;
   readonly #selection: Selection;
+  readonly #least: number;
   #rows: Map<string, Row> | undefined;
   readonly #come = new Map<string, Row>();
   readonly #gone = new Set<string>();
@@ -55,7 +56,9 @@ export class TableList {
   #again: ReturnType<typeof setTimeout> | undefined;
   #drawing: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(kind: Kind, namespace: string | undefined, { labelSelector = '', fieldSelector = '' }: Selection) {
+  /** @param least number of rows that are read at first, if there are so many */
+  constructor(kind: Kind, namespace: string | undefined, { labelSelector = '', fieldSelector = '' }: Selection, least = 0) {
+    this.#least = least;
     this.#path = apiPath(kind, { namespace });
     this.#selection = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
   }
@@ -83,7 +86,7 @@ export class TableList {
 
   /** Reads the same number of rows again. */
   async refresh(): Promise<void> {
-    await this.#read('', this.size.value);
+    await this.#read('', Math.max(this.size.value, this.#least));
   }
 
   async more(): Promise<void> {
@@ -128,9 +131,9 @@ export class TableList {
       let table = await this.#page(from, mine.signal);
       if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
       const rows = new Map(from === '' ? [] : this.#rows);
-      for (;;) {
+      for (let read = pageSize; ; read += pageSize) {
         for (const row of table.rows ?? []) this.#add(rows, row);
-        if (!table.metadata.continue || rows.size >= wanted) break;
+        if (!table.metadata.continue || read >= wanted) break;
         table = await this.#page(table.metadata.continue, mine.signal);
       }
       this.#rows = rows;

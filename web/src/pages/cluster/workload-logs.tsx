@@ -8,12 +8,14 @@ import { Guarded } from '../../app/guarded';
 import { may, type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
+import { Loaded } from '../../ui/loaded';
 import { Empty, Failure, Notice, Old, Skeleton } from '../../ui/state';
 import { containersOf } from './containers';
 import { logCommand } from './kubectl';
 import { tailLines } from './log-stream';
 import type { LogTarget } from './log-streams';
 import { LogView } from './log-view';
+import { useRelatedRows } from './sections/related-rows';
 import { selectedLabels } from './sections/selector';
 
 const shownStreams = 20;
@@ -56,7 +58,7 @@ export function WorkloadLogs({ kind, object }: WorkloadProps) {
   );
 }
 
-const jobKind = { group: 'batch', version: 'v1', resource: 'jobs' } as Kind;
+const jobKind = { group: 'batch', version: 'v1', resource: 'jobs', title: 'Jobs' } as Kind;
 
 function NewestJob({ cronJob, mayWatch }: { cronJob: ClusterObject; mayWatch: boolean }) {
   const { namespace, uid } = cronJob.metadata;
@@ -65,26 +67,57 @@ function NewestJob({ cronJob, mayWatch }: { cronJob: ClusterObject; mayWatch: bo
   useRights([list, watch]);
   return (
     <Guarded right={list}>
-      <LoadedList path={apiPath(jobKind, { namespace })} mayWatch={may(watch) === true}>
-        {({ items }) => {
-          const own = items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
-          const [job] = own.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1));
-          return job ? <LogsOfPods key={job.metadata.uid} object={job} mayWatch={mayWatch} /> : <Empty text={t('cluster.noJob')} />;
-        }}
-      </LoadedList>
+      <NewestOf namespace={namespace} owner={uid ?? ''} mayWatchJobs={may(watch) === true} mayWatch={mayWatch} />
     </Guarded>
+  );
+}
+
+interface NewestProps {
+  namespace: string | undefined;
+  owner: string;
+  mayWatchJobs: boolean;
+  mayWatch: boolean;
+}
+
+function NewestOf({ namespace, owner, mayWatchJobs, mayWatch }: NewestProps) {
+  const { list, rows } = useRelatedRows({ kind: jobKind, namespace, owner, mayWatch: mayWatchJobs });
+  const [problem, isPart] = [list.error.value, list.remaining.value];
+  const onRetry = () => void list.refresh();
+  if (rows === undefined) return problem ? <Failure problem={problem} onRetry={onRetry} /> : <Skeleton />;
+  const [job] = rows;
+  return (
+    <>
+      <Old problem={problem} lost={list.lost.since.value} onRetry={onRetry} />
+      {isPart && <Notice kind="info">{t('object.firstOnly', { count: list.size.value, kind: jobKind.title })}</Notice>}
+      {job ? (
+        <LogsOfJob key={job.metadata.uid} namespace={namespace} name={job.metadata.name} mayWatch={mayWatch} />
+      ) : (
+        !isPart && <Empty text={t('cluster.noJob')} />
+      )}
+    </>
+  );
+}
+
+/** Reads the selector of a Job, which never changes. */
+function LogsOfJob({ namespace, name, mayWatch }: { namespace: string | undefined; name: string; mayWatch: boolean }) {
+  const path = `${apiPath(jobKind, { namespace })}?${new URLSearchParams({ fieldSelector: `metadata.name=${name}`, limit: '1' })}`;
+  const load = useLoad(`logs/${path}`, (signal) => getJson<ObjectList>(path, signal));
+  return (
+    <Loaded load={load}>
+      {({ items: [job] }) => (job ? <LogsOfPods object={job} mayWatch={mayWatch} /> : <Empty text={t('cluster.noJob')} />)}
+    </Loaded>
   );
 }
 
 interface LoadedListProps {
   path: string;
-  labelSelector?: string;
+  labelSelector: string;
   mayWatch: boolean;
   children: (list: ObjectList) => ComponentChildren;
 }
 
-function LoadedList({ path, labelSelector = '', mayWatch, children }: LoadedListProps) {
-  const asked = new URLSearchParams({ limit: String(shownPods), ...(labelSelector && { labelSelector }) });
+function LoadedList({ path, labelSelector, mayWatch, children }: LoadedListProps) {
+  const asked = new URLSearchParams({ limit: String(shownPods), labelSelector });
   const load = useLoad(`logs/${path}?${asked}`, (signal) => getJson<ObjectList>(`${path}?${asked}`, signal));
   const resourceVersion = load.data.value?.metadata.resourceVersion;
   const lost = useWatch({ path: mayWatch ? path : undefined, labelSelector, resourceVersion }, load.reload);

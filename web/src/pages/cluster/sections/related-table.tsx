@@ -1,17 +1,17 @@
 import type { ComponentType } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
 import { type Kind, pageOf } from '../../../api/kinds';
 import { keyOf, type Selection } from '../../../api/objects';
 import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';
-import { Empty, Failure, Old, Skeleton } from '../../../ui/state';
+import { Empty, Failure, Notice, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
-import { type Row, TableList } from '../table-list';
+import type { Row, TableList } from '../table-list';
 import { usageColumns, useUsages } from '../usage';
 import { usageKey } from '../usage-amounts';
 import { GuardedPart } from './guarded-part';
+import { useRelatedRows } from './related-rows';
 
 /** A longer list has a page of its own. */
 const shownRows = 25;
@@ -43,16 +43,9 @@ export function RelatedTable(props: RelatedProps) {
 
 function Rows(props: RelatedProps & { mayWatch: boolean }) {
   const { kind, namespace, selection, owner, mayWatch, Above } = props;
-  const { labelSelector = '', fieldSelector = '' } = selection;
-  const list = useMemo(() => new TableList(kind, namespace, selection), [kind, namespace, labelSelector, fieldSelector]);
-  useEffect(() => {
-    list.start(mayWatch);
-    return () => list.stop();
-  }, [list, mayWatch]);
-  useEffect(() => list.show(), [list.waiting.value]);
-  const rows = list
-    .shown({ search: '', sort: { by: 'Age', isDescending: false } })
-    ?.filter(({ metadata }) => owner === undefined || metadata.ownerReferences?.some(({ uid }) => uid === owner));
+  const { labelSelector = '' } = selection;
+  const { list, rows } = useRelatedRows({ kind, namespace, selection, owner, mayWatch });
+  const isPart = list.remaining.value;
   const problem = list.error.value;
   const retry = () => void list.refresh();
   if (rows === undefined) return problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={3} />;
@@ -60,8 +53,9 @@ function Rows(props: RelatedProps & { mayWatch: boolean }) {
     <>
       <Old lost={list.lost.since.value} problem={problem} onRetry={retry} />
       {Above && <Above {...{ kind, rows }} />}
-      {rows.length === 0 ? <Empty text={t('cluster.none', { kind: kind.title })} /> : <RowTable {...props} {...{ list, rows }} />}
-      {(rows.length > shownRows || list.remaining.value) && (
+      {isPart && owner !== undefined && <Notice kind="info">{t('object.firstOnly', { count: list.size.value, kind: kind.title })}</Notice>}
+      {rows.length > 0 ? <RowTable {...props} {...{ list, rows }} /> : !isPart && <Empty text={t('cluster.none', { kind: kind.title })} />}
+      {(rows.length > shownRows || isPart) && (
         <p>
           <a href={href(`${pageOf(kind, { namespace })}?${new URLSearchParams({ selector: labelSelector })}`)}>
             {t('object.allOf', { kind: kind.title })}

@@ -1,0 +1,30 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Kind } from '../../../api/kinds';
+import { pageSize, type Selection } from '../../../api/objects';
+import { type Row, TableList } from '../table-list';
+
+/** The API server does not select by owner. Rows of more objects would take megabytes. */
+const readForOwner = 10 * pageSize;
+
+interface RelatedQuery {
+  kind: Kind;
+  namespace: string | undefined;
+  selection?: Selection;
+  /** The uid of the owner; unset: any. */
+  owner?: string | undefined;
+  mayWatch: boolean;
+}
+
+/** Reads and follows the objects that belong to another one. @returns their rows, youngest first, and the list that holds them */
+export function useRelatedRows({ kind, namespace, selection = {}, owner, mayWatch }: RelatedQuery) {
+  const { labelSelector = '', fieldSelector = '' } = selection;
+  const least = owner === undefined ? 0 : readForOwner;
+  const list = useMemo(() => new TableList(kind, namespace, selection, least), [kind, namespace, labelSelector, fieldSelector, least]);
+  useEffect(() => {
+    list.start(mayWatch);
+    return () => list.stop();
+  }, [list, mayWatch]);
+  useEffect(() => list.show(), [list.waiting.value]);
+  const isOwned = ({ metadata }: Row) => owner === undefined || metadata.ownerReferences?.some(({ uid }) => uid === owner);
+  return { list, rows: list.shown({ search: '', sort: { by: 'Age', isDescending: false } })?.filter(isOwned) };
+}
