@@ -4,6 +4,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { clickBeneath, loggedIn, press } from './demo.ts';
+import { hold, tryToClose } from './traffic.ts';
 
 describe('access on the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/groups', { users: 10 });
@@ -81,11 +82,15 @@ describe('access on the console', () => {
     await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
   });
 
-  it('creates an access token that is shown once, and works until it is revoked', async () => {
+  it('creates an access token that is shown once, and works until it is revoked; the dialog stays open until then', async () => {
     await page.goto(`${demo.url}/tokens`);
     await press(page, 'New token');
     await dialog().getByLabel('Description').fill('Backup');
+    const creation = await hold(page, 'POST', /\/auth\/v1\/accesstoken$/);
     await dialog().getByRole('button', { name: 'Make the token' }).click();
+    await creation.begun;
+    await tryToClose(page);
+    await creation.release();
     const token = await dialog().locator('pre').textContent();
     expect(token).to.match(/^cat_/);
     const status = async () => (await fetch(`${demo.url}/api/v2/token/info`, { headers: { authorization: `Bearer ${token}` } })).status;

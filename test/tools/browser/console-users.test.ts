@@ -4,7 +4,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { chooseNewPassword, clickBeneath, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
-import { hold } from './traffic.ts';
+import { hold, tryToClose } from './traffic.ts';
 
 interface Stored {
   spec: Record<string, unknown>;
@@ -285,12 +285,16 @@ describe('users on the console', () => {
     await isStored('new.user@example.com', { 'spec.username': 'Nele Newer' });
   });
 
-  it('resets a password and shows it once', async () => {
+  it('resets a password and shows it once, and stays open until then', async () => {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Reset password' }).click();
     const password = await dialog().getByLabel('Password', { exact: true }).inputValue();
     expect(password).to.match(/^(\w{5}-){3}\w{5}$/);
+    const change = await hold(page, 'PATCH', /\/auth\/v1\/users\/[^/]+$/);
     await dialog().getByRole('button', { name: 'Reset password' }).click();
+    await change.begun;
+    await tryToClose(page);
+    await change.release();
     await dialog().getByText('The password is set.').waitFor();
 
     expect(await dialog().locator('pre').textContent()).to.equal(password);

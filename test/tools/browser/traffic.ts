@@ -139,6 +139,12 @@ export async function hold(page: Page, method: string, address: RegExp): Promise
   return { begun: begun.promise, release };
 }
 
+/** Tries to close a dialog while its request is held: by Cancel, and by Escape as often as a browser may ignore it. */
+export async function tryToClose(page: Page): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click({ force: true });
+  for (let count = 0; count < 3; count += 1) await page.keyboard.press('Escape');
+}
+
 /** Counts the requests with a method and an address. The count waits for another request, and so includes reactions to the last answer. */
 export function countOf(page: Page, method: string, address: RegExp): () => Promise<number> {
   let count = 0;

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
@@ -7,15 +7,29 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
+/** A form sets it while its dialog must stay open. */
+export const StaysOpen = createContext({ current: false });
+
 /** Shows a dialog above the page while it is mounted. The browser keeps the focus in it and restores it afterwards. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
+  const staysOpen = useRef(false);
   useLayoutEffect(() => dialog.current?.showModal(), []);
+  // Chromium closes a dialog at the second Escape, even if the first was prevented.
+  const close = () => (staysOpen.current ? dialog.current?.showModal() : onClose());
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        if (staysOpen.current) event.preventDefault();
+      }}
+      onClose={close}
+    >
       <h2 id={id}>{title}</h2>
-      {children}
+      <StaysOpen.Provider value={staysOpen}>{children}</StaysOpen.Provider>
     </dialog>
   );
 }

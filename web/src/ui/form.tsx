@@ -7,6 +7,7 @@ import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
 import { Combobox, type Suggestion } from './combobox';
+import { StaysOpen } from './dialog';
 import { Causes, Notice } from './state';
 import { useUnmountSignal } from './unmount-signal';
 
@@ -30,15 +31,26 @@ interface FormProps {
   isDisabled?: boolean;
   /** True for a form that is a page, not a dialog: its action precedes Cancel on the screen and in the tab order. */
   isPage?: boolean;
+  /** True for a result that is shown once, such as a password: the form and its dialog stay open until the result is there. */
+  isShownOnce?: boolean;
   children?: ComponentChildren;
 }
 
-export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = false, isPage = false, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { action, kind = 'main', onSubmit, onCancel, isDisabled = false, isPage = false, isShownOnce = false, children } = props;
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
   const names = useMemo(() => new Set<string>(), []);
   const form = useRef<HTMLFormElement>(null);
   const signal = useUnmountSignal();
+  const staysOpen = useContext(StaysOpen);
+  const isKept = isShownOnce && isBusy.value;
+  useLayoutEffect(() => {
+    staysOpen.current = isKept;
+    return () => {
+      staysOpen.current = false;
+    };
+  }, [isKept]);
   const focusWrong = () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
   async function submit(event: Event): Promise<void> {
@@ -56,7 +68,7 @@ export function Form({ action, kind = 'main', onSubmit, onCancel, isDisabled = f
   }
   const buttons = [
     onCancel && (
-      <Button key="cancel" kind="quiet" onClick={onCancel}>
+      <Button key="cancel" kind="quiet" onClick={onCancel} isDisabled={isKept}>
         {t('action.cancel')}
       </Button>
     ),

@@ -80,7 +80,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
           </div>
         </>
       ) : (
-        <Form action={t('tokens.create')} onSubmit={create} onCancel={onClose}>
+        <Form isShownOnce action={t('tokens.create')} onSubmit={create} onCancel={onClose}>
           <Field label={t('tokens.description')} name="description" value={description} isRequired hint={t('tokens.descriptionHint')} />
           <Field label={t('tokens.lifetime')} name="expiration" value={days}>
             {lifetimes.map((length) => (

@@ -198,7 +198,7 @@ function ResetPassword({ user, onClose }: ActionProps) {
           </div>
         </>
       ) : (
-        <Form action={t('user.reset')} kind="danger" onSubmit={reset} onCancel={onClose}>
+        <Form isShownOnce action={t('user.reset')} kind="danger" onSubmit={reset} onCancel={onClose}>
           <p>{t('user.resetWhat')}</p>
           <Field label={t('users.password')} name="spec.password" value={password} isCode isRequired />
         </Form>

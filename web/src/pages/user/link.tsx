@@ -74,7 +74,12 @@ export function MakeLink({ user, onClose }: LinkProps) {
   }
   return (
     <Dialog title={t('links.of', { name: called(user) })} onClose={onClose}>
-      <Form action={t(way.value === 'mail' ? 'links.mail' : 'links.make')} onSubmit={make} onCancel={onClose}>
+      <Form
+        isShownOnce={way.value === 'hand'}
+        action={t(way.value === 'mail' ? 'links.mail' : 'links.make')}
+        onSubmit={make}
+        onCancel={onClose}
+      >
         <Field label={t('links.kind')} name="kind" value={kind} hint={t(`links.${kind.value as Kind}What`)}>
           {offered.map((one) => (
             <option key={one} value={one} selected={one === kind.value}>
