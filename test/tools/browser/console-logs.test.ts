@@ -5,6 +5,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { addKind, addPod, addPods, type StubPod } from './cluster-answers.ts';
 import { loggedIn } from './demo.ts';
+import { hold } from './traffic.ts';
 
 describe('a log in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
@@ -257,7 +258,7 @@ describe('the logs and the terminal of the living demo in the console', () => {
     for (const name of before) await page.locator('select.log-choice option', { hasText: `${name} (gone)` }).waitFor({ state: 'attached' });
   });
 
-  it('runs a command in the shell of a pod', async () => {
+  const openTerminal = async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
     await page
       .getByRole('table', { name: 'Pods' })
@@ -265,6 +266,25 @@ describe('the logs and the terminal of the living demo in the console', () => {
       .first()
       .click();
     await page.getByRole('link', { name: 'Terminal' }).click();
+  };
+
+  it('opens no shell after the tab is left while the terminal loads', async () => {
+    await openTerminal();
+    const code = await hold(page, 'GET', /\/assets\/terminal-\w+\.js$/);
+    const shells: string[] = [];
+    page.on('websocket', (socket) => socket.url().includes('/exec?') && shells.push(socket.url()));
+    const loaded = page.waitForResponse(/\/assets\/terminal-\w+\.js$/);
+    await page.getByRole('button', { name: /^Open sh in / }).click();
+    await code.begun;
+    await page.getByRole('link', { name: 'YAML' }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor();
+    await code.release();
+    await page.evaluate(`import('${(await loaded).url()}')`);
+    expect(shells).to.deep.equal([]);
+  });
+
+  it('runs a command in the shell of a pod', async () => {
+    await openTerminal();
     await page.getByRole('button', { name: /^Open sh in / }).click();
     const screen = page.locator('.terminal-host');
     await screen.getByText('/ #').first().waitFor();

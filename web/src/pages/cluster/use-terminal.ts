@@ -6,6 +6,7 @@ import { type ClusterObject, getJson } from '../../api/objects';
 import { asProblem } from '../../api/problem';
 import type { TerminalView } from '../../editors/terminal';
 import { t } from '../../text/text';
+import { useUnmountSignal } from '../../ui/unmount-signal';
 import { containerState } from './containers';
 import { type Exec, openExec } from './exec';
 
@@ -49,6 +50,7 @@ interface OpenTerminal {
 export function useTerminal(options: TerminalOptions): OpenTerminal {
   const [place, button] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
   const [state, ending] = [useSignal<TerminalState>('none'), useSignal('')];
+  const signal = useUnmountSignal();
   const running = useRef<{ exec: Exec; view: TerminalView }>(undefined);
   const stop = () => {
     running.current?.exec.close();
@@ -68,6 +70,7 @@ export function useTerminal(options: TerminalOptions): OpenTerminal {
     ending.value = '';
     try {
       const { startTerminal } = await import('../../editors/terminal');
+      if (signal.aborted) return;
       const view = startTerminal(host, {
         onInput: (text) => running.current?.exec.send(text),
         onResize: (size) => running.current?.exec.resize(size),
