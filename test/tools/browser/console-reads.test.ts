@@ -90,3 +90,57 @@ describe('the page of an object', () => {
     await other.leave();
   });
 });
+
+describe('lists that are longer than one answer in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const told = (count: number, kind: string) => page.getByText(`Only the first ${count} ${kind} were read.`).waitFor();
+  const events = (next: (from: string) => string) =>
+    page.route(/\/events\?(?!.*watch)/, (route) => {
+      const from = new URL(route.request().url()).searchParams.get('continue') ?? '0';
+      const items = [
+        { metadata: { uid: `e${from}`, creationTimestamp: '2026-11-28T03:00:00Z' }, type: 'Normal', reason: `Seen${from}`, message: '' },
+      ];
+      return route.fulfill({ json: { metadata: { resourceVersion: '1', continue: next(from) }, items } });
+    });
+
+  afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('read the events of an object to their end', async () => {
+    await events((from) => (from === '2' ? '' : String(Number(from) + 1)));
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/events`);
+    await page.getByRole('cell', { name: 'Seen2' }).waitFor();
+    expect(await page.getByRole('row').count()).to.equal(4);
+  });
+
+  it('read a part of very many events, and tell it', async () => {
+    await events((from) => String(Number(from) + 1));
+    const self = await page.evaluate(
+      "fetch('/auth/v2/users?search=admin@example.com').then((r) => r.json()).then((l) => l.items[0].metadata.name)",
+    );
+    for (const path of ['/r/apps/v1/deployments/ns/shop/storefront/events', `/users/${self}/history`]) {
+      await page.goto(demo.url + path);
+      await told(10, 'Events');
+    }
+  });
+
+  it('name namespaces and groups of which only the first were read', async () => {
+    const part = (items: object[]) => ({ metadata: { resourceVersion: '1', continue: 'more', remainingItemCount: 7 }, items });
+    const names = Array.from({ length: 203 }, (_, index) => ({ metadata: { name: `team-${index}` } }));
+    const limits: (string | null)[] = [];
+    await page.route(/\/auth\/v1\/namespaces\?.*resource=pods/, (route) => {
+      limits.push(new URL(route.request().url()).searchParams.get('limit'));
+      return route.fulfill({ json: part(names) });
+    });
+    await page.route(/\/auth\/v1\/groups\?/, (route) => route.fulfill({ json: part([{ metadata: { name: 'dev' }, spec: {} }]) }));
+    await page.goto(`${demo.url}/access`);
+    await told(203, 'Namespaces');
+    await page.goto(`${demo.url}/bindings/new`);
+    await page.getByLabel('One or more namespaces').check();
+    await told(203, 'Namespaces');
+    await page.getByText('and 3 more').waitFor();
+    expect(await page.locator('.choices label').count()).to.equal(200);
+    await page.goto(`${demo.url}/users/new`);
+    await told(1, 'Groups');
+    expect(new Set(limits)).to.deep.equal(new Set([null]));
+  });
+});

@@ -37,8 +37,8 @@ export interface Selection {
   fieldSelector?: string;
 }
 
-/** Returns the address of a part of a list as a Table. @param from token of the part; by default the first one */
-export function tablePath(path: string, { labelSelector, fieldSelector }: Selection, from = ''): string {
+/** Returns the address of a part of a list. @param from token of the part; by default the first one */
+export function listPath(path: string, { labelSelector, fieldSelector }: Selection, from = ''): string {
   const selected = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
   return `${path}?${new URLSearchParams({ ...selected, limit: String(pageSize), ...(from && { continue: from }) })}`;
 }
@@ -76,6 +76,26 @@ export function asTable(answer: ServerTable | PlainAnswer): ServerTable | undefi
 export async function getJson<T>(path: string, signal?: AbortSignal, Accept = 'application/json'): Promise<T> {
   const response = await call(path, { headers: { Accept }, ...(signal && { signal }) });
   return (await jsonOf(response)) as T;
+}
+
+interface ObjectList<T> {
+  items: readonly T[];
+  /** `continue` is set if the list has more objects than were read. */
+  metadata: ServerTable['metadata'];
+}
+
+/** Parts of a list that are read: more would take megabytes. */
+export const mostParts = 10;
+
+/** Reads a list to its end, or its first parts. */
+export async function getList<T>(path: string, selection: Selection, signal: AbortSignal): Promise<ObjectList<T>> {
+  const found: T[] = [];
+  for (let [part, from] = [1, '']; ; part += 1) {
+    const { items, metadata } = await getJson<{ items: T[] | null } & ObjectList<T>>(listPath(path, selection, from), signal);
+    found.push(...(items ?? []));
+    from = metadata.continue ?? '';
+    if (from === '' || part === mostParts) return { items: found, metadata };
+  }
 }
 
 /** @param uid of the object that was seen: another object of the same name is not deleted */

@@ -15,12 +15,16 @@ export function chooseNamespace(next: string): void {
   else localStorage.removeItem(key);
 }
 
-const limit = 1000;
+/** Loads the namespaces in which the caller may read pods. */
+export const useMyNamespaces = () =>
+  useLoad('namespaces/get/pods', (signal) =>
+    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods' } }, signal })),
+  );
 
 /** Loads the namespaces in which the caller may list or watch a kind. Without a kind, no request is sent. */
 export const useNamespaces = (kind: Kind | undefined, verb: 'list' | 'watch' = 'list') => {
   const { group = '', resource = '' } = kind ?? {};
   return useLoad(kind && `namespaces/${verb}/${resource}.${group}`, (stop) =>
-    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb, group, resource, limit } }, signal: stop })),
+    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb, group, resource } }, signal: stop })),
   );
 };

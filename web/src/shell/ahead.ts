@@ -1,7 +1,7 @@
 /** Requests the data of a page while its script still loads, as far as the address alone determines it. */
 import { askAhead, base } from '../api/client';
 import { apiPath, fetchKinds, forgetKinds, type KindPlace, placeInPath } from '../api/kinds';
-import { tableAccept, tablePath } from '../api/objects';
+import { listPath, tableAccept } from '../api/objects';
 import { learnOffered, offeredPath, offeredQuery, wasOffered, windowQuery } from '../api/offered';
 import { listRights, usageRight } from '../app/list-rights';
 import { askRightsAhead, may } from '../app/rights';
@@ -17,7 +17,7 @@ function askList(place: KindPlace, namespace: string | undefined, query: URLSear
   const labelSelector = query.get('selector') ?? '';
   const isOffered = wasOffered(place);
   if (isOffered === undefined || (isRefused(place, namespace) && !(isOffered && namespace === undefined))) return;
-  if (!isOffered) askAhead(tablePath(apiPath(place, { namespace }), { labelSelector }), tableAccept);
+  if (!isOffered) askAhead(listPath(apiPath(place, { namespace }), { labelSelector }), tableAccept);
   // The columns by which it can be filtered and sorted are not known here.
   else if (!query.has('sort') && !query.has('is')) {
     const { page, limit, ...window } = { ...offeredQuery({ search: query.get('q') ?? '', labelSelector }), ...windowQuery('a,name', 1) };

@@ -1,12 +1,12 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { api, bodyOf } from '../api/client';
-import { useLoad } from '../api/load';
+import { useMyNamespaces } from '../app/namespace';
 import { askRights, may } from '../app/rights';
 import { t } from '../text/text';
 import type { Suggestion } from './combobox';
 import { CheckField, Field } from './form';
 import { instant } from './local-time';
-import { Notice } from './state';
+import { FirstOnly, Notice } from './state';
 
 export interface ClusterRole {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -70,6 +70,9 @@ export function bindingBody(subject: { kind: 'User' | 'Group'; name: string }, r
   return { metadata: { generateName }, spec: { subjects: [subject], roleRef: role, ...where, ...times } };
 }
 
+/** More boxes make the form slow. */
+const shownNames = 200;
+
 /** Number of namespaces above which a search field is faster than reading. */
 const many = 12;
 
@@ -116,14 +119,13 @@ export function PlaceChoice({ place, role }: { place: Signal<Place>; role: strin
 }
 
 function NamespaceChoice({ place }: { place: Signal<Place> }) {
-  const load = useLoad('namespaces/rolebindings', (signal) =>
-    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
-  );
+  const load = useMyNamespaces();
   const words = useSignal('');
   const chosen = place.value.namespaces;
   const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
   // A chosen namespace stays visible during a search.
-  const shown = names.filter((name) => chosen.includes(name) || name.includes(words.value.trim().toLowerCase()));
+  const found = names.filter((name) => chosen.includes(name) || name.includes(words.value.trim().toLowerCase()));
+  const shown = found.filter((name, index) => chosen.includes(name) || index < shownNames);
   return (
     <>
       {load.error.value && <Notice>{load.error.value.message}</Notice>}
@@ -141,6 +143,8 @@ function NamespaceChoice({ place }: { place: Signal<Place> }) {
           />
         ))}
       </div>
+      {found.length > shown.length && <p class="muted">{t('users.more', { count: found.length - shown.length })}</p>}
+      <FirstOnly isPart={Boolean(load.data.value?.metadata.continue)} count={names.length} kind="Namespaces" />
     </>
   );
 }

@@ -163,6 +163,17 @@ export function Causes({ of: { causes, message } }: { of: Problem }) {
   );
 }
 
+interface FirstOnlyProps {
+  isPart: boolean;
+  count: number;
+  /** Plural of the kind. */
+  kind: string;
+}
+
+/** Notice above the first part of a list that is too long to be read. */
+export const FirstOnly = ({ isPart, count, kind }: FirstOnlyProps) =>
+  isPart && <Notice kind="info">{t('object.firstOnly', { count, kind })}</Notice>;
+
 /** Announces rows that were added or removed. They enter the list on request, so that nothing jumps. */
 export const Waiting = ({ count, onShow }: { count: number; onShow: () => void }) =>
   count > 0 && (

@@ -1,15 +1,12 @@
-import { api, bodyOf } from '../../api/client';
-import { useLoad } from '../../api/load';
+import { useMyNamespaces } from '../../app/namespace';
 import { t } from '../../text/text';
 import { Chips } from '../../ui/chips';
 import { Loaded } from '../../ui/loaded';
-import { Empty } from '../../ui/state';
+import { Empty, FirstOnly } from '../../ui/state';
 import { Question } from './question';
 
 export function Page() {
-  const namespaces = useLoad('namespaces/mine', (signal) =>
-    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
-  );
+  const namespaces = useMyNamespaces();
   return (
     <section class="page">
       <header class="page-head">
@@ -24,9 +21,12 @@ export function Page() {
           <h2 id="mine-title">{t('access.mine')}</h2>
           <p class="muted">{t('access.mineWhat')}</p>
           <Loaded load={namespaces}>
-            {({ items }) =>
-              items.length === 0 ? <Empty text={t('access.none')} /> : <Chips of={items.map(({ metadata }) => metadata.name)} />
-            }
+            {({ items, metadata }) => (
+              <>
+                <FirstOnly isPart={metadata.continue !== ''} count={items.length} kind="Namespaces" />
+                {items.length === 0 ? <Empty text={t('access.none')} /> : <Chips of={items.map((one) => one.metadata.name)} />}
+              </>
+            )}
           </Loaded>
         </section>
       </div>

@@ -1,5 +1,5 @@
 import { useLoad } from '../../api/load';
-import { type ClusterObject, getJson } from '../../api/objects';
+import { type ClusterObject, getList } from '../../api/objects';
 import { useWatch } from '../../api/watch';
 import { Guarded } from '../../app/guarded';
 import { may, type Right, useRights } from '../../app/rights';
@@ -7,7 +7,7 @@ import { t } from '../../text/text';
 import { Age } from '../../ui/age';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { Empty, FirstOnly } from '../../ui/state';
 import { StateWord } from './cells';
 
 export interface ClusterEvent {
@@ -28,8 +28,6 @@ export interface EventList {
   items: ClusterEvent[];
 }
 
-const limit = 500;
-
 /** Shows the events about an object. */
 export function Events({ object }: { object: ClusterObject }) {
   const { name, namespace = 'default' } = object.metadata;
@@ -49,30 +47,31 @@ export function Events({ object }: { object: ClusterObject }) {
 }
 
 function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSelector: string; mayWatch: boolean }) {
-  const query = new URLSearchParams({ fieldSelector, limit: String(limit) });
-  const load = useLoad(`events/${path}/${fieldSelector}`, (signal) => getJson<EventList>(`${path}?${query}`, signal));
+  const load = useLoad(`events/${path}/${fieldSelector}`, (signal) => getList<ClusterEvent>(path, { fieldSelector }, signal));
   const resourceVersion = load.data.value?.metadata.resourceVersion;
   const lost = useWatch({ path: mayWatch ? path : undefined, fieldSelector, resourceVersion }, load.reload);
   return (
     <Loaded load={load} lost={lost.value}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <Empty text={t('cluster.noEvents')} />
-        ) : (
-          <PlainTable
-            label={t('cluster.events')}
-            rows={items.toSorted((a, b) => (lastOf(a) < lastOf(b) ? 1 : -1))}
-            idOf={({ metadata }) => metadata.uid}
-            columns={[
-              { title: t('cluster.type'), cell: ({ type = '' }) => <StateWord word={type} /> },
-              { title: t('cluster.reason'), cell: ({ reason }) => reason },
-              { title: t('cluster.message'), cell: ({ message }) => message },
-              { title: t('cluster.times'), cell: timesOf },
-              { title: t('cluster.last'), cell: (event) => <Age since={lastOf(event)} /> },
-            ]}
-          />
-        )
-      }
+      {({ items, metadata }) => (
+        <>
+          <FirstOnly isPart={Boolean(metadata.continue)} count={items.length} kind={t('cluster.events')} />
+          {items.length === 0 && !metadata.continue && <Empty text={t('cluster.noEvents')} />}
+          {items.length > 0 && (
+            <PlainTable
+              label={t('cluster.events')}
+              rows={items.toSorted((a, b) => (lastOf(a) < lastOf(b) ? 1 : -1))}
+              idOf={({ metadata }) => metadata.uid}
+              columns={[
+                { title: t('cluster.type'), cell: ({ type = '' }) => <StateWord word={type} /> },
+                { title: t('cluster.reason'), cell: ({ reason }) => reason },
+                { title: t('cluster.message'), cell: ({ message }) => message },
+                { title: t('cluster.times'), cell: timesOf },
+                { title: t('cluster.last'), cell: (event) => <Age since={lastOf(event)} /> },
+              ]}
+            />
+          )}
+        </>
+      )}
     </Loaded>
   );
 }

@@ -6,6 +6,7 @@ import {
   asTable,
   getJson,
   keyOf,
+  listPath,
   type Metadata,
   pageSize,
   type Selection,
@@ -13,7 +14,6 @@ import {
   type TableColumn,
   type TableRow,
   tableAccept,
-  tablePath,
 } from '../../api/objects';
 import { asProblem, isAbort, Problem } from '../../api/problem';
 import { type WatchEvent, watchObjects } from '../../api/watch-objects';
@@ -153,7 +153,7 @@ export class TableList {
 
   /** @throws Problem, or DOMException AbortError */
   async #page(from: string, stop: AbortSignal): Promise<ServerTable> {
-    const table = asTable(await getJson<ServerTable>(tablePath(this.#path, this.#selection, from), stop, tableAccept));
+    const table = asTable(await getJson<ServerTable>(listPath(this.#path, this.#selection, from), stop, tableAccept));
     stop.throwIfAborted();
     if (table === undefined) throw new Problem(0, { message: t('cluster.noList') });
     return table;

@@ -9,7 +9,7 @@ import { may, type Right, useRights } from '../../app/rights';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
-import { Empty, Failure, Notice, Old, Skeleton } from '../../ui/state';
+import { Empty, Failure, FirstOnly, Notice, Old, Skeleton } from '../../ui/state';
 import { containersOf } from './containers';
 import { logCommand } from './kubectl';
 import { tailLines } from './log-stream';
@@ -88,7 +88,7 @@ function NewestOf({ namespace, owner, mayWatchJobs, mayWatch }: NewestProps) {
   return (
     <>
       <Old problem={problem} lost={list.lost.since.value} onRetry={onRetry} />
-      {isPart && <Notice kind="info">{t('object.firstOnly', { count: list.size.value, kind: jobKind.title })}</Notice>}
+      <FirstOnly isPart={isPart} count={list.size.value} kind={jobKind.title} />
       {job ? (
         <LogsOfJob key={job.metadata.uid} namespace={namespace} name={job.metadata.name} mayWatch={mayWatch} />
       ) : (

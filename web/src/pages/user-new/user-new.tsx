@@ -15,7 +15,7 @@ import { Copy } from '../../ui/copy';
 import { CheckField, Field, Form } from '../../ui/form';
 import { Icon } from '../../ui/icon';
 import { bindingBody, noPlace, PlaceChoice, roleSuggestions } from '../../ui/role-choice';
-import { Notice } from '../../ui/state';
+import { FirstOnly, Notice } from '../../ui/state';
 import { useUnmountSignal } from '../../ui/unmount-signal';
 import { linkRights } from '../user/link';
 import { type NewUser, type Step, stepsOf, userBody } from './steps';
@@ -45,11 +45,12 @@ interface Done {
 function useOpenGroups() {
   const isOn = useFeatures();
   const known = useLoad(isOn('groups') && may(groupRight) ? 'groups/local' : undefined, (signal) =>
-    bodyOf(api.GET('/auth/v1/groups', { params: { query: { limit: 200 } }, signal })),
+    bodyOf(api.GET('/auth/v1/groups', { params: { query: { filterBy: ['local,true'], limit: 200 } }, signal })),
   );
   const local = known.data.value?.items.filter(({ spec }) => !spec.refConnector) ?? [];
   useRights(local.map(({ metadata }) => memberRight(metadata.name)));
-  return local.filter(({ metadata }) => may(memberRight(metadata.name)));
+  const open = local.filter(({ metadata }) => may(memberRight(metadata.name)));
+  return { open, isPart: Boolean(known.data.value?.metadata.continue), read: local.length };
 }
 
 /** Steps of a creation: completed, running, or skipped after a failure. */
@@ -161,7 +162,7 @@ interface NewUserFormProps {
 
 function NewUserForm({ fields, onSubmit }: NewUserFormProps) {
   const { email, username, role, groups, place } = fields;
-  const open = useOpenGroups();
+  const { open, isPart, read } = useOpenGroups();
   const mayBind = useFeatures()('userBindings') && may(bindingRight);
   const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
   return (
@@ -184,6 +185,7 @@ function NewUserForm({ fields, onSubmit }: NewUserFormProps) {
           ))}
         </fieldset>
       )}
+      <FirstOnly isPart={isPart} count={read} kind={t('groups.title')} />
       {mayBind && (
         <>
           <Field label={t('users.role')} name="spec.roleRef" value={role} suggestions={roles.data.value ?? []} hint={t('users.roleHint')} />

@@ -1,17 +1,16 @@
 import { CircleAlert, CircleCheck } from 'lucide';
 import type { Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
-import { getJson } from '../../api/objects';
+import { getList } from '../../api/objects';
 import { dateTime, relative, t, tOf } from '../../text/text';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { Empty, FirstOnly } from '../../ui/state';
 
 /** Events about cluster-scoped objects are stored in this namespace. */
 const namespace = 'default';
 export const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
-const most = 500;
 
 interface ClusterEvent {
   metadata: { uid: string; creationTimestamp: string };
@@ -31,17 +30,17 @@ function partsOf({ reason, message }: ClusterEvent) {
 
 /** Shows the history of a user, from the Events of the cluster. */
 export function History({ user: { metadata } }: { user: Schemas['User'] }) {
-  const selector = `involvedObject.kind=User,involvedObject.uid=${metadata.uid}`;
-  const query = new URLSearchParams({ fieldSelector: selector, limit: String(most) });
+  const fieldSelector = `involvedObject.kind=User,involvedObject.uid=${metadata.uid}`;
   const load = useLoad(`history/${metadata.uid}`, async (signal) => {
-    const { items } = await getJson<{ items: ClusterEvent[] }>(`api/kubernetes/api/v1/namespaces/${namespace}/events?${query}`, signal);
-    return items.sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
+    const list = await getList<ClusterEvent>(`api/kubernetes/api/v1/namespaces/${namespace}/events`, { fieldSelector }, signal);
+    return { isPart: Boolean(list.metadata.continue), events: list.items.toSorted((a, b) => timeOf(b).localeCompare(timeOf(a))) };
   });
   return (
     <Loaded load={load}>
-      {(events) => (
+      {({ events, isPart }) => (
         <>
           <p class="muted">{t('history.kept')}</p>
+          <FirstOnly isPart={isPart} count={events.length} kind={t('cluster.events')} />
           {events.length === 0 ? (
             <Empty text={t('history.none')} />
           ) : (

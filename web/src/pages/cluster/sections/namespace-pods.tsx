@@ -6,7 +6,7 @@ import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { count, t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
-import { Notice } from '../../../ui/state';
+import { FirstOnly } from '../../../ui/state';
 import { StateWord } from '../cells';
 import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
@@ -51,7 +51,7 @@ function States({ kind, namespace, mayWatch }: { kind: Kind; namespace: string; 
         if (counts.length === 0) return <p class="muted">{t('cluster.none', { kind: kind.title })}</p>;
         return (
           <>
-            {table.metadata.continue && <Notice kind="info">{t('object.firstOnly', { count: limit, kind: kind.title })}</Notice>}
+            <FirstOnly isPart={Boolean(table.metadata.continue)} count={limit} kind={kind.title} />
             <ul class="counts">
               {counts.map(([word, times]) => (
                 <li key={word}>

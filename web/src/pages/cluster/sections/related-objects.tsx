@@ -6,7 +6,7 @@ import { useWatch } from '../../../api/watch';
 import { may, type Right, useRights } from '../../../app/rights';
 import { t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
-import { Notice } from '../../../ui/state';
+import { FirstOnly } from '../../../ui/state';
 import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
 
@@ -65,7 +65,7 @@ function Followed({
     <Loaded load={load} lost={lost.value}>
       {({ items, metadata }) => (
         <>
-          {metadata.continue && <Notice kind="info">{t('object.firstOnly', { count: limit, kind: kind.title })}</Notice>}
+          <FirstOnly isPart={Boolean(metadata.continue)} count={limit} kind={kind.title} />
           {children(items ?? [])}
         </>
       )}

@@ -1,10 +1,10 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../../api/kinds';
-import { pageSize, type Selection } from '../../../api/objects';
+import { mostParts, pageSize, type Selection } from '../../../api/objects';
 import { type Row, TableList } from '../table-list';
 
-/** The API server does not select by owner. Rows of more objects would take megabytes. */
-const readForOwner = 10 * pageSize;
+/** The API server does not select by owner. */
+const readForOwner = mostParts * pageSize;
 
 interface RelatedQuery {
   kind: Kind;

@@ -5,7 +5,7 @@ import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';
-import { Empty, Failure, Notice, Old, Skeleton } from '../../../ui/state';
+import { Empty, Failure, FirstOnly, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
 import type { Row, TableList } from '../table-list';
 import { usageColumns, useUsages } from '../usage';
@@ -53,7 +53,7 @@ function Rows(props: RelatedProps & { mayWatch: boolean }) {
     <>
       <Old lost={list.lost.since.value} problem={problem} onRetry={retry} />
       {Above && <Above {...{ kind, rows }} />}
-      {isPart && owner !== undefined && <Notice kind="info">{t('object.firstOnly', { count: list.size.value, kind: kind.title })}</Notice>}
+      <FirstOnly isPart={isPart && owner !== undefined} count={list.size.value} kind={kind.title} />
       {rows.length > 0 ? <RowTable {...props} {...{ list, rows }} /> : !isPart && <Empty text={t('cluster.none', { kind: kind.title })} />}
       {(rows.length > shownRows || isPart) && (
         <p>
