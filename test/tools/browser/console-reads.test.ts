@@ -78,6 +78,20 @@ describe('the page of an object', () => {
     await visitor.complainsOf('status of 404');
   });
 
+  it('greys the state of an object that is deleted', async () => {
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop`);
+    const name = (await page.locator('td.c-name a', { hasText: 'storefront' }).first().textContent()) ?? '';
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop/${name}`);
+    const state = page.locator('.page-head .phase');
+    await state.waitFor();
+    const isGrey = () => state.evaluate((word) => word.closest('.old') !== null);
+    expect(await isGrey()).to.equal(false);
+    await remove(demo, `api/v1/namespaces/shop/pods/${name}?gracePeriodSeconds=0`);
+    await page.getByText(`Pod ${name} is deleted.`).waitFor();
+
+    expect(await isGrey()).to.equal(true);
+  });
+
   it('names the user without the right to read the object, and the right', async () => {
     await create(demo, maps, aConfigMap('refused', 'red'));
     const other = new Visitor(await browser.newContext());

@@ -97,7 +97,11 @@ function OneObject(props: OneProps) {
       </p>
       <header class="page-head">
         <h1 tabIndex={-1}>{name}</h1>
-        {object && <StateWord word={stateOf(object)} />}
+        {object && (
+          <Held problem={problem} lost={load.lost.value}>
+            <StateWord word={stateOf(object)} />
+          </Held>
+        )}
         {object && <ObjectActions kind={kind} object={object} />}
       </header>
       {object !== undefined ? (
