@@ -6,16 +6,40 @@ import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { Visitor } from './chromium.ts';
 import { loggedIn, press } from './demo.ts';
 import { create, inspect } from './kind-pages.ts';
+import { hold } from './traffic.ts';
 
 const jane = 'jane@example.com';
 const rbac = 'apis/rbac.authorization.k8s.io/v1';
 const roleRef = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name });
 
+/** Returns the item of a subject that may do something. */
+const may = (name: string) => ({
+  subject: { kind: 'User', name },
+  binding: { kind: 'ClusterRoleBinding', name: `of-${name}`, namespace: '' },
+  role: { kind: 'ClusterRole', name: 'edit', namespace: '' },
+});
+
+/** Answers 150 subjects for each verb, in two pages. @returns the queries of second pages, and the statuses of their next answers */
+async function answerManySubjects(page: Page) {
+  const [asked, statuses]: [string[], number[]] = [[], []];
+  await page.route(/\/auth\/v1\/accesssubjects\?/, async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const isSecond = query.get('page') === '2';
+    if (isSecond) asked.push(query.get('verb') ?? '');
+    const status = isSecond ? (statuses.shift() ?? 200) : 200;
+    if (status !== 200) return route.fulfill({ status, json: { kind: 'Status', code: status, message: 'the cache is not filled' } });
+    const [first, count] = isSecond ? [100, 50] : [0, 100];
+    const items = Array.from({ length: count }, (_, index) => may(`${query.get('verb')}-${first + index}`));
+    await route.fulfill({ json: { metadata: {}, complete: true, notes: [], total: 150, items } });
+  });
+  return { asked, statuses };
+}
+
 const part = (page: Page, name: string) => page.getByRole('region', { name });
 const row = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text });
 
 describe('the access explorer of the console', () => {
-  const { demo, browser, page } = loggedIn('admin', '/explorer');
+  const { demo, browser, visitor, page } = loggedIn('admin', '/explorer');
 
   before(async () => {
     await create(demo, `${rbac}/clusterroles`, {
@@ -84,6 +108,43 @@ describe('the access explorer of the console', () => {
       .getByRole('link', { name: 'restarters' })
       .click();
     await page.getByRole('heading', { level: 1, name: 'restarters' }).waitFor();
+  });
+
+  describe('with more subjects than a page', () => {
+    const ask = async (verb: string) => {
+      await page.getByLabel('Do what').selectOption(verb);
+      await press(page, 'Show');
+      await row(page, `${verb}-99`).waitFor();
+    };
+    beforeEach(() => page.goto(`${demo.url}/explorer/who`));
+    afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+    it('shows the next page once, after a failure that it reports', async () => {
+      const { asked, statuses } = await answerManySubjects(page);
+      await ask('list');
+      statuses.push(503);
+      await press(page, 'Show 50 more');
+      await page.getByRole('alert').getByText('the cache is not filled').waitFor();
+      await visitor.complainsOf('status of 503');
+      await page.getByRole('button', { name: 'Show 50 more' }).dblclick();
+      await row(page, 'list-149').waitFor();
+      expect(asked).to.deep.equal(['list', 'list']);
+      expect(await page.getByRole('alert').count()).to.equal(0);
+      expect(await page.locator('tbody tr').count()).to.equal(150);
+    });
+
+    it('drops the next page of an earlier question', async () => {
+      await answerManySubjects(page);
+      await ask('list');
+      const next = await hold(page, 'GET', /accesssubjects\?.*verb=list.*page=2/);
+      await press(page, 'Show 50 more');
+      await next.begun;
+      await ask('get');
+      await next.release();
+      await press(page, 'Show 50 more');
+      await row(page, 'get-149').waitFor();
+      expect(await row(page, /\blist-\d/).count()).to.equal(0);
+    });
   });
 
   it('simulates a role before it is given', async () => {

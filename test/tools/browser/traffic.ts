@@ -130,7 +130,7 @@ export async function hold(page: Page, method: string, address: RegExp): Promise
       begun.resolve();
       await released.promise;
     }
-    await route.continue();
+    await route.fallback();
   });
   const release = async () => {
     released.resolve();

@@ -8,7 +8,7 @@ interface PermittedFormProps {
   action: string;
   /** Right that the question needs. */
   right: Right;
-  onSubmit: () => Promise<void>;
+  onSubmit: (signal: AbortSignal) => Promise<void>;
   children: ComponentChildren;
 }
 

@@ -19,11 +19,12 @@ const maxRows = 100;
 
 type Rules = Schemas['AccessRuleList'] & { isCut: boolean };
 
-async function allRules(query: ReturnType<typeof subjectQuery>): Promise<Rules> {
+async function allRules(query: ReturnType<typeof subjectQuery>, signal: AbortSignal): Promise<Rules> {
   const items: AccessRule[] = [];
   let next = '';
   for (let page = 1; ; page += 1) {
-    const answer = await bodyOf(api.GET('/auth/v1/accessrules', { params: { query: { ...query, ...(next && { continue: next }) } } }));
+    const asked = { ...query, ...(next && { continue: next }) };
+    const answer = await bodyOf(api.GET('/auth/v1/accessrules', { params: { query: asked }, signal }));
     items.push(...answer.items);
     next = answer.metadata.continue ?? '';
     if (next === '' || page === maxPages) return { ...answer, items, isCut: next !== '' };
@@ -34,9 +35,9 @@ async function allRules(query: ReturnType<typeof subjectQuery>): Promise<Rules> 
 export function RulesOf() {
   const subject = useSubject();
   const answer = useSignal<Rules | undefined>(undefined);
-  async function show(): Promise<void> {
+  async function show(signal: AbortSignal): Promise<void> {
     answer.value = undefined;
-    answer.value = await allRules(subjectQuery(subject));
+    answer.value = await allRules(subjectQuery(subject), signal);
   }
   return (
     <>

@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { asProblem, type Problem } from '../../api/problem';
 import { inWords } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { PlainTable } from '../../ui/plain-table';
-import { Empty } from '../../ui/state';
+import { Causes, Empty, Notice } from '../../ui/state';
+import { useUnmountSignal } from '../../ui/unmount-signal';
 import { fetchResources } from '../access/known-resources';
 import { RightFields, rightOf } from '../access/question';
 import { BindingLink, kindOf, Notes, nameOf, RoleLink } from './grants';
@@ -17,6 +19,7 @@ const pageSize = 100;
 type Answer = Schemas['AccessSubjectList'];
 type Subject = Answer['items'][number];
 type Query = ReturnType<typeof queryOf>;
+type Shown = Answer & { query: Query };
 
 function queryOf(fields: Parameters<typeof rightOf>[0]) {
   const { verb, group, resource, subresource, namespace, name } = rightOf(fields);
@@ -30,29 +33,23 @@ function queryOf(fields: Parameters<typeof rightOf>[0]) {
   };
 }
 
-const ask = (query: Query, page: number) =>
-  bodyOf(api.GET('/auth/v1/accesssubjects', { params: { query: { ...query, limit: pageSize, page } } }));
+const ask = (query: Query, page: number, signal: AbortSignal) =>
+  bodyOf(api.GET('/auth/v1/accesssubjects', { params: { query: { ...query, limit: pageSize, page } }, signal }));
 
 /** Lists the subjects that may do something. */
 export function WhoCan() {
   const fields = { verb: useSignal('list'), resource: useSignal('pods'), namespace: useSignal(''), name: useSignal('') };
-  const answer = useSignal<(Answer & { query: Query }) | undefined>(undefined);
+  const answer = useSignal<Shown | undefined>(undefined);
   const known = useLoad('resources', fetchResources);
   const namespaces = useLoad('namespaces/mine', (signal) =>
     bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
   );
   const { value: namespace } = fields.namespace;
   const right = listBindings(namespace ? 'rolebindings' : 'clusterrolebindings', namespace);
-  async function show(): Promise<void> {
+  async function show(signal: AbortSignal): Promise<void> {
     const query = queryOf(fields);
     answer.value = undefined;
-    answer.value = { ...(await ask(query, 1)), query };
-  }
-  async function more(): Promise<void> {
-    const { value } = answer;
-    if (value === undefined) return;
-    const next = await ask(value.query, Math.floor(value.items.length / pageSize) + 1);
-    answer.value = { ...next, query: value.query, items: [...value.items, ...next.items] };
+    answer.value = { ...(await ask(query, 1, signal)), query };
   }
   return (
     <>
@@ -65,19 +62,51 @@ export function WhoCan() {
           />
         </PermittedForm>
       </section>
-      {answer.value && <Subjects of={answer.value} onMore={more} />}
+      {answer.value && <Subjects answer={answer.value} onMore={(longer) => (answer.value = longer)} />}
     </>
   );
 }
 
-function Subjects({ of: { query, notes, total, items }, onMore }: { of: Answer & { query: Query }; onMore: () => Promise<void> }) {
+interface SubjectsProps {
+  answer: Shown;
+  onMore: (longer: Shown) => void;
+}
+
+/** Shows an answer while no other question is asked, which ends the request for its next page. */
+function Subjects({ answer, onMore }: SubjectsProps) {
+  const { query, notes, total, items } = answer;
+  const signal = useUnmountSignal();
+  const [isBusy, problem] = [useSignal(false), useSignal<Problem | undefined>(undefined)];
+  async function more(): Promise<void> {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    problem.value = undefined;
+    try {
+      const next = await ask(query, Math.floor(items.length / pageSize) + 1, signal);
+      if (!signal.aborted) onMore({ ...next, query, items: [...items, ...next.items] });
+    } catch (error) {
+      problem.value = asProblem(error);
+    } finally {
+      isBusy.value = false;
+    }
+  }
   const title = t('explorer.mayDo', { right: inWords({ group: '', ...query }) });
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
       <Notes notes={notes} />
       {items.length === 0 ? <Empty text={t('explorer.nobody')} /> : <SubjectTable label={title} items={items} />}
-      {items.length < total && <Button onClick={() => void onMore()}>{t('explorer.showMore', { count: total - items.length })}</Button>}
+      {problem.value && (
+        <Notice>
+          {problem.value.message}
+          <Causes of={problem.value} />
+        </Notice>
+      )}
+      {items.length < total && (
+        <Button isBusy={isBusy.value} onClick={() => void more()}>
+          {t('explorer.showMore', { count: total - items.length })}
+        </Button>
+      )}
     </section>
   );
 }
