@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { addKind, tableOf } from './cluster-answers.ts';
-import { loggedIn, press } from './demo.ts';
+import { kept, loggedIn, press } from './demo.ts';
 import { countOf, hold } from './traffic.ts';
 
 describe('new objects in the console', () => {
@@ -55,6 +55,25 @@ describe('new objects in the console', () => {
     await press(page, 'Save this ConfigMap');
     await page.getByText('ConfigMap ordered is saved.').waitFor();
     expect(await stored('ordered')).to.deep.equal({ key: 'after' });
+    visitor.takeComplaints();
+  });
+
+  it('keeps the namespace of an object that the user goes on editing', async () => {
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/default/ordered/yaml`);
+    await press(page, 'Edit');
+    await editor().fill(map('ordered', 'unsaved'));
+    const select = page.locator('label.namespace select');
+    await select.locator('option', { hasText: 'shop' }).waitFor({ state: 'attached' });
+    page.once('dialog', (asked) => void asked.dismiss());
+    await select.selectOption('shop');
+    expect(await select.inputValue()).to.equal('default');
+    expect(Object.values(await kept(page)))
+      .to.include('default')
+      .and.not.include('shop');
+    page.once('dialog', (asked) => void asked.accept());
+    await select.selectOption('shop');
+    await page.waitForURL(/\/r\/core\/v1\/configmaps\/ns\/shop$/);
+    expect(Object.values(await kept(page))).to.include('shop');
     visitor.takeComplaints();
   });
 

@@ -31,13 +31,15 @@ function read(): void {
 
 const newVisit = (): string => Math.random().toString(36).slice(2);
 
-export function navigate(to: string, { replace = false, force = false } = {}): void {
-  if (!force && guard && !guard()) return;
+/** @returns false if the user stays on the page, whose changes are not saved */
+export function navigate(to: string, { replace = false, force = false } = {}): boolean {
+  if (!force && guard && !guard()) return false;
   guard = undefined;
   rememberScroll();
   if (replace) history.replaceState({ visit }, '', href(to));
   else history.pushState({ visit: newVisit() }, '', href(to));
   read();
+  return true;
 }
 
 /** Changes the query in place: focus and scroll position stay. An empty value removes its parameter. */

@@ -27,16 +27,17 @@ function Choice({ kind, current }: { kind: Kind; current: string }) {
   useEffect(() => {
     if (current !== namespace.value) chooseNamespace(current);
   }, [current]);
-  function choose(next: string): void {
-    chooseNamespace(next);
+  function choose(select: HTMLSelectElement): void {
+    const next = select.value;
     const kept = query.value.toString();
     const page = isWithin(path.value, eventsPage()) ? eventsPage(next) : pageOf(kind, next ? { namespace: next } : {});
-    navigate(page + (kept && `?${kept}`));
+    if (navigate(page + (kept && `?${kept}`))) chooseNamespace(next);
+    else select.value = current;
   }
   return (
     <label class="namespace">
       <span class="hidden">{t('cluster.namespace')}</span>
-      <select value={current} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+      <select value={current} onChange={({ currentTarget }) => choose(currentTarget)}>
         <option value="">{t('cluster.allNamespaces')}</option>
         {current !== '' && !names.includes(current) && <option value={current}>{current}</option>}
         {names.map((name) => (
