@@ -1,9 +1,14 @@
-/** Compares Tables of the API server with the columns that the embedded cluster has of the same objects. */
+/** Compares Tables of the API server with the columns of the embedded cluster and the state in the console of the same objects. */
 
 import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
 import { expect } from 'chai';
+import type { ClusterObject } from '../../../web/src/api/object-types.ts';
+import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
 import type { ApiClient, KubernetesObject } from '../../service/conformance/api-client.ts';
+
+/** Kinds whose state the console shows beside their name. */
+const stated = ['Pod', 'Job', 'Node', 'PersistentVolume', 'PersistentVolumeClaim'];
 
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
@@ -31,4 +36,6 @@ export async function compareTables(admin: ApiClient, path: string, object: Kube
   );
   const shown = (cells: readonly unknown[]) => cells.filter((_, index) => columns[index]?.name !== 'Age');
   expect(shown(columns.map(({ cell }) => cell(object as StoredObject, now))), object.kind).to.deep.equal(shown(rows[0]?.cells ?? []));
+  const cellOf = (column: string) => rows[0]?.cells[columns.findIndex(({ name }) => name === column)];
+  if (stated.includes(object.kind)) expect(stateOf(object as unknown as ClusterObject), object.metadata.name).to.equal(cellOf('Status'));
 }

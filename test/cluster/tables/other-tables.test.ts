@@ -15,4 +15,17 @@ describe('Tables of the other kinds', () => {
     it(`shows ${title} as the API server does`, async () => {
       for (const [path, body, status] of family) await compareTables(admin, path, await written(admin, path, body, status));
     });
+
+  it('shows objects in deletion as the API server does', async () => {
+    const kept = new Set(['done', 'failed', 'failing', 'suspended', 'bound']);
+    const family = [...(samples.jobs ?? []), ...(samples.storage ?? [])];
+    for (const [path, body, status] of family) {
+      const { metadata, ...object } = body as { metadata: { name: string } };
+      if (!kept.has(metadata.name)) continue;
+      const name = `deleted-${metadata.name}`;
+      await written(admin, path, { ...object, metadata: { name, finalizers: ['example.com/kept'] } }, status);
+      await admin.delete(`${path}/${name}`);
+      await compareTables(admin, path, await admin.read(`${path}/${name}`));
+    }
+  });
 });

@@ -99,6 +99,11 @@ const jobs: Sample[] = [
     { failed: 1, startTime: time, conditions: [condition('FailureTarget'), condition('Failed')], uncountedTerminatedPods: {} },
   ],
   [`${batch}/jobs`, { metadata: { name: 'suspended' }, spec: { ...jobSpec, suspend: true } }, { conditions: [condition('Suspended')] }],
+  [
+    `${batch}/jobs`,
+    { metadata: { name: 'failing' }, spec: jobSpec },
+    { startTime: time, active: 1, conditions: [condition('FailureTarget')] },
+  ],
   [`${batch}/jobs`, { metadata: { name: 'queue' }, spec: { ...jobSpec, completions: null, parallelism: 3 } }],
   [`${batch}/cronjobs`, { metadata: { name: 'nightly' }, spec: { schedule: '0 3 * * *', jobTemplate: { spec: jobSpec } } }],
   [

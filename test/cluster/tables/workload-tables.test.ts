@@ -127,6 +127,7 @@ describe('Tables of workloads', () => {
         node,
         { conditions: ready, nodeInfo: { ...empty, ...nodeInfo }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
       ],
+      ['/api/v1/nodes', { metadata: { name: 'silent' }, spec: { unschedulable: true } }, { nodeInfo: { ...empty, ...nodeInfo } }],
       ['/apis/apps/v1/namespaces/default/deployments', workload, { ...counts, updatedReplicas: 1 }],
       ['/apis/apps/v1/namespaces/default/replicasets', { ...workload, metadata: { name: 'set' } }, counts],
       [

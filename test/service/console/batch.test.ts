@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
+import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
 import { durationText, jobState } from '../../../web/src/pages/cluster/sections/job-state.ts';
 import { nextRun, parseSchedule } from '../../../web/src/pages/cluster/sections/schedule.ts';
 
@@ -30,9 +31,9 @@ describe('the schedule of a CronJob in the console', () => {
   });
 });
 
-const job = (spec: object, status: object): ClusterObject => ({
+const job = (spec: object, status: object, metadata: object = {}): ClusterObject => ({
   ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { ...spec }, status: { ...status } },
-  metadata: { name: 'report', resourceVersion: '7', creationTimestamp: '2026-01-01T00:00:00Z' },
+  metadata: { name: 'report', resourceVersion: '7', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
 });
 
 describe('the state of a Job in the console', () => {
@@ -59,9 +60,29 @@ describe('the state of a Job in the console', () => {
       ...{ word: 'Running', seconds: 600, wanted: 5, succeeded: 3 },
     });
     expect(jobState(job({}, {}), now))
-      .to.include({ word: 'Pending' })
+      .to.include({ word: 'Running' })
       .and.not.to.have.property('seconds');
-    expect(jobState(job({ suspend: true }, {}), now)).to.include({ word: 'Suspended' });
+    expect(jobState(job({ suspend: true }, { conditions: [condition('Suspended')] }), now)).to.include({ word: 'Suspended' });
+  });
+
+  it('follows the order of kubectl: its end, its deletion, then what it waits for', () => {
+    const deletionTimestamp = '2026-01-01T00:05:00Z';
+    const cases: [word: string, conditions: readonly string[], deleted?: true][] = [
+      ['Complete', ['SuccessCriteriaMet', 'Complete'], true],
+      ['Failed', ['FailureTarget', 'Failed'], true],
+      ['Terminating', ['Suspended'], true],
+      ['Terminating', [], true],
+      ['FailureTarget', ['FailureTarget']],
+      ['SuccessCriteriaMet', ['SuccessCriteriaMet']],
+      ['Running', []],
+    ];
+    for (const [word, types, deleted] of cases) {
+      const given = job({}, { startTime, conditions: types.map(condition) }, deleted && { deletionTimestamp });
+      expect(stateOf(given), `${types} ${deleted}`).to.equal(word);
+    }
+    const failing = jobState(job({}, { startTime, active: 2, conditions: [condition('FailureTarget')] }), now);
+    // It lasts until its pods have ended.
+    expect(failing).to.include({ isFailing: true, reason: 'BackoffLimitExceeded', seconds: 600 });
   });
 
   it('has durations in two units', () =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
+import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
 import { podWord, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
 
 interface Given {
@@ -21,6 +22,22 @@ const waiting = (name: string, reason: string, more: object = {}) => ({ name, st
 const ended = (name: string, terminated: object) => ({ name, state: { terminated } });
 const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
 
+describe('the state of a node in the console', () => {
+  const node = (conditions: object[], unschedulable = false, deleted = {}): ClusterObject => ({
+    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', resourceVersion: '1', creationTimestamp: '', ...deleted } },
+    ...{ spec: { unschedulable }, status: { conditions } },
+  });
+  const condition = (status: string) => [{ type: 'Ready', status }];
+
+  it('is that of its kubelet, as kubectl prints it', () => {
+    expect(stateOf(node(condition('True')))).to.equal('Ready');
+    expect(stateOf(node(condition('False'), true))).to.equal('NotReady,SchedulingDisabled');
+    expect(stateOf(node(condition('Unknown')))).to.equal('NotReady');
+    expect(stateOf(node([], true))).to.equal('Unknown,SchedulingDisabled');
+    expect(stateOf(node(condition('True'), false, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).to.equal('Ready');
+  });
+});
+
 describe('the state of a pod in the console', () => {
   const cases: [word: string, given: Given][] = [
     ['Running', { statuses: [running('a'), running('b')] }],
@@ -30,6 +47,8 @@ describe('the state of a pod in the console', () => {
     ['Completed', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), ended('b', { exitCode: 0, reason: 'Completed' })] }],
     ['Running', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')], status: ready }],
     ['NotReady', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')] }],
+    ['Error', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), ended('b', { exitCode: 2, reason: 'Error' })] }],
+    ['Init:0/1', { init: [{ name: 's', restartPolicy: 'Always' }], initStatuses: [running('s')] }],
     ['ExitCode:3', { statuses: [ended('a', { exitCode: 3 })], status: { phase: 'Failed' } }],
     ['Signal:9', { statuses: [ended('a', { exitCode: 137, signal: 9 })], status: { phase: 'Failed' } }],
     ['Evicted', { status: { phase: 'Failed', reason: 'Evicted' } }],
@@ -38,7 +57,14 @@ describe('the state of a pod in the console', () => {
     ['Init:0/1', { init: [{ name: 'i' }], initStatuses: [running('i')] }],
     ['Init:CrashLoopBackOff', { init: [{ name: 'i' }], initStatuses: [waiting('i', 'CrashLoopBackOff')] }],
     ['Init:Error', { init: [{ name: 'i' }], initStatuses: [ended('i', { exitCode: 1, reason: 'Error' })] }],
-    ['Running', { init: [{ name: 's', restartPolicy: 'Always' }], initStatuses: [running('s')], statuses: [running('a'), running('b')] }],
+    [
+      'Running',
+      {
+        init: [{ name: 's', restartPolicy: 'Always' }],
+        initStatuses: [running('s', { started: true })],
+        statuses: [running('a'), running('b')],
+      },
+    ],
     [
       'SchedulingGated',
       { status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] } },

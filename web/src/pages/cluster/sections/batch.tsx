@@ -16,10 +16,10 @@ const timeText = (seconds: unknown) => typeof seconds === 'number' && durationTe
 
 function JobView({ object }: SectionProps) {
   const { spec = {} } = object;
-  const { word, reason, message, wanted, active, succeeded, failed, seconds } = jobState(object, new Date());
+  const { isFailing, reason, message, wanted, active, succeeded, failed, seconds } = jobState(object, new Date());
   return (
     <>
-      {word === 'Failed' && (
+      {isFailing && (
         <Notice>
           <strong>{reason}</strong> {message}
         </Notice>
@@ -106,7 +106,7 @@ function Jobs({ kinds, object }: SectionProps) {
 }
 
 /** The reason of a failed Job stands above already. */
-const unlessFailed: Section = { ...warnings, isShown: (job) => jobState(job, new Date()).word !== 'Failed' };
+const unlessFailed: Section = { ...warnings, isShown: (job) => !jobState(job, new Date()).isFailing };
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
   'jobs.batch': [unlessFailed, { View: JobView }, selectedPods, ...templateSections],

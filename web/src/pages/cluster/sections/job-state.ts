@@ -1,10 +1,14 @@
-/** The progress of a Job, from its spec and status. Kubernetes API: batch/v1. */
+/** The progress of a Job, from its spec and status, and its state as kubectl prints it. Source: printJob of kube-apiserver. */
 
 import type { ClusterObject } from '../../../api/object-types.ts';
 
+/** Conditions that decide the state of a Job, in their order; `Terminating` stands for the deletion. */
+const decisive = ['Complete', 'Failed', 'Terminating', 'Suspended', 'FailureTarget', 'SuccessCriteriaMet'] as const;
+
 export interface JobState {
-  word: 'Complete' | 'Failed' | 'Suspended' | 'Running' | 'Pending';
-  /** The words of the controller for a Job that failed. */
+  word: (typeof decisive)[number] | 'Running';
+  isFailing: boolean;
+  /** The words of the controller for a Job that failed, or whose pods are ended because it fails. */
   reason: string;
   message: string;
   wanted: number;
@@ -26,14 +30,18 @@ interface Condition {
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const timeOf = (value: unknown): number => (typeof value === 'string' ? Date.parse(value) : Number.NaN);
 
-export function jobState({ spec = {}, status = {} }: ClusterObject, now: Date): JobState {
+export function jobState({ metadata, spec = {}, status = {} }: ClusterObject, now: Date): JobState {
   const conditions = (Array.isArray(status.conditions) ? status.conditions : []) as Condition[];
   const held = (type: string) => conditions.find((condition) => condition.type === type && condition.status === 'True');
+  const isDecided = (type: string) => (type === 'Terminating' ? metadata.deletionTimestamp : held(type)) !== undefined;
   const failure = held('Failed') ?? held('FailureTarget');
-  const end = [timeOf(status.completionTime), timeOf(failure?.lastTransitionTime), now.getTime()].find((time) => !Number.isNaN(time));
+  const end = [timeOf(status.completionTime), timeOf(held('Failed')?.lastTransitionTime), now.getTime()].find(
+    (time) => !Number.isNaN(time),
+  );
   const seconds = Math.max(0, Math.floor(((end ?? 0) - timeOf(status.startTime)) / 1000));
   return {
-    word: wordOf(),
+    word: decisive.find(isDecided) ?? 'Running',
+    isFailing: failure !== undefined,
     reason: failure?.reason ?? '',
     message: failure?.message ?? '',
     wanted: numberOf(spec.completions ?? spec.parallelism ?? 1),
@@ -42,13 +50,6 @@ export function jobState({ spec = {}, status = {} }: ClusterObject, now: Date): 
     failed: numberOf(status.failed),
     ...(!Number.isNaN(seconds) && { seconds }),
   };
-
-  function wordOf(): JobState['word'] {
-    if (held('Complete')) return 'Complete';
-    if (failure) return 'Failed';
-    if (spec.suspend === true) return 'Suspended';
-    return numberOf(status.active) > 0 ? 'Running' : 'Pending';
-  }
 }
 
 const units = [

@@ -20,6 +20,7 @@ interface ContainerState {
 interface ContainerStatus {
   name: string;
   ready?: boolean;
+  started?: boolean;
   restartCount?: number;
   state?: ContainerState;
   lastState?: ContainerState;
@@ -68,39 +69,46 @@ export function podWord(pod: ClusterObject): string {
   const phase = String(status?.phase ?? 'Unknown');
   const isOver = phase === 'Succeeded' || phase === 'Failed';
   if (metadata.deletionTimestamp && !isOver) return status?.reason === 'NodeLost' ? 'Unknown' : 'Terminating';
-  const containers = containersOf(pod);
-  return initWord(containers.filter(({ kind }) => kind === 'initContainer')) ?? mainWord(pod, containers, phase);
+  const started = containersOf(pod).filter((container) => container.status !== undefined);
+  const [init = [], main = []] = ['initContainer', 'container'].map((wanted) => started.filter(({ kind }) => kind === wanted));
+  const waits = initWord(pod, init);
+  return waits === undefined || conditionIn(pod, 'Initialized')?.status === 'True' ? mainWord(pod, main, waits) : waits;
 }
 
 /** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
 export const isSidecar = ({ kind, spec }: Container) => kind === 'initContainer' && spec.restartPolicy === 'Always';
 
 /** Returns the word of the first init container that is not done, `undefined` if all are. */
-function initWord(containers: readonly Container[]): string | undefined {
-  const at = containers.findIndex((container) => {
-    const { terminated, running } = container.status?.state ?? {};
-    return isSidecar(container) ? !(running ?? terminated) : terminated?.exitCode !== 0;
-  });
+function initWord({ spec }: ClusterObject, containers: readonly Container[]): string | undefined {
+  const at = containers.findIndex(
+    (container) => container.status?.state?.terminated?.exitCode !== 0 && !(isSidecar(container) && container.status?.started === true),
+  );
   const container = containers[at];
-  if (container?.status === undefined) return undefined;
-  const { waiting, terminated } = container.status.state ?? {};
-  if (terminated) return `Init:${ended(terminated)}`;
-  return waiting?.reason && waiting.reason !== 'PodInitializing' ? `Init:${waiting.reason}` : `Init:${at}/${containers.length}`;
+  if (container === undefined) return undefined;
+  const reason = reasonOf(container);
+  return reason === undefined || reason === 'PodInitializing' ? `Init:${at}/${list(spec?.initContainers).length}` : `Init:${reason}`;
 }
 
-function mainWord(pod: ClusterObject, containers: readonly Container[], phase: string): string {
-  const main = containers.filter(({ kind, status }) => kind === 'container' && status !== undefined);
-  const words = main.map(({ status }) => {
-    const { waiting, terminated } = status?.state ?? {};
-    return waiting?.reason || (terminated && ended(terminated));
-  });
-  const word = words.find((one) => one !== undefined && one !== '') ?? (String(pod.status?.reason ?? '') || unscheduled(pod) || phase);
-  const isRunning = main.some(({ status }) => status?.ready === true && status.state?.running !== undefined);
-  if (word !== 'Completed' || !isRunning) return word;
-  return isReady(pod) ? 'Running' : 'NotReady';
+function reasonOf({ status }: Container): string | undefined {
+  const { waiting, terminated } = status?.state ?? {};
+  return waiting?.reason || (terminated && ended(terminated));
 }
 
-export const isReady = (pod: ClusterObject): boolean => conditionIn(pod, 'Ready')?.status === 'True';
+function mainWord(pod: ClusterObject, containers: readonly Container[], initWord: string | undefined): string {
+  const { phase = 'Unknown', reason } = pod.status ?? {};
+  const [first] = containers.map(reasonOf).filter((one) => one !== undefined);
+  const word = first ?? initWord ?? unscheduled(pod) ?? String(reason || phase);
+  if (word !== 'Completed') return word;
+  const isRunning = containers.some(({ status }) => status?.ready === true && status.state?.running !== undefined);
+  if (isRunning && isReady(pod)) return 'Running';
+  const failed = containers.find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0);
+  return (failed && reasonOf(failed)) ?? (isRunning ? 'NotReady' : word);
+}
+
+/** Returns the status of the condition `Ready` of a pod or a node. */
+export const readinessOf = (object: ClusterObject): unknown => conditionIn(object, 'Ready')?.status;
+
+export const isReady = (pod: ClusterObject): boolean => readinessOf(pod) === 'True';
 
 const unscheduled = (pod: ClusterObject): string | undefined =>
   conditionIn(pod, 'PodScheduled')?.reason === 'SchedulingGated' ? 'SchedulingGated' : undefined;
