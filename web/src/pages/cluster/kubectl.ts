@@ -7,7 +7,10 @@ const plain = /^[\w./:=,@%+-]+$/;
 /** Quotes a word for a POSIX shell. */
 const quoted = (word: string): string => (plain.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-export const kubectl = (...words: readonly string[]): string => ['kubectl', ...words].map(quoted).join(' ');
+/** Joins words so that a POSIX shell separates them again. */
+export const shellCommand = (words: readonly string[]): string => words.map(quoted).join(' ');
+
+export const kubectl = (...words: readonly string[]): string => shellCommand(['kubectl', ...words]);
 
 interface Resource {
   group: string;

@@ -3,6 +3,7 @@ import { t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { StateWord } from '../cells';
+import { shellCommand } from '../kubectl';
 import { useUsages } from '../usage';
 import { type Amounts, usageKey } from '../usage-amounts';
 import { UsageOfContainer } from './container-usage';
@@ -87,14 +88,10 @@ function sortKey(container: Container) {
 
 const listOf = <T,>(value: unknown): readonly T[] => (Array.isArray(value) ? (value as T[]) : []);
 
-/** The command and its arguments, as a shell would take them. */
+/** Shows the command and its arguments as a shell takes them. */
 function commandOf({ command, args }: ContainerSpec) {
   const words = [...listOf<unknown>(command), ...listOf<unknown>(args)].map(String);
-  return (
-    words.length > 0 && (
-      <code>{words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')}</code>
-    )
-  );
+  return words.length > 0 && <code>{shellCommand(words)}</code>;
 }
 
 const portsOf = ({ ports }: ContainerSpec) =>
