@@ -4,6 +4,7 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { type AccessOption, wish } from '../../app/ask';
 import { ownRequests } from '../../app/own-requests';
+import { durationsUpTo, longestDuration, offeredDuration } from '../../app/request-durations';
 import { refreshRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { Needed } from '../../app/why';
@@ -15,15 +16,6 @@ import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 
 type Request = Schemas['AccessRequest'];
-
-const [minute, hour, day] = [60, 3600, 86_400];
-const usual = [15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, day, 3 * day, 7 * day];
-
-/** Longest use of break-glass. */
-const maxGlass = hour;
-
-/** Returns the durations to choose from, with the maximum. */
-const durationsUpTo = (max: number): number[] => [...usual.filter((seconds) => seconds < max), max];
 
 export function AskDialog({ onClose }: { onClose: () => void }) {
   const made = useSignal<Request | undefined>(undefined);
@@ -63,10 +55,8 @@ function AskForm({ items, onClose, onMade }: AskFormProps) {
   const glass = { isChosen: useSignal(false), typed: useSignal('') };
   const item = items[Number(chosen.value)] as AccessOption;
   const isGlass = item.breakGlass && glass.isChosen.value;
-  const max = isGlass ? Math.min(item.maxSeconds, maxGlass) : item.maxSeconds;
-  const durations = durationsUpTo(max);
-  // A choice that the policy does not allow falls back to an hour, or to the maximum.
-  const durationSeconds = durations.includes(Number(seconds.value)) ? Number(seconds.value) : Math.min(hour, max);
+  const max = longestDuration(item.maxSeconds, isGlass);
+  const durationSeconds = offeredDuration(Number(seconds.value), max);
   if (seconds.value !== String(durationSeconds)) seconds.value = String(durationSeconds);
   async function ask(): Promise<void> {
     const { policy, role: roleRef, scope, namespaces } = item;
@@ -93,7 +83,7 @@ function AskForm({ items, onClose, onMade }: AskFormProps) {
     >
       <RoleField {...{ items, item, chosen }} />
       <Field label={t('ask.duration')} name="durationSeconds" value={seconds} hint={t('ask.durationHint', { duration: duration(max) })}>
-        {durations.map((one) => (
+        {durationsUpTo(max).map((one) => (
           <option key={one} value={one}>
             {duration(one)}
           </option>

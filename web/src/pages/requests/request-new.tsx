@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import type { AccessRequest } from '../../app/own-requests';
+import { durationsUpTo, longestDuration, offeredDuration } from '../../app/request-durations';
 import { refreshRights } from '../../app/rights';
 import { href, navigate, query } from '../../app/router';
 import { duration, t, timeZone } from '../../text/text';
@@ -16,9 +17,6 @@ import { Empty, Notice } from '../../ui/state';
 type Policy = Schemas['AccessPolicy'];
 
 const limit = 500;
-const [minute, hour, day] = [60, 3600, 86_400];
-const usual = [5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, day, 3 * day, 7 * day];
-const breakGlassSeconds = hour;
 
 /** Form for users who know the policy and the role that they need. */
 export function Page() {
@@ -80,7 +78,7 @@ function NewRequest({ policies }: { policies: readonly Policy[] }) {
   const fields = useFields(policies);
   const policy = policies.find(({ metadata }) => metadata.name === fields.policy.value) as Policy;
   const { spec } = policy;
-  const max = fields.isBreakGlass.value ? Math.min(spec.maxSeconds, breakGlassSeconds) : spec.maxSeconds;
+  const max = longestDuration(spec.maxSeconds, fields.isBreakGlass.value);
   keepAllowed(fields, spec.roleRefs, max);
   async function ask(signal: AbortSignal): Promise<void> {
     const request = (await bodyOf(api.POST('/auth/v1/accessrequests', { body: bodyFor(policy, fields) }))) as AccessRequest;
@@ -139,12 +137,10 @@ function NewRequest({ policies }: { policies: readonly Policy[] }) {
   );
 }
 
-const durationsUpTo = (max: number): number[] => [...usual.filter((seconds) => seconds < max), max];
-
 /** Replaces a role or a duration that the chosen policy does not allow. */
 function keepAllowed({ role, seconds }: Fields, roles: readonly string[], max: number): void {
   if (!roles.includes(role.value)) role.value = roles[0] ?? '';
-  if (!durationsUpTo(max).includes(Number(seconds.value))) seconds.value = String(Math.min(hour, max));
+  seconds.value = String(offeredDuration(Number(seconds.value), max));
 }
 
 function PolicyFields({ policies, policy: { spec }, fields }: { policies: readonly Policy[]; policy: Policy; fields: Fields }) {
