@@ -8,13 +8,13 @@ import { query, setQuery } from '../../app/router';
 import { count, type Key, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { CheckField } from '../../ui/form';
+import { saveAs } from '../../ui/save-as';
 import { SearchField } from '../../ui/search';
 import { Notice } from '../../ui/state';
 import { AsKubectl } from './as-kubectl';
 import { LogLines } from './log-lines';
 import { tailLines } from './log-stream';
 import { type LogRange, LogStreams, type LogTarget } from './log-streams';
-import { saveAs } from './save-as';
 
 interface LogViewProps {
   label: string;

@@ -11,6 +11,7 @@ import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
+import { saveAs } from '../../ui/save-as';
 import { Notice } from '../../ui/state';
 import { Program } from './program';
 
@@ -23,12 +24,7 @@ async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> 
   return response.text();
 }
 
-/** Saves the text as a file without a request. */
-function download(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
-  Object.assign(document.createElement('a'), { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
+const saveYaml = (text: string, name: string) => saveAs(name, new Blob([text], { type: 'application/yaml' }));
 
 export function Page() {
   const issuer = useSignal('');
@@ -83,7 +79,7 @@ function File({ issuer }: { issuer: string }) {
         <>
           <Copy text={text} label={t('kubeconfig.title')} />
           <div class="buttons">
-            <Button kind="main" icon={Download} onClick={() => download(text, 'kubeconfig.yaml')}>
+            <Button kind="main" icon={Download} onClick={() => saveYaml(text, 'kubeconfig.yaml')}>
               {t('kubeconfig.download')}
             </Button>
           </div>
@@ -124,7 +120,7 @@ function Certificate() {
           <p>{t('certificate.made', { until: dateTime(value.status.notAfter) })}</p>
           <Copy text={value.status.kubeconfig} label={t('kubeconfig.title')} />
           <div class="buttons">
-            <Button icon={Download} onClick={() => download(value.status.kubeconfig, 'kubeconfig-certificate.yaml')}>
+            <Button icon={Download} onClick={() => saveYaml(value.status.kubeconfig, 'kubeconfig-certificate.yaml')}>
               {t('kubeconfig.download')}
             </Button>
           </div>
