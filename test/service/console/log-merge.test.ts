@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openJson } from '../../../web/src/pages/cluster/log-json.ts';
+import { indentJson, openJson } from '../../../web/src/pages/cluster/log-json.ts';
 import { type Block, LogMerge, type MergedLine } from '../../../web/src/pages/cluster/log-merge.ts';
 
 const line = (source: number, key: string, text = `${source}:${key}`): MergedLine => ({ source, key, text, time: key });
@@ -62,6 +62,15 @@ describe('JSON in a log', () => {
     expect(openJson(text)).to.equal(
       '{\n  "a": 1.10,\n  "b": [\n    12345678901234567890,\n    {}\n  ],\n  "c": "x: {\\"y\\", [1]}",\n  "d": {\n    "e": null\n  }\n}',
     );
+  });
+
+  it('indents an object or array with each digit and each member of the source, also a long one', () => {
+    expect(indentJson(' [9007199254740993, {"a":1.50,"a":1e3}, [], "\\u00e9"]\n')).to.equal(
+      '[\n  9007199254740993,\n  {\n    "a": 1.50,\n    "a": 1e3\n  },\n  [],\n  "\\u00e9"\n]',
+    );
+    const long = `[\n  "${'x'.repeat(1_500_000)}"\n]`;
+    expect(indentJson(long)).to.equal(long);
+    for (const text of ['', '1', '"a"', '[1', 'name: [1]']) expect(indentJson(text), text).to.equal(undefined);
   });
 
   it('leaves other lines as they are', () => {

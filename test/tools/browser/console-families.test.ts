@@ -150,13 +150,13 @@ describe('the pages of a ConfigMap and a Secret', () => {
   it('show text, format JSON and download binary data', async () => {
     await create(demo, 'api/v1/namespaces/shop/configmaps', {
       metadata: { name: 'settings' },
-      data: { 'app.json': '{"retries":3}', greeting: 'hello\nworld', nothing: '' },
+      data: { 'app.json': '{"retries":3,"owner":9007199254740993}', greeting: 'hello\nworld', nothing: '' },
       binaryData: { 'logo.bin': Buffer.from([0, 255, 254]).toString('base64') },
     });
     await page.goto(`${demo.url}/r/core/v1/configmaps/ns/shop/settings`);
     await entry('greeting').getByText('hello').waitFor();
     await entry('app.json').getByRole('button', { name: 'Format JSON' }).click();
-    expect(await entry('app.json').locator('pre').innerText()).to.equal('{\n  "retries": 3\n}');
+    expect(await entry('app.json').locator('pre').innerText()).to.equal('{\n  "retries": 3,\n  "owner": 9007199254740993\n}');
     expect(await entry('nothing').innerText()).to.contain('Empty value');
     expect(await entry('logo.bin').innerText()).to.match(/3B.*Binary data/s);
     const [download] = await Promise.all([

@@ -42,13 +42,3 @@ function textOf(bytes: Uint8Array<ArrayBuffer>): string | undefined {
     return undefined;
   }
 }
-
-/** Returns JSON with indentation, or undefined for a text that is no JSON object or array. */
-export function indented(text: string): string | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return undefined;
-  }
-}

@@ -7,8 +7,9 @@ import { Copy, CopyButton } from '../../../ui/copy';
 import { Facts } from '../../../ui/facts';
 import { saveAs } from '../../../ui/save-as';
 import { Empty } from '../../../ui/state';
+import { indentJson } from '../log-json';
 import { mask } from '../masks';
-import { type DataEntry, dataEntries, indented } from './data-entries';
+import { type DataEntry, dataEntries } from './data-entries';
 import { quantityText } from './requests';
 import type { Section, SectionProps } from './section';
 import { CertificateSection, hasCertificate } from './tls-section';
@@ -46,7 +47,7 @@ function Entries({ object }: SectionProps) {
 function Entry({ entry, isSecret }: { entry: DataEntry; isSecret: boolean }) {
   const { key, bytes, text } = entry;
   const [isRevealed, isIndented] = [useSignal(!isSecret), useSignal(false)];
-  const pretty = useMemo(() => (isRevealed.value && text !== undefined ? indented(text) : undefined), [text, isRevealed.value]);
+  const pretty = useMemo(() => (isRevealed.value && text !== undefined ? indentJson(text) : undefined), [text, isRevealed.value]);
   const flip = (it: { value: boolean }) => () => {
     it.value = !it.value;
   };
