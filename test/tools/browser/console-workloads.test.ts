@@ -1,6 +1,8 @@
 /** Workloads of the demo in the console: failures are visible without a click, and a rollback is followed to its end. */
 import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
+import { tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
 describe('workloads in the console', () => {
@@ -56,6 +58,62 @@ describe('workloads in the console', () => {
     await page.getByText('All 2 replicas are updated and available.').waitFor();
     await page.getByRole('cell', { name: '3 (current)' }).waitFor();
     await pods().getByText('ImagePullBackOff').waitFor({ state: 'detached' });
+  });
+
+  it('reads the reason of a broken pod once, and again after each change of the pod', async () => {
+    const metadata = (resourceVersion: string) => ({
+      name: 'broken',
+      namespace: 'shop',
+      uid: 'u-broken',
+      resourceVersion,
+      creationTimestamp: '',
+    });
+    const table = (version: string) =>
+      tableOf(
+        ['Name', 'Status', 'Restarts'],
+        [{ cells: ['broken', 'CreateContainerError', `restarts ${version}`], metadata: metadata(version) }],
+      );
+    const [changed, first] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const reads: string[] = [];
+    let version = '1';
+    const pod = (message: string) => ({
+      ...{ metadata: metadata('1'), spec: { containers: [{ name: 'a' }] } },
+      status: { containerStatuses: [{ name: 'a', state: { waiting: { reason: 'CreateContainerError', message } } }] },
+    });
+    await page.route(/\/api\/v1\/namespaces\/shop\/pods\?/, async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      if (query.has('fieldSelector')) {
+        const message = `message ${version}`;
+        reads.push(message);
+        if (reads.length === 1) await first.promise;
+        await route.fulfill({ json: { items: [pod(message)] } }).catch(() => undefined);
+      } else if (query.has('watch')) {
+        await changed.promise;
+        await route.fulfill({ body: `{"type":"MODIFIED","object":${table('2')}}\n` }).catch(() => undefined);
+      } else await route.fulfill({ body: table(version) });
+    });
+    const broken = () => page.getByRole('row', { name: /^broken / });
+    await open('/r/apps/v1/deployments/ns/shop/storefront');
+    await broken().getByText('restarts 1').waitFor();
+    await eventually(
+      () => reads.length,
+      (count) => count === 1,
+    );
+    version = '2';
+    changed.resolve();
+    await broken().getByText('restarts 2').waitFor();
+    first.resolve();
+    await page.getByText('message 2').waitFor();
+
+    // The page shows the remembered answer until the next one arrives.
+    version = '3';
+    reads.splice(0);
+    await page.getByRole('link', { name: 'YAML' }).click();
+    await broken().waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Summary' }).click();
+    await page.getByText('message 3').waitFor();
+    expect(reads).to.deep.equal(['message 3']);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('scales by the menu, and shows new pods without a reload', async () => {

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { apiPath, type Kind, pageOf } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
 import { type ClusterObject, getJson } from '../../../api/objects';
@@ -35,8 +35,12 @@ function PodTrouble({ kind, first: { metadata }, alike }: { kind: Kind; first: R
   // The right to list is the one that the caller has.
   const path = `${apiPath(kind, { namespace })}?${new URLSearchParams({ fieldSelector: `metadata.name=${name}`, limit: '1' })}`;
   const load = useLoad(`trouble/${path}`, (signal) => getJson<{ items: readonly ClusterObject[] | null }>(path, signal));
+  const readFor = useRef(resourceVersion);
   useEffect(() => {
-    if (load.data.peek() !== undefined) void load.reload();
+    // The load itself sends the first request.
+    if (readFor.current === resourceVersion) return;
+    readFor.current = resourceVersion;
+    void load.reload();
   }, [resourceVersion]);
   const pod = load.data.value?.items?.[0];
   const trouble = pod && troublesOf(pod)[0];
