@@ -92,6 +92,25 @@ describe('the page of an object', () => {
     expect(await isGrey()).to.equal(true);
   });
 
+  it('counts the age of an object on, and changes the page only for another text', async () => {
+    await create(demo, maps, aConfigMap('aging', 'red'));
+    const tab = await visitor.openTab();
+    await tab.clock.install();
+    await tab.goto(`${demo.url}${list}/aging`);
+    const age = tab.locator('.facts time');
+    await age.getByText('this minute').waitFor();
+    await tab.evaluate(`
+      window.changes = 0;
+      new MutationObserver((found) => { window.changes += found.length })
+        .observe(document.querySelector('.facts time'), { childList: true, characterData: true, subtree: true, attributes: true });
+    `);
+    await tab.clock.runFor(15_000);
+    expect(await tab.evaluate('changes')).to.equal(0);
+    await tab.clock.fastForward(180_000);
+    await age.getByText('3 minutes ago').waitFor();
+    await tab.close();
+  });
+
   it('names the user without the right to read the object, and the right', async () => {
     await create(demo, maps, aConfigMap('refused', 'red'));
     const other = new Visitor(await browser.newContext());

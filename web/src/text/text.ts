@@ -179,11 +179,19 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
+const distanceFormats = new Map<string, Intl.RelativeTimeFormat>();
+
+function distanceFormat(): Intl.RelativeTimeFormat {
+  const format = distanceFormats.get(language.value) ?? new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' });
+  distanceFormats.set(language.value, format);
+  return format;
+}
+
 /** Formats the distance to now: `2 hours ago`, `in 3 days`. */
 export function relative(time: string | number): string {
   const seconds = (new Date(time).getTime() - Date.now()) / 1000;
   const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['minute', 60];
-  return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
+  return distanceFormat().format(Math.trunc(seconds / size), unit);
 }
 
 const lengths: readonly [unit: string, seconds: number][] = [

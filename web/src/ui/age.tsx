@@ -1,5 +1,6 @@
 /** Ages. A custom resource may hold any text in place of a time; such a text is shown unchanged. */
-import { signal, useComputed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { brief, dateTime, relative } from '../text/text';
 
 interface AgeProps {
@@ -19,6 +20,17 @@ const clock = signal(0, {
   unwatched: () => clearInterval(timer),
 });
 
+/** Returns a text that counts on. The component is not rendered again, and its text only changes when another one is due. */
+const useCounting = (since: string, format: (time: string) => string) =>
+  useMemo(
+    () =>
+      computed(() => {
+        void clock.value;
+        return format(since);
+      }),
+    [since],
+  );
+
 /** Shows an age in a cell: `17m`. Its title and screen readers have the long form. */
 export function Age({ since }: AgeProps) {
   if (!since) return null;
@@ -26,14 +38,11 @@ export function Age({ since }: AgeProps) {
 }
 
 function Brief({ since }: { since: string }) {
-  const text = useComputed(() => {
-    void clock.value;
-    return brief(since);
-  });
+  const [text, long] = [useCounting(since, brief), useCounting(since, relative)];
   return (
-    <time class="age" dateTime={since} title={`${relative(since)}, ${dateTime(since)}`}>
+    <time class="age" dateTime={since} title={useCounting(since, (time) => `${relative(time)}, ${dateTime(time)}`)}>
       <span aria-hidden="true">{text}</span>
-      <span class="hidden">{relative(since)}</span>
+      <span class="hidden">{long}</span>
     </time>
   );
 }
@@ -41,10 +50,11 @@ function Brief({ since }: { since: string }) {
 /** Shows an age in a sentence or beside its name: `17 minutes ago`. */
 export function Ago({ since }: AgeProps) {
   if (!since) return null;
-  if (!isTime(since)) return since;
-  return (
-    <time dateTime={since} title={dateTime(since)}>
-      {relative(since)}
-    </time>
-  );
+  return isTime(since) ? <Long since={since} /> : since;
 }
+
+const Long = ({ since }: { since: string }) => (
+  <time dateTime={since} title={dateTime(since)}>
+    {useCounting(since, relative)}
+  </time>
+);

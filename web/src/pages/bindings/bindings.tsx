@@ -5,7 +5,8 @@ import { windowSize } from '../../api/windows';
 import { type List, ListPage } from '../../app/list-page';
 import { may } from '../../app/rights';
 import { href } from '../../app/router';
-import { dateTime, relative, t } from '../../text/text';
+import { t } from '../../text/text';
+import { Ago } from '../../ui/age';
 import type { Column } from '../../ui/table';
 import { bindingsPath } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
@@ -84,8 +85,7 @@ const columns = (): readonly Column<Binding>[] => [
     title: t('tokens.expires'),
     sortBy: 'expiresAt',
     isMinor: true,
-    cell: ({ spec: { expiresAt } }) =>
-      expiresAt ? <span title={dateTime(expiresAt)}>{relative(expiresAt)}</span> : <span class="muted">{t('tokens.never')}</span>,
+    cell: ({ spec: { expiresAt } }) => (expiresAt ? <Ago since={expiresAt} /> : <span class="muted">{t('tokens.never')}</span>),
   },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (binding) => <StateOf binding={binding} /> },
 ];

@@ -8,8 +8,8 @@ import { type AccessRequest, inbox, isUnreviewed, placeOf } from '../../app/own-
 import { may, useRights } from '../../app/rights';
 import { href, query } from '../../app/router';
 import { person } from '../../app/session';
-import { count, dateTime, relative, t } from '../../text/text';
-import { Age } from '../../ui/age';
+import { count, t } from '../../text/text';
+import { Age, Ago } from '../../ui/age';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { phaseName, phases, RequestPhase } from './words';
@@ -127,7 +127,7 @@ const columns = (view: View): readonly Column<AccessRequest>[] => [
     title: t('requests.ends'),
     sortBy: 'until',
     isMinor: true,
-    cell: ({ status }) => status?.until && <span title={dateTime(status.until)}>{relative(status.until)}</span>,
+    cell: ({ status }) => <Ago since={status?.until} />,
   },
   {
     id: 'created',

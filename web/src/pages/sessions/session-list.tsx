@@ -2,7 +2,8 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { windowSize } from '../../api/windows';
 import { type List, ListPart } from '../../app/list-page';
-import { dateTime, relative, t } from '../../text/text';
+import { dateTime, t } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
 import type { Column } from '../../ui/table';
 
@@ -72,7 +73,7 @@ const columns = (): Column<Session>[] => [
   {
     id: 'began',
     title: t('sessions.began'),
-    cell: ({ spec }) => <span title={dateTime(spec.createdAt)}>{relative(spec.createdAt)}</span>,
+    cell: ({ spec }) => <Ago since={spec.createdAt} />,
   },
   { id: 'ends', title: t('sessions.ends'), cell: ({ spec }) => dateTime(spec.idleExpiration ?? spec.expiration) },
 ];

@@ -3,7 +3,8 @@ import { refetch } from '../../api/load';
 import { type FetchSlice, windowSize } from '../../api/windows';
 import { type Asked, type List, ListPart } from '../../app/list-page';
 import { href } from '../../app/router';
-import { dateOnly, relative, t } from '../../text/text';
+import { dateOnly, t } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
 import type { Column } from '../../ui/table';
 
@@ -65,7 +66,7 @@ const columns = (hasOwners: boolean): Column<Token>[] => [
   {
     id: 'used',
     title: t('tokens.used'),
-    cell: ({ status }) => (status?.lastUsedTime ? relative(status.lastUsedTime) : <span class="muted">{t('users.never')}</span>),
+    cell: ({ status }) => (status?.lastUsedTime ? <Ago since={status.lastUsedTime} /> : <span class="muted">{t('users.never')}</span>),
   },
   { id: 'expires', title: t('tokens.expires'), cell: ({ spec }) => (spec.expiration ? dateOnly(spec.expiration) : t('tokens.never')) },
 ];

@@ -6,7 +6,8 @@ import { asProblem } from '../../api/problem';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may } from '../../app/rights';
 import { logIn, person } from '../../app/session';
-import { count, dateTime, relative, t } from '../../text/text';
+import { count, dateTime, t } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -102,7 +103,7 @@ function FactorTable({ user, items, isSelf, isChangeable }: FactorTableProps) {
           { title: t('factors.since'), cell: ({ created }) => dateTime(created) },
           {
             title: t('tokens.used'),
-            cell: ({ lastUsed }) => (lastUsed ? relative(lastUsed) : <span class="muted">{t('users.never')}</span>),
+            cell: ({ lastUsed }) => (lastUsed ? <Ago since={lastUsed} /> : <span class="muted">{t('users.never')}</span>),
           },
           {
             title: '',

@@ -2,7 +2,8 @@ import { CircleAlert, CircleCheck } from 'lucide';
 import type { Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { getList } from '../../api/objects';
-import { dateTime, relative, t, tOf } from '../../text/text';
+import { t, tOf } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
@@ -51,11 +52,7 @@ export function History({ user: { metadata } }: { user: Schemas['User'] }) {
               columns={[
                 {
                   title: t('history.when'),
-                  cell: (event: ClusterEvent) => (
-                    <time dateTime={timeOf(event)} title={dateTime(timeOf(event))}>
-                      {relative(timeOf(event))}
-                    </time>
-                  ),
+                  cell: (event: ClusterEvent) => <Ago since={timeOf(event)} />,
                 },
                 { title: t('history.what'), cell: (event) => <What event={event} /> },
                 { title: t('history.by'), cell: (event) => partsOf(event).by ?? '' },

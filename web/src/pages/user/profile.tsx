@@ -2,7 +2,8 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { may } from '../../app/rights';
 import { person } from '../../app/session';
-import { dateTime, relative, t, tOf } from '../../text/text';
+import { dateTime, t, tOf } from '../../text/text';
+import { Ago } from '../../ui/age';
 import { Facts } from '../../ui/facts';
 import { GroupLinks } from '../../ui/group-links';
 import { PhaseOf } from '../../ui/phase';
@@ -10,9 +11,12 @@ import { sourceOf } from '../users/columns';
 
 const timeOf = (time: string | undefined) =>
   time && (
-    <time dateTime={time}>
-      {dateTime(time)} <span class="muted">({relative(time)})</span>
-    </time>
+    <>
+      {dateTime(time)}{' '}
+      <span class="muted">
+        (<Ago since={time} />)
+      </span>
+    </>
   );
 
 /** Returns all groups of the user. Local groups are known only to a caller who may see the user's roles. */
