@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
-import { durationText, jobState } from '../../../web/src/pages/cluster/sections/job-state.ts';
+import { durationText, jobState, secondsText } from '../../../web/src/pages/cluster/sections/job-state.ts';
 import { nextRun, parseSchedule } from '../../../web/src/pages/cluster/sections/schedule.ts';
 
 const next = (text: string, after: string, zone = 'UTC') => {
@@ -84,6 +84,11 @@ describe('the state of a Job in the console', () => {
     // It lasts until its pods have ended.
     expect(failing).to.include({ isFailing: true, reason: 'BackoffLimitExceeded', seconds: 600 });
   });
+
+  it('has deadlines of an int64, and none for a field that is not set', () =>
+    expect([120, 9_007_199_254_740_993n, 0, undefined, 1.5, '5'].map(secondsText)).to.deep.equal([
+      ...['2m', '104249991374d7h', '0s', undefined, undefined, undefined],
+    ]));
 
   it('has durations in two units', () =>
     expect([0, 59, 192, 3600, 90_061].map(durationText)).to.deep.equal(['0s', '59s', '3m12s', '1h', '1d1h']));

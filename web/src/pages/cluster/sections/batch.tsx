@@ -2,7 +2,7 @@ import { dateTime, t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
-import { durationText, jobState } from './job-state';
+import { durationText, jobState, secondsText } from './job-state';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
@@ -12,7 +12,6 @@ import { templateSections } from './template';
 import { warnings } from './warnings';
 
 const numberText = (value: unknown) => typeof value === 'number' && String(value);
-const timeText = (seconds: unknown) => typeof seconds === 'number' && durationText(seconds);
 
 function JobView({ object }: SectionProps) {
   const { spec = {} } = object;
@@ -33,8 +32,8 @@ function JobView({ object }: SectionProps) {
           [t('job.parallelism'), numberText(spec.parallelism)],
           [t('job.mode'), spec.completionMode === 'Indexed' && spec.completionMode],
           [t('job.backoff'), numberText(spec.backoffLimit)],
-          [t('job.deadline'), timeText(spec.activeDeadlineSeconds)],
-          [t('job.keptFor'), timeText(spec.ttlSecondsAfterFinished)],
+          [t('job.deadline'), secondsText(spec.activeDeadlineSeconds)],
+          [t('job.keptFor'), secondsText(spec.ttlSecondsAfterFinished)],
         ]}
       />
     </>
@@ -57,7 +56,7 @@ function CronJobView({ object }: SectionProps) {
           text(status.lastSuccessfulTime) ? <Ago key="success" since={text(status.lastSuccessfulTime)} /> : t('users.never'),
         ],
         [t('job.concurrency'), text(spec.concurrencyPolicy)],
-        [t('job.startWithin'), timeText(spec.startingDeadlineSeconds)],
+        [t('job.startWithin'), secondsText(spec.startingDeadlineSeconds)],
         [t('job.keptGood'), numberText(spec.successfulJobsHistoryLimit)],
         [t('job.keptFailed'), numberText(spec.failedJobsHistoryLimit)],
       ]}

@@ -53,25 +53,29 @@ export function jobState({ metadata, spec = {}, status = {} }: ClusterObject, no
 }
 
 const units = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['m', 60],
-  ['s', 1],
+  ['d', 86_400n],
+  ['h', 3600n],
+  ['m', 60n],
+  ['s', 1n],
 ] as const;
 
 /** Returns a duration in its two largest units, as kubectl prints it: `3m12s`. */
-export function durationText(seconds: number): string {
-  let rest = seconds;
+export function durationText(seconds: number | bigint): string {
+  let rest = BigInt(seconds);
   const parts = units.map(([unit, size]) => {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
+    const count = rest / size;
+    rest %= size;
     return { count, text: `${count}${unit}` };
   });
-  const first = parts.findIndex(({ count }) => count > 0);
+  const first = parts.findIndex(({ count }) => count > 0n);
   if (first < 0) return '0s';
   return parts
     .slice(first, first + 2)
-    .filter(({ count }) => count > 0)
+    .filter(({ count }) => count > 0n)
     .map(({ text }) => text)
     .join('');
 }
+
+/** Returns the text of a field in seconds, which may be an int64; undefined for one that is not set. */
+export const secondsText = (value: unknown): string | undefined =>
+  typeof value === 'bigint' || Number.isInteger(value) ? durationText(value as number | bigint) : undefined;
