@@ -1,8 +1,10 @@
 import type { ClusterObject } from '../../api/objects';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
+import { containersOf } from './sections/pod-state';
 
-interface Container {
+/** The current or last run of a container. */
+interface ContainerRun {
   name: string;
   /** Number of restarts. */
   restarts: number;
@@ -11,32 +13,13 @@ interface Container {
   hasStarted: boolean;
 }
 
-interface ContainerStatus {
-  name: string;
-  restartCount?: number;
-  containerID?: string;
-  state?: { waiting?: { reason?: string; message?: string }; running?: unknown; terminated?: unknown };
-  lastState?: { terminated?: unknown };
-}
-
-const named = (list: unknown): readonly ContainerStatus[] =>
-  Array.isArray(list) ? list.filter((one): one is { name: string } => typeof (one as { name?: unknown })?.name === 'string') : [];
-
-/** Returns the containers of a pod, regular ones first. */
-export function containersOf(pod: ClusterObject): readonly Container[] {
-  const statuses = new Map(statusesOf(pod).map((one) => [one.name, one]));
-  return members
-    .flatMap((member) => named(pod.spec?.[`${member}s`]))
-    .map(({ name }) => {
-      const { restartCount = 0, containerID = '', state, lastState } = statuses.get(name) ?? {};
-      const hasStarted = Boolean(state?.running ?? state?.terminated ?? lastState?.terminated);
-      return { name, restarts: restartCount, run: containerID, hasStarted };
-    });
-}
-
-const members = ['container', 'initContainer', 'ephemeralContainer'];
-
-const statusesOf = ({ status }: ClusterObject) => members.flatMap((member) => named(status?.[`${member}Statuses`]));
+/** Returns the runs of the containers of a pod, regular ones first. */
+export const runsOf = (pod: ClusterObject): readonly ContainerRun[] =>
+  containersOf(pod).map(({ spec: { name }, status }) => {
+    const { restartCount = 0, containerID = '', state, lastState } = status ?? {};
+    const hasStarted = Boolean(state?.running ?? state?.terminated ?? lastState?.terminated);
+    return { name, restarts: restartCount, run: containerID, hasStarted };
+  });
 
 interface ContainerState {
   phase: 'waiting' | 'running' | 'ended';
@@ -45,7 +28,7 @@ interface ContainerState {
 }
 
 export function containerState(pod: ClusterObject, container: string): ContainerState {
-  const { waiting, running, terminated } = statusesOf(pod).find(({ name }) => name === container)?.state ?? {};
+  const { waiting, running, terminated } = containersOf(pod).find(({ spec }) => spec.name === container)?.status?.state ?? {};
   if (running) return { phase: 'running' };
   if (terminated) return { phase: 'ended' };
   const reason = waiting?.reason && [waiting.reason, waiting.message].filter(Boolean).join(': ');
@@ -53,8 +36,8 @@ export function containerState(pod: ClusterObject, container: string): Container
 }
 
 /** Returns the container that the address names, or else the first. */
-export const chosenContainer = (pod: ClusterObject): Container | undefined => {
-  const all = containersOf(pod);
+export const chosenContainer = (pod: ClusterObject): ContainerRun | undefined => {
+  const all = runsOf(pod);
   return all.find(({ name }) => name === query.value.get('container')) ?? all[0];
 };
 
@@ -63,7 +46,7 @@ export function ContainerChoice({ pod }: { pod: ClusterObject }) {
     <label>
       <span class="hidden">{t('cluster.container')}</span>
       <select value={chosenContainer(pod)?.name} onChange={({ currentTarget }) => setQuery({ container: currentTarget.value })}>
-        {containersOf(pod).map(({ name }) => (
+        {runsOf(pod).map(({ name }) => (
           <option key={name} value={name}>
             {name}
           </option>

@@ -11,7 +11,7 @@ import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { Skeleton } from '../../ui/state';
 import { AsKubectl } from './as-kubectl';
-import { containersOf } from './containers';
+import { runsOf } from './containers';
 import { type DebugContainer, debugName, debugPatch, profiles } from './debug-container';
 import { debugCommand } from './kubectl';
 
@@ -45,7 +45,7 @@ export function DebugDialog({ kind, pod, onClose }: DebugProps) {
 }
 
 function DebugForm({ kind, pod, image: initial, onClose }: DebugProps & { image: string }) {
-  const targets = containersOf(pod).filter(({ hasStarted }) => hasStarted);
+  const targets = runsOf(pod).filter(({ hasStarted }) => hasStarted);
   const [image, target, profile] = [useSignal(initial), useSignal(targets[0]?.name ?? ''), useSignal<string>('baseline')];
   const name = useMemo(debugName, []);
   const wanted = { name, image: image.value.trim(), target: target.value, profile: profile.value } as DebugContainer;

@@ -10,7 +10,7 @@ import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
 import { Empty, Failure, FirstOnly, Notice, Old, Skeleton } from '../../ui/state';
-import { containersOf } from './containers';
+import { runsOf } from './containers';
 import { logCommand } from './kubectl';
 import { tailLines } from './log-stream';
 import type { LogTarget } from './log-streams';
@@ -165,11 +165,11 @@ interface ManyLogsProps {
 function ManyLogs({ object, list: { items, metadata } }: ManyLogsProps) {
   const [pod, container] = [query.value.get('pod') ?? '', query.value.get('container') ?? ''];
   const pods = useSeenPods(items);
-  const containers = [...new Set(items.flatMap((one) => containersOf(one).map(({ name }) => name)))].sort();
+  const containers = [...new Set(items.flatMap((one) => runsOf(one).map(({ name }) => name)))].sort();
   const isWanted = (target: LogTarget) => isOf(target.id, pod, container);
   const isPrevious = query.value.get('previous') === 'true';
   const all = items.flatMap((one) => targetsOf(one, isPrevious, containers.length > 1)).filter(isWanted);
-  const hasPrevious = items.some((one) => containersOf(one).some(({ restarts }) => restarts > 0));
+  const hasPrevious = items.some((one) => runsOf(one).some(({ restarts }) => restarts > 0));
   const hidden = all.length - shownStreams;
   return (
     <>
@@ -214,7 +214,7 @@ const isOf = (id: string, pod: string, container: string): boolean => {
 /** The containers that have something to read. */
 function targetsOf(pod: ClusterObject, isPrevious: boolean, isNamed: boolean): LogTarget[] {
   const { name, namespace, uid } = pod.metadata;
-  return containersOf(pod)
+  return runsOf(pod)
     .filter(({ hasStarted, restarts }) => (isPrevious ? restarts > 0 : hasStarted))
     .map((container) => ({
       id: `${name}/${container.name}/${uid}`,

@@ -22,6 +22,7 @@ interface ContainerStatus {
   ready?: boolean;
   started?: boolean;
   restartCount?: number;
+  containerID?: string;
   state?: ContainerState;
   lastState?: ContainerState;
 }
@@ -46,7 +47,7 @@ const list = (value: unknown): Record<string, unknown>[] =>
 export function containersOf({ spec = {}, status = {} }: ClusterObject): Container[] {
   return (['container', 'initContainer', 'ephemeralContainer'] as const).flatMap((kind) => {
     const statuses = list(status[`${kind}Statuses`]) as unknown as ContainerStatus[];
-    const specs = list(spec[`${kind}s`]) as unknown as ContainerSpec[];
+    const specs = list(spec[`${kind}s`]).filter((one): one is ContainerSpec => typeof one.name === 'string');
     return specs.map((one) => ({ kind, spec: one, status: statuses.find(({ name }) => name === one.name) }));
   });
 }
