@@ -81,7 +81,7 @@ describe('the state of a Job in the console', () => {
       expect(stateOf(given), `${types} ${deleted}`).to.equal(word);
     }
     const failing = jobState(job({}, { startTime, active: 2, conditions: [condition('FailureTarget')] }), now);
-    // It lasts until its pods have ended.
+    // The duration counts on until the pods have ended.
     expect(failing).to.include({ isFailing: true, reason: 'BackoffLimitExceeded', seconds: 600 });
   });
 

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { asProblem, type Problem } from '../../api/problem';
+import { useMyNamespaces } from '../../app/namespace';
 import { inWords } from '../../app/rights';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
@@ -41,9 +42,7 @@ export function WhoCan() {
   const fields = { verb: useSignal('list'), resource: useSignal('pods'), namespace: useSignal(''), name: useSignal('') };
   const answer = useSignal<Shown | undefined>(undefined);
   const known = useLoad('resources', fetchResources);
-  const namespaces = useLoad('namespaces/mine', (signal) =>
-    bodyOf(api.GET('/auth/v1/namespaces', { params: { query: { verb: 'get', resource: 'pods', limit: 500 } }, signal })),
-  );
+  const namespaces = useMyNamespaces();
   const { value: namespace } = fields.namespace;
   const right = listBindings(namespace ? 'rolebindings' : 'clusterrolebindings', namespace);
   async function show(signal: AbortSignal): Promise<void> {
