@@ -9,14 +9,16 @@ const factors: ReadonlyMap<string, number> = new Map([
 const longest = 64;
 
 /**
- * Returns the value of `100m`, `1.5Gi` or `2e3`; undefined for a text that is not a quantity.
+ * Returns the value of `100m`, `1.5Gi` or `2e3`; undefined for a text that is not a quantity, or too large for a number, such as `1e400`.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */
 export function quantityOf(text: string): number | undefined {
   if (text.length > longest) return undefined;
   const [found, digits, suffix = '', exponent = '0'] = pattern.exec(text) ?? [];
-  return found === undefined ? undefined : Number(`${digits}e${exponent}`) * (factors.get(suffix) ?? 1);
+  if (found === undefined) return undefined;
+  const value = Number(`${digits}e${exponent}`) * (factors.get(suffix) ?? 1);
+  return Number.isFinite(value) ? value : undefined;
 }
 
 /** Texts of values in the columns of `kubectl get`, as Go prints them. */
