@@ -186,7 +186,7 @@ export class ChangeLog<Row extends ListRow> {
   #changes: LoggedChange<Row>[] = [];
   /** Position of the first change that is kept. */
   #first = 0;
-  /** Version of the last change that was dropped, or of the first list. */
+  /** Version of the last change that was dropped, or of the first list. Undefined: no version can be resumed after. */
   #forgotten: string | undefined;
   #isTelling = false;
 
@@ -224,10 +224,9 @@ export class ChangeLog<Row extends ListRow> {
   #record(old: Row | undefined, current: Row | undefined): void {
     // The first list adds rows that existed before, which are no changes.
     if (!this.#cache.isSynced) return;
-    const change = new LoggedChange({ old, new: current, resourceVersion: this.#cache.resourceVersion });
-    const before = this.#changes.at(-1);
-    if (before?.resourceVersion === change.resourceVersion) before.isLast = false;
-    this.#changes.push(change);
+    const { resourceVersion } = this.#cache;
+    if (resourceVersion === '') this.#forgetAll();
+    else this.#add(new LoggedChange({ old, new: current, resourceVersion }));
     if (this.#isTelling) return;
     this.#isTelling = true;
     // Deferred, so that changes that arrive together are sent together.
@@ -238,6 +237,20 @@ export class ChangeLog<Row extends ListRow> {
       this.#waiting.clear();
       for (const tell of waiting) tell();
     });
+  }
+
+  #add(change: LoggedChange<Row>): void {
+    this.#forgotten ??= change.resourceVersion;
+    const before = this.#changes.at(-1);
+    if (before?.resourceVersion === change.resourceVersion) before.isLast = false;
+    this.#changes.push(change);
+  }
+
+  /** Forgets all changes after the rows were dropped, so that each client starts again. */
+  #forgetAll(): void {
+    this.#first = this.end + 1;
+    this.#changes = [];
+    this.#forgotten = undefined;
   }
 
   #trim(): void {

@@ -289,6 +289,8 @@ export class WatchCache<Row> {
     if (this.#absences >= absencesUntilDropped) {
       const old = this.#entries;
       this.#entries = new Map();
+      // The rows are dropped without a version, so that nobody resumes after the last one and misses their end.
+      this.#resourceVersion = '';
       for (const [key, entry] of old) this.#tell(key, entry, undefined);
     }
     this.#look();

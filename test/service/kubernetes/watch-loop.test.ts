@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { ChangeLog } from '../../../src/collection/live-list.ts';
+import type { ListRow } from '../../../src/collection/properties.ts';
+import type { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { type Answer, status, statusBody } from './fake-api-server.ts';
 import { FakeResource } from './fake-resource.ts';
 import { cut, nothing, path, refuse, reset, say, times, until, WatchTest } from './watch-fixture.ts';
@@ -241,6 +244,30 @@ describe('a watch', () => {
     await until(() => t.resource.watchers === 1);
 
     expect(t.rows()).to.deep.equal({ w: 'new', x: 'new', y: 'new', z: 'new' });
+  });
+
+  it('FLT-13 lets no live list resume across dropped rows, which would keep those that have gone meanwhile', async () => {
+    t.create();
+    const log = new ChangeLog(t.cache as unknown as WatchCache<ListRow>);
+    t.cache.start();
+    await until(() => t.resource.watchers === 1);
+    const [seen, next] = [t.cache.resourceVersion, log.end];
+    expect(log.after(seen)).to.equal(next);
+    const watcher = t.resource.detach();
+    t.server.answer((_request, response) => status(response, 404, 'NotFound'));
+    reset(watcher);
+    await until(() => t.cache.size === 0);
+    expect(log.at(next)).to.equal('forgotten');
+    expect(log.after(seen)).to.equal(undefined);
+    t.resource.remove('a');
+    t.server.answer(t.resource.answer);
+    await until(() => t.cache.size === 2);
+
+    expect(log.after(seen)).to.equal(undefined);
+    expect(log.after(t.cache.resourceVersion)).to.equal(log.end);
+    t.resource.put('d', '4');
+    await until(() => t.cache.size === 3);
+    expect(log.at(log.end - 1)).to.deep.include({ new: '4', resourceVersion: t.resource.version });
   });
 
   it('says by a code what keeps it from watching', async () => {
