@@ -54,12 +54,15 @@ export const upgradeListener = (handle: RequestListener) => (request: IncomingMe
 };
 
 const lingerMs = 1_000;
+/** Bound of the time in which a slow peer reads the rest. */
+const flushMs = 30_000;
 
 /** Sends the written bytes, and waits a second for the peer to close. */
 export function endSoon(socket: Duplex): void {
-  socket.end();
+  const destroyAfter = (ms: number) => void setTimeout(() => socket.destroy(), ms).unref();
+  socket.end(() => destroyAfter(lingerMs));
   socket.resume();
-  setTimeout(() => socket.destroy(), lingerMs).unref();
+  destroyAfter(flushMs);
 }
 
 /** A disconnect is only noticed while reading. Bytes that the caller sends before the answer stay in the buffer. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { expect } from 'chai';
+import { endSoon } from '../../../src/http/upgrade.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
@@ -52,6 +53,23 @@ describe('connections in another protocol that end', () => {
       else there?.destroy();
       await closed(isOurs ? there : socket);
     }
+  });
+
+  it('sends the last bytes to a peer that reads them seconds later', async () => {
+    const sent: string[] = [];
+    const slow = new Duplex({
+      read: () => undefined,
+      write: (chunk, _encoding, done) => {
+        setTimeout(() => {
+          sent.push(String(chunk));
+          done();
+        }, 1_500);
+      },
+    });
+    slow.write('exit status');
+    endSoon(slow);
+    await closed(slow);
+    expect(sent).to.deep.equal(['exit status']);
   });
 
   it('ends the call when the caller goes before there is an answer', async () => {
