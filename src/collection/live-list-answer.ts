@@ -96,7 +96,7 @@ export class LiveLists<Row extends LiveRow> {
     const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
     const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
-    ctx.res.once('close', () => {
+    ctx.state.lifetime.onClose(() => {
       lasting.end();
       watchdog.end();
       closed.abort();

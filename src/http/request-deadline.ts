@@ -16,6 +16,7 @@ export class RequestLifetime {
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
   readonly #onClose: (() => void)[] = [];
+  #isClosed = false;
   #leaveWork: (reason: unknown) => void = () => undefined;
   kind: Kind;
   /** True for an operation with a deadline of its own. */
@@ -93,13 +94,18 @@ export class RequestLifetime {
     res.end();
   }
 
-  /** Calls back once the response is closed. Middlewares share one listener, because Node.js warns of eleven. */
+  /**
+   * Calls back once the response is closed, at once if it is closed already: a caller may leave while its credential is checked. All share
+   * one listener, because Node.js warns of eleven.
+   */
   onClose(callback: () => void): void {
-    this.#onClose.push(callback);
+    if (this.#isClosed) callback();
+    else this.#onClose.push(callback);
   }
 
   /** Stops all work for the request: the answer is out, or the caller is gone. */
   #close(): void {
+    this.#isClosed = true;
     for (const callback of this.#onClose) callback();
     clearTimeout(this.#timer);
     if (this.#ctx.res.writableFinished) return;

@@ -74,7 +74,7 @@ export class KubernetesProxy {
     const isLong = ctx.state.isLasting === true;
     const lasting = isLong ? this.#whilePermitted({ ctx, caller, target }, signal) : { signal, end: this.#short.begin(callerKey(caller)) };
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
-    ctx.res.once('close', () => {
+    ctx.state.lifetime.onClose(() => {
       lasting.end();
       reader.end();
     });
@@ -100,7 +100,7 @@ export class KubernetesProxy {
 
   /** @throws StatusError 429, or the refusal */
   #secretBody(ctx: Context, caller: Caller, refusal: StatusError): Promise<PassedCall['body']> {
-    ctx.res.once('close', this.#heldSecrets.begin(callerKey(caller)));
+    ctx.state.lifetime.onClose(this.#heldSecrets.begin(callerKey(caller)));
     return withoutTokenSecret(ctx, refusal);
   }
 
@@ -127,7 +127,7 @@ export class KubernetesProxy {
   }
 
   #recordViewedWrite(ctx: Context, viewing: Viewing): void {
-    ctx.res.once('close', () => auditView(this.#services.audit, ctx, viewing, { code: receivedCode(ctx), reason: 'Write' }));
+    ctx.state.lifetime.onClose(() => auditView(this.#services.audit, ctx, viewing, { code: receivedCode(ctx), reason: 'Write' }));
   }
 
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {

@@ -77,7 +77,7 @@ export function nativeUserOperations({ apiServer, access }: Services, guard: Whi
         if (!isWatch(ctx)) return asCaller(caller).forward(ctx, { call: 'forward users', signal });
         const lasting = whileAllowed(ctx, { check: rightCheck(access, watchAccess(ctx), caller.user ?? ''), signal }, guard);
         const reader = cutWhenStuck(ctx.req.socket, { stuckMs, over: lasting.signal });
-        ctx.res.once('close', () => {
+        ctx.state.lifetime.onClose(() => {
           lasting.end();
           reader.end();
         });
