@@ -77,6 +77,32 @@ describe('new objects in the console', () => {
     visitor.takeComplaints();
   });
 
+  it('asks before Back or Forward discards unsaved text', async () => {
+    const details = `${demo.url}/r/core/v1/configmaps/ns/default/ordered`;
+    await page.goto(details);
+    await page.locator('a[href$="/ordered/yaml"]').first().click();
+    await press(page, 'Edit');
+    // A page after this one, for Forward.
+    await page.locator('.crumb a').first().click();
+    await page.waitForURL((url) => !url.pathname.includes('/ordered'));
+    await page.goBack();
+    await press(page, 'Edit');
+    await editor().fill(map('ordered', 'unsaved'));
+    const answer = async (isLeft: boolean, step: 'back' | 'forward') => {
+      const asked = page.waitForEvent('dialog');
+      await Promise.all([asked.then((dialog) => (isLeft ? dialog.accept() : dialog.dismiss())), page.evaluate(`history.${step}()`)]);
+    };
+    for (const step of ['back', 'forward'] as const) {
+      await answer(false, step);
+      await page.waitForURL(`${details}/yaml`);
+      expect(await editor().textContent()).to.include('unsaved');
+    }
+    await answer(true, 'back');
+    await page.waitForURL(details);
+    await editor().waitFor({ state: 'detached' });
+    visitor.takeComplaints();
+  });
+
   it('applies several documents in order, with a result for each', async () => {
     await open('core/v1/configmaps/ns/default');
     await write([map('first', 'a'), map('second', 'b')].join('---\n'));

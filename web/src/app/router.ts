@@ -7,6 +7,15 @@ export const query = signal(new URLSearchParams());
 
 const scrolled = new Map<string, number>();
 let visit = '';
+/** Position of this page among those of the tab, so that a refused Back or Forward can be undone. */
+let index = 0;
+
+interface Entry {
+  visit?: string;
+  index?: number;
+}
+
+const entry = () => history.state as Entry | null;
 
 /** @returns the path below the base path, with a leading slash */
 export const pathOf = (url: URL): string => `/${url.pathname.slice(base.pathname.length)}`;
@@ -26,7 +35,10 @@ function read(): void {
     path.value = pathOf(url);
     query.value = url.searchParams;
   });
-  visit = (history.state as { visit?: string } | null)?.visit ?? '';
+  visit = entry()?.visit ?? '';
+  index = entry()?.index ?? index + 1;
+  // The entry of a fragment or of a login has no index yet.
+  if (entry()?.index === undefined) history.replaceState({ visit, index }, '');
 }
 
 const newVisit = (): string => Math.random().toString(36).slice(2);
@@ -36,8 +48,8 @@ export function navigate(to: string, { replace = false, force = false } = {}): b
   if (!force && guard && !guard()) return false;
   guard = undefined;
   rememberScroll();
-  if (replace) history.replaceState({ visit }, '', href(to));
-  else history.pushState({ visit: newVisit() }, '', href(to));
+  if (replace) history.replaceState({ visit, index }, '', href(to));
+  else history.pushState({ visit: newVisit(), index: index + 1 }, '', href(to));
   read();
   return true;
 }
@@ -50,7 +62,7 @@ export function setQuery(changes: Record<string, string | undefined>): void {
     else next.delete(name);
   }
   const text = next.toString();
-  history.replaceState({ visit }, '', location.pathname + (text && `?${text}`));
+  history.replaceState({ visit, index }, '', location.pathname + (text && `?${text}`));
   query.value = next;
 }
 
@@ -66,14 +78,24 @@ export const scrollOfVisit = (): number => scrolled.get(visit) ?? 0;
 
 export function startRouter(): void {
   history.scrollRestoration = 'manual';
-  addEventListener('popstate', () => {
-    rememberScroll();
-    read();
-  });
+  addEventListener('popstate', onPopState);
   document.addEventListener('click', onClick);
   addEventListener('beforeunload', (event) => {
     if (guard) event.preventDefault();
   });
+  read();
+}
+
+/** Handles Back and Forward. The browser has left the page by then: if the user stays, it goes back there. */
+function onPopState(): void {
+  const distance = index - (entry()?.index ?? index);
+  // Zero after the return to a page that the user has not left.
+  if (distance !== 0 && guard && !guard()) {
+    history.go(distance);
+    return;
+  }
+  if (distance !== 0) guard = undefined;
+  rememberScroll();
   read();
 }
 
