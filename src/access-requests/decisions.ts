@@ -96,10 +96,10 @@ function statusWith({ people, services }: AccessContext, row: RequestRow, made: 
 const decided = ({ name }: RequestRow, why: string): StatusError =>
   conflict(accessRequestResource, name, `the request cannot be decided: ${why}`);
 
-interface Ended {
-  row: RequestRow;
-  /** False if the request was over before. */
-  isNew: boolean;
+interface Ending {
+  readonly name: string;
+  /** Called once the request is over, unless it was over before. The removal of the RBAC may still fail. */
+  readonly onEnded: (row: RequestRow) => void;
 }
 
 /**
@@ -108,20 +108,26 @@ interface Ended {
  *
  * @throws StatusError 403, 404, 409, 503, 504
  */
-export async function endRequest(context: AccessContext, name: string, caller: Caller, signal: AbortSignal): Promise<Ended> {
+export async function endRequest(
+  context: AccessContext,
+  { name, onEnded }: Ending,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<RequestRow> {
   requireNoAccessToken('accessRequests', caller);
   const account = context.people.requireNormal(caller);
-  const end = async (row: RequestRow): Promise<Ended | 'conflict'> => {
+  const end = async (row: RequestRow): Promise<RequestRow | 'conflict'> => {
     await requireEnder(context, row, caller, account, signal);
     if (!isOpen(row)) {
       await removeAccess(context, row, signal);
-      return { row, isNew: false };
+      return row;
     }
     const status = { ...finalOf(row, account), ended: timestamp(context.services.now()), endedBy: caller.identity.name };
     const written = await transition(context, row, status, signal);
     if (written === 'conflict') return written;
+    onEnded(written);
     await removeAccess(context, written, signal);
-    return { row: written, isNew: true };
+    return written;
   };
   return changeVisible(context, { name, caller, account }, end, signal);
 }

@@ -256,8 +256,9 @@ const endOperation = (context: AccessContext) =>
       409: { description: 'The request belongs to another user and is pending: deny it.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const { row, isNew } = await recordRefusal(context, { ctx, caller, about: name }, () => endRequest(context, name, caller, signal));
-      if (isNew) record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason: 'EndedByUser' });
+      const onEnded = (row: RequestRow) => record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason: 'EndedByUser' });
+      const end = () => endRequest(context, { name, onEnded }, caller, signal);
+      const row = await recordRefusal(context, { ctx, caller, about: name }, end);
       sendJson(ctx, row.text);
     },
   });

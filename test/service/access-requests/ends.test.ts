@@ -127,6 +127,21 @@ describe('access that ends', () => {
     await access.end({ as: 'alice' }, request);
   });
 
+  it('is recorded once, although the end waits in vain for the removal of its UserBinding', async () => {
+    const { request } = await active();
+    const path = `${bindingsPath}/ar-${request.metadata.uid}`;
+    const { body } = await server.kubernetes.call('GET', path);
+    const { finalizers = [] } = (body as { metadata: { finalizers?: string[] } }).metadata;
+    const hold = { metadata: { finalizers: [...finalizers, 'example.com/hold'] } };
+    expect((await server.kubernetes.call('PATCH', path, hold, { ...mergePatch, ...asService })).status).to.equal(200);
+    expect((await access.end({ as: 'alice' }, request)).status).to.equal(504);
+    const release = { metadata: { finalizers: null } };
+    expect((await server.kubernetes.call('PATCH', path, release, { ...mergePatch, ...asService })).status).to.equal(200);
+    expect((await access.end({ as: 'alice' }, request)).status).to.equal(200);
+    const events = server.auditLines.map((line) => JSON.parse(line)).filter(({ target }) => target === request.metadata.name);
+    expect(events.map(({ audit }) => audit).filter((audit) => audit === 'AccessEnded')).to.have.lengthOf(1);
+  });
+
   it('JIT-18 with its UserBinding, deleted or shortened by hand', async () => {
     const [deleted, shortened] = [await active(), await active()];
     const path = ({ metadata: { uid } }: Request) => `${bindingsPath}/ar-${uid}`;
