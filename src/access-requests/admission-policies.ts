@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { installationIncomplete, type StatusError } from '../api/status.ts';
+import { abortable, neverAborts } from '../kubernetes/deadline.ts';
 import { isKubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
@@ -36,24 +37,25 @@ export class AdmissionPolicies {
     if (this.#missing !== undefined) throw policyMissing(this.#missing);
   }
 
+  /** Callers share one check, which continues if the first of them disconnects. */
   async #check(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#look(signal).finally(() => {
+    this.#running ??= this.#look().finally(() => {
       this.#running = undefined;
     });
-    await this.#running;
+    await abortable(this.#running, signal);
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #look(): Promise<void> {
     const begun = this.#services.clock();
-    const found = await Promise.all(policies.map(async (name) => ({ name, isInForce: await this.#isInForce(name, signal) })));
+    const found = await Promise.all(policies.map(async (name) => ({ name, isInForce: await this.#isInForce(name) })));
     this.#missing = found.find(({ isInForce }) => !isInForce)?.name;
     // A missing policy is looked for again by the next request.
     this.#checkedAt = this.#missing === undefined ? begun : Number.NEGATIVE_INFINITY;
   }
 
-  async #isInForce(name: string, signal: AbortSignal): Promise<boolean> {
+  async #isInForce(name: string): Promise<boolean> {
     const get = (resource: string, kind: string) =>
-      new ServiceResource(this.#services.client, { type: typeOf(resource), kind }).find(name, signal);
+      new ServiceResource(this.#services.client, { type: typeOf(resource), kind }).find(name, neverAborts);
     const [policy, binding] = await Promise.all([
       get('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
       get('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
