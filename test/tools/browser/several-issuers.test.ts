@@ -31,4 +31,16 @@ describe('the login page with several issuers', () => {
     await left;
     expect(visitor.complaints).to.deep.equal([]);
   });
+
+  it('forgets an issuer that has been removed since the last login', async () => {
+    const visitor = new Visitor(await browser.newContext({ ignoreHTTPSErrors: true }));
+    const page = await visitor.openTab();
+    await page.goto(two.service.url);
+    await page.getByRole('button', { name: 'Log in with Corp' }).waitFor();
+    await page.evaluate("localStorage.setItem('atrium-issuer', 'removed')");
+    await page.goto(`${two.service.url}/?atrium-again`);
+    await page.waitForURL((url) => url.origin !== two.service.url || url.pathname !== '/');
+    await page.goto(two.service.url);
+    expect(await page.evaluate("localStorage.getItem('atrium-issuer')")).to.equal(null);
+  });
 });

@@ -47,11 +47,22 @@ type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['par
 /** Leaves the page for that of the identity provider. */
 export async function logIn(returnTo = location.pathname + location.search + location.hash, wanted: Wanted = {}): Promise<void> {
   const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
-  const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...atIssuer(wanted), ...wanted };
+  const remembered = atIssuer(wanted);
+  const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...remembered, ...wanted };
   const parameters = { token_storage: 'cookie' as const, ...given };
-  const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
-  goTo(address);
+  try {
+    const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
+    goTo(address);
+  } catch (error) {
+    if (remembered.issuer === undefined || !isUnknownIssuer(error)) throw error;
+    localStorage.removeItem(issuerKey);
+    await logIn(returnTo, wanted);
+  }
 }
+
+/** Recognises the refusal of an issuer that has been removed since the last login. */
+const isUnknownIssuer = (error: unknown): boolean =>
+  error instanceof Problem && error.status === 400 && error.causes.some(({ field }) => field === 'issuer');
 
 /** Leaves for the page of an issuer, which redirects back here. */
 export function goTo(address: string): void {
