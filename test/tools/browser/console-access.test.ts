@@ -4,7 +4,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { clickBeneath, loggedIn, press } from './demo.ts';
-import { hold, tryToClose } from './traffic.ts';
+import { hold, loseFirstAnswer, tryToClose } from './traffic.ts';
 
 describe('access on the console', () => {
   const { browser, demo, page, visitor } = loggedIn('admin', '/groups', { users: 10 });
@@ -33,6 +33,28 @@ describe('access on the console', () => {
 
     const group = (await asked('admin', '/auth/v1/groups/night-shift')) as { spec: { users: object[] } };
     expect(group.spec.users).to.have.lengthOf(1);
+  });
+
+  it('creates one binding if the answer to the first attempt was lost', async () => {
+    await page.goto(`${demo.url}/bindings/new`);
+    await loseFirstAnswer(page, 'POST', /\/auth\/v2\/userbindings$/);
+    await page.getByLabel('A group').check();
+    await page.getByLabel('Group', { exact: true }).fill('local:once');
+    await page.getByLabel('Role', { exact: true }).fill('view');
+    await page.getByLabel('Role', { exact: true }).press('Escape');
+    await page.getByLabel('The whole cluster').check();
+    await press(page, 'Create the binding');
+    await page.getByText('the answer was lost').waitFor();
+    await press(page, 'Create the binding');
+    await page.getByRole('heading', { name: 'Binding of view' }).waitFor();
+    await visitor.complainsOf('status of 504');
+    await visitor.complainsOf('status of 409');
+    await page.unrouteAll();
+
+    const { items } = (await asked('admin', '/api/kubernetes/apis/auth.platform.io/v1/userbindings')) as {
+      items: { spec: { subjects: { name: string }[] } }[];
+    };
+    expect(items.filter(({ spec }) => spec.subjects[0]?.name === 'local:once')).to.have.lengthOf(1);
   });
 
   it('binds a role to the group in one namespace, which grants its member the rights', async () => {

@@ -4,7 +4,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { chooseNewPassword, clickBeneath, greyed, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
-import { hold, tryToClose } from './traffic.ts';
+import { hold, loseFirstAnswer, tryToClose } from './traffic.ts';
 
 interface Stored {
   spec: Record<string, unknown>;
@@ -251,6 +251,30 @@ describe('users on the console', () => {
     await tab.locator('.steps .ok', { hasText: 'Role view' }).waitFor();
     expect(await barriers(tab)).to.deep.equal([]);
     expect(other.complaints).to.deep.equal([]);
+    await other.leave();
+  });
+
+  it('binds the role once if the answer to the first attempt was lost', async () => {
+    const other = new Visitor(await browser.newContext());
+    const tab = await other.openTab();
+    await demo.logIn(tab, 'admin', '/users/new');
+    await loseFirstAnswer(tab, 'POST', /\/auth\/v2\/userbindings$/);
+    await tab.getByLabel('E-mail').fill('once@example.com');
+    await tab.getByRole('combobox', { name: 'Role' }).fill('view');
+    await tab.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await tab.getByLabel('The whole cluster').check();
+    await press(tab, 'Create the user');
+    await tab.getByText('the answer was lost').waitFor();
+    await press(tab, 'Try again');
+    await tab.locator('.steps .ok', { hasText: 'Role view' }).waitFor();
+
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    const answer = await fetch(`${demo.url}/api/kubernetes/apis/auth.platform.io/v1/userbindings`, { headers });
+    const { items } = (await answer.json()) as { items: { spec: { subjects: { name: string }[] } }[] };
+    const { metadata } = (await stored('once@example.com')) ?? {};
+    expect(items.filter(({ spec }) => spec.subjects[0]?.name === metadata?.name)).to.have.lengthOf(1);
+    await other.complainsOf('status of 504');
+    await other.complainsOf('status of 409');
     await other.leave();
   });
 

@@ -156,3 +156,14 @@ export function countOf(page: Page, method: string, address: RegExp): () => Prom
     return count;
   };
 }
+
+/** Loses the answer to the first request with a method and an address: the service receives the request, and the page a timeout. */
+export async function loseFirstAnswer(page: Page, method: string, address: RegExp): Promise<void> {
+  let isLost = false;
+  await page.route(address, async (route) => {
+    if (isLost || route.request().method() !== method) return route.continue();
+    isLost = true;
+    await route.fetch();
+    await route.fulfill({ status: 504, json: { kind: 'Status', code: 504, reason: 'Timeout', message: 'the answer was lost' } });
+  });
+}

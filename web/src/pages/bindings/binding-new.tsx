@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { api, bodyOf, type Schemas } from '../../api/client';
+import { useMemo } from 'preact/hooks';
+import { api, bodyOf } from '../../api/client';
+import { bindingCreator } from '../../api/create-binding';
 import { useLoad } from '../../api/load';
 import { Guarded } from '../../app/guarded';
 import { useRights } from '../../app/rights';
@@ -30,13 +32,14 @@ function NewBinding() {
   const [begin, end] = [useSignal(''), useSignal('')];
   const roles = useLoad('roles', roleSuggestions);
   const found = useLoad(`subjects/${kind.value}/${who.value}`, (signal) => suggestionsFor(kind.value, who.value, signal));
+  const createOnce = useMemo(bindingCreator, []);
   async function create(signal: AbortSignal): Promise<void> {
     const subject = { kind: kind.value, name: await subjectOf(kind.value, who.value, signal) };
     signal.throwIfAborted();
     const body = bindingBody(subject, role.value, place.value, { notBefore: begin.value, expiresAt: end.value });
-    const binding = (await bodyOf(api.POST('/auth/v2/userbindings', { body }))) as Schemas['UserBinding'];
+    const name = await createOnce(body);
     signal.throwIfAborted();
-    navigate(`/bindings/${binding.metadata.name}`);
+    navigate(`/bindings/${name}`);
   }
   const where = placeInWords(place.value);
   return (

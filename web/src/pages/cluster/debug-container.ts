@@ -1,5 +1,6 @@
 /** Ephemeral containers for debugging, as `kubectl debug` makes them. */
 import type { ClusterObject } from '../../api/object-types.ts';
+import { randomSuffix } from '../../api/random-suffix.ts';
 
 /** Profiles of kubectl by the security context that they give the container. */
 const securityContexts = {
@@ -35,11 +36,8 @@ export function debugPatch({ name, image, target, profile }: DebugContainer): ob
   return { spec: { ephemeralContainers: [container] } };
 }
 
-const letters = 'bcdfghjklmnpqrstvwxz2456789';
-
 /** Returns a name that kubectl would make, too: a container can neither be removed nor added twice. */
-export const debugName = (): string =>
-  `debugger-${[...crypto.getRandomValues(new Uint8Array(5))].map((byte) => letters[byte % letters.length]).join('')}`;
+export const debugName = (): string => `debugger-${randomSuffix()}`;
 
 /** Returns whether the process of a container is a terminal, which is attached to. A shell of its own would be a second one. */
 export function isTerminal({ spec }: ClusterObject, name: string | undefined): boolean {

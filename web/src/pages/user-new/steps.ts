@@ -1,5 +1,6 @@
 /** Creates a user, then a link, memberships and a role. A step that fails is repeated without the ones before it. */
 import { api, bodyOf, type Schemas } from '../../api/client';
+import { bindingCreator } from '../../api/create-binding';
 import { sealed } from '../../api/password';
 import { t } from '../../text/text';
 import { bindingBody, type Place } from '../../ui/role-choice';
@@ -70,12 +71,9 @@ const waits = { everyMs: 400, times: 50 };
 /** Binds the role once, and waits until the binding is in effect. A repeated step waits for the same binding. */
 function roleStep(record: () => string, { role, place }: NewUser): Step {
   let binding = '';
+  const create = bindingCreator();
   const run = async (signal: AbortSignal) => {
-    if (!binding) {
-      const body = bindingBody({ kind: 'User', name: record() }, role, place);
-      const made = (await bodyOf(api.POST('/auth/v2/userbindings', { body }))) as Schemas['UserBinding'];
-      binding = made.metadata.name;
-    }
+    if (!binding) binding = await create(bindingBody({ kind: 'User', name: record() }, role, place));
     await untilSynced(binding, signal);
   };
   return { name: 'role', what: role, run, page: () => (binding ? `/bindings/${binding}` : undefined) };
