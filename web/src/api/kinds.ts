@@ -1,38 +1,10 @@
 /** Kinds of objects in the cluster, from its discovery. The browser caches the answer, and revalidates it by its ETag. */
 import { type Signal, signal } from '@preact/signals';
 import { call, writesSoFar } from './client';
+import { type Discovery, type Kind, kindsOf } from './discovery.ts';
 
+export type { Kind } from './discovery.ts';
 export { kindId } from './object-types.ts';
-
-export interface Kind {
-  /** `''` for the core group. */
-  group: string;
-  version: string;
-  /** The plural, as in paths. */
-  resource: string;
-  kind: string;
-  /** The plural as a title: `ConfigMaps`. */
-  title: string;
-  isNamespaced: boolean;
-  /** The version that the cluster prefers of those that it has. */
-  isPreferred: boolean;
-  verbs: readonly string[];
-  subresources: readonly string[];
-  shortNames: readonly string[];
-}
-
-interface Discovered {
-  resource: string;
-  responseKind?: { kind?: string };
-  scope: 'Namespaced' | 'Cluster';
-  verbs?: string[];
-  shortNames?: string[];
-  subresources?: { subresource: string }[];
-}
-
-interface Discovery {
-  items?: { metadata: { name?: string }; versions?: { version: string; freshness?: string; resources?: Discovered[] }[] }[];
-}
 
 const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
@@ -73,31 +45,6 @@ function kindsIn(answers: readonly Discovery[]): readonly Kind[] {
     versions.filter(({ freshness }) => freshness === 'Stale').map(({ version }) => `${name}/${version}`),
   );
   return groups.flatMap(kindsOf);
-}
-
-function kindsOf({ metadata: { name: group = '' }, versions = [] }: NonNullable<Discovery['items']>[number]): Kind[] {
-  const seen = new Set<string>();
-  return versions.flatMap(({ version, resources = [] }) =>
-    resources.map(({ resource, responseKind, scope, verbs = [], shortNames = [], subresources = [] }) => {
-      const isPreferred = !seen.has(resource);
-      seen.add(resource);
-      const kind = responseKind?.kind ?? resource;
-      return {
-        ...{ group, version, resource, kind, isPreferred, verbs, shortNames },
-        title: titleOf(kind, resource),
-        isNamespaced: scope === 'Namespaced',
-        subresources: subresources.map(({ subresource }) => subresource),
-      };
-    }),
-  );
-}
-
-/** `NetworkPolicy` and `networkpolicies` make `NetworkPolicies`. */
-function titleOf(kind: string, resource: string): string {
-  const lower = kind.toLowerCase();
-  let same = 0;
-  while (same < lower.length && lower[same] === resource[same]) same += 1;
-  return same === 0 ? resource : kind.slice(0, same) + resource.slice(same);
 }
 
 /** A group, version and resource, as discovery and addresses name them. */
