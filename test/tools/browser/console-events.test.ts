@@ -57,6 +57,33 @@ describe('recent events in the console', () => {
     await page.getByText('No event matches.').waitFor();
   });
 
+  it('continues from a version once the tab is visible again, and does not read all events', async () => {
+    const watches: URLSearchParams[] = [];
+    const isWatch = (url: URL) => url.pathname.endsWith('/events') && url.searchParams.has('watch');
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (isWatch(url)) watches.push(url.searchParams);
+    });
+    const nextWatch = () => page.waitForRequest((request) => isWatch(new URL(request.url())));
+    const become = (state: string) =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    const first = nextWatch();
+    await page.goto(`${demo.url}/events/shop`);
+    await first;
+    await become('hidden');
+    await warn('hidden', 'while the tab was hidden');
+    const second = nextWatch();
+    await become('visible');
+    await rows().getByText('while the tab was hidden').waitFor();
+    await second;
+    await warn('visible', 'once the tab is visible');
+    await rows().getByText('once the tab is visible').waitFor();
+
+    expect(watches).to.have.lengthOf(2);
+    for (const asked of watches) expect(asked.get('resourceVersion')).to.match(/^\d+$/);
+  });
+
   it('changes the namespace by the choice of the top bar', async () => {
     await page.goto(`${demo.url}/events`);
     await page.locator('label.namespace select').selectOption('payments');

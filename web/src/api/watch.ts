@@ -1,8 +1,10 @@
 /** Data that is loaded by other means, and loaded again after changes in the cluster. */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { isTransient, Lost } from './lost';
+import { isFinal, isTransient, Lost } from './lost';
+import { getJson } from './objects';
 import { usePoll } from './poll';
+import { asProblem } from './problem';
 import { watchObjects } from './watch-objects';
 
 const pauseMs = 300;
@@ -17,6 +19,14 @@ interface WatchOptions {
   resourceVersion: string | undefined;
   /** Reports whether the shown data includes a version. Answers from a watch of the service may be older than the events received here. */
   isShown?: (resourceVersion: string) => boolean;
+}
+
+/** Reads the version of a list without its objects. */
+async function currentVersion(path: string, selection: Record<string, string>, signal: AbortSignal): Promise<string> {
+  const selectors = Object.entries(selection).filter(([, text]) => text !== '');
+  const query = new URLSearchParams([['limit', '1'], ...selectors]);
+  const { metadata } = await getJson<{ metadata: { resourceVersion: string } }>(`${path}?${query}`, signal);
+  return metadata.resourceVersion;
 }
 
 /**
@@ -36,13 +46,14 @@ export function useWatch(
     if (path === undefined || resourceVersion === undefined) return;
     let changed: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
-    let [latest, isOver] = ['', false];
+    let latest = '';
+    const over = new AbortController();
     let stop = begin(resourceVersion);
     function tell(): void {
       changed ??= setTimeout(async () => {
         changed = undefined;
         await onChange();
-        if (!isOver && latest !== '' && isShown?.(latest) === false) tell();
+        if (!over.signal.aborted && latest !== '' && isShown?.(latest) === false) tell();
       }, pauseMs);
     }
     function begin(from: string): () => void {
@@ -58,16 +69,33 @@ export function useWatch(
         onProblem: (problem) => lost.set(isTransient(problem)),
         onEnd() {
           stop();
-          tell();
-          // Begins at the current state.
-          again = setTimeout(() => {
-            stop = begin('');
-          }, againMs);
+          void beginAgain();
         },
       });
     }
+    /** Begins at the current version. Without a version, the API server would send all objects. */
+    async function beginAgain(): Promise<void> {
+      let from = '';
+      try {
+        from = await currentVersion(path ?? '', { fieldSelector, labelSelector }, over.signal);
+      } catch (error) {
+        if (over.signal.aborted) return;
+        const problem = asProblem(error);
+        lost.set(isTransient(problem));
+        if (!isFinal(problem)) {
+          again = setTimeout(() => void beginAgain(), againMs);
+          return;
+        }
+      }
+      if (over.signal.aborted) return;
+      // The data is loaded after the version was read, so that no change is missed.
+      tell();
+      again = setTimeout(() => {
+        stop = begin(from);
+      }, againMs);
+    }
     return () => {
-      isOver = true;
+      over.abort();
       lost.end();
       stop();
       clearTimeout(changed);
