@@ -5,6 +5,7 @@ import { WhyButton } from '../../app/why';
 import { t } from '../../text/text';
 import { Field, Form } from '../../ui/form';
 import { fetchResources, isVirtual, type Known } from './known-resources';
+import { rightOf } from './right-of.ts';
 import { reviewOf, rightsToAsk, rightToAsk, type SubjectKind } from './subject-review';
 import { type Answer, Verdict } from './verdict';
 
@@ -20,20 +21,6 @@ interface Fields {
   resource: Signal<string>;
   namespace: Signal<string>;
   name: Signal<string>;
-}
-
-/** Reads a resource as kubectl writes it, such as `deployments.apps/scale`. */
-export function rightOf({ verb, resource, namespace, name }: Pick<Fields, 'verb' | 'resource' | 'namespace' | 'name'>): Right {
-  const [plural = '', ...group] = resource.value.trim().split('.');
-  const [kind = '', subresource] = plural.split('/');
-  return {
-    verb: verb.value,
-    group: group.join('.'),
-    resource: kind,
-    ...(subresource && { subresource }),
-    ...(namespace.value && { namespace: namespace.value }),
-    ...(name.value && { name: name.value }),
-  };
 }
 
 /** @throws Error for a resource that the cluster does not serve */

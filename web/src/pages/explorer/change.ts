@@ -5,7 +5,7 @@ import { apiPath } from '../../api/kinds';
 import { getJson } from '../../api/objects';
 import { asProblem } from '../../api/problem';
 import { bindingBody, type Place } from '../../ui/role-choice';
-import { rightOf } from '../access/question';
+import { rightOf } from '../access/right-of.ts';
 import type { SubjectSignals } from './subject-fields';
 
 export const changeTypes = ['userBinding', 'member', 'rule', 'delete'] as const;
@@ -55,7 +55,7 @@ async function roleOf({ kind, name, namespace, verb, resource }: ChangeFields): 
   const right = rightOf({ verb, resource, namespace, name });
   const added = {
     verbs: verb.value.split(/[\s,]+/).filter(Boolean),
-    apiGroups: [right.group ?? ''],
+    apiGroups: [right.group],
     resources: [right.subresource ? `${right.resource}/${right.subresource}` : right.resource],
   };
   const rules = [...(await rulesOf(isLocal ? 'roles' : 'clusterroles', place)), added];

@@ -11,7 +11,8 @@ import { PlainTable } from '../../ui/plain-table';
 import { Causes, Empty, Notice } from '../../ui/state';
 import { useUnmountSignal } from '../../ui/unmount-signal';
 import { fetchResources } from '../access/known-resources';
-import { RightFields, rightOf } from '../access/question';
+import { RightFields } from '../access/question';
+import { rightOf } from '../access/right-of.ts';
 import { BindingLink, kindOf, Notes, nameOf, RoleLink } from './grants';
 import { listBindings, PermittedForm } from './permitted-form';
 
