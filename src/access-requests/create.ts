@@ -5,6 +5,7 @@ import type { auditCaller } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
 import type { Account } from '../users/record/account.ts';
@@ -72,7 +73,8 @@ export class RequestCreator {
       const row = requestRow(object);
       if (isDryRun) return row;
       await waitUntilSeen(context, object, signal);
-      const begun = await begin(context, row, signal, origin);
+      // The request exists, and is audited also if its caller disconnects.
+      const begun = await begin(context, row, neverAborts, origin);
       return begun === 'conflict' ? row : grantAccess(context, begun, signal);
     });
   }

@@ -1,5 +1,4 @@
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { AccessContext } from './context.ts';
@@ -52,7 +51,7 @@ export async function transition(
 
 /** Waits until the watch of this replica shows a write. */
 export async function waitUntilSeen({ requests }: AccessContext, { metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
-  await requests.cache.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await requests.cache.waitForWrite(metadata.resourceVersion, signal);
 }
 
 /** Returns the status members of a final phase that the service reaches. */

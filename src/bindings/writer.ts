@@ -6,7 +6,6 @@ import type { WriteRequest } from '../api/write-options.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { createdByAnnotation } from '../users/record/labels.ts';
@@ -59,7 +58,7 @@ export async function createUserBinding(
   // A definition without these fields would drop them, and the role would never expire.
   const isStrict = (notBefore ?? expiresAt) !== undefined;
   const binding = await bindings.create(manifestOf(object, caller), { isDryRun, isStrict, signal });
-  if (!isDryRun) await cache.waitFor(binding.metadata.resourceVersion, seenWithinMs, signal);
+  if (!isDryRun) await cache.waitForWrite(binding.metadata.resourceVersion, signal);
   return { binding, warnings };
 }
 

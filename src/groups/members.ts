@@ -4,7 +4,6 @@ import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause
 import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
@@ -114,7 +113,7 @@ export class GroupMembers {
     requireAccounts(accounts);
     const changed = await this.#inTurn(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal));
     if (changed === undefined) throw conflict(groupResource, name, 'concurrent changes of the group prevented this one, try again', 1);
-    if (changed.resourceVersion !== undefined) await groups.cache.waitFor(changed.resourceVersion, seenWithinMs, signal);
+    if (changed.resourceVersion !== undefined) await groups.cache.waitForWrite(changed.resourceVersion, signal);
     return changed;
   }
 

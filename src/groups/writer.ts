@@ -87,7 +87,7 @@ export async function createGroup(
   await requireMembers(context, object, caller, signal);
   const manifest = manifestOf(object, services.now());
   const group = await new CallerResource(services.apiServer.asCaller(caller), groupKind).create(manifest, { isDryRun, signal });
-  if (!isDryRun) await groups.cache.waitFor(group.metadata.resourceVersion, seenWithinMs, signal);
+  if (!isDryRun) await groups.cache.waitForWrite(group.metadata.resourceVersion, signal);
   return { group, warnings, isChanged: !isDryRun };
 }
 
@@ -97,7 +97,7 @@ export async function patchGroup(context: GroupsContext, request: PatchRequest, 
   await requireGroupRight(context, caller, 'patch', request.name, signal);
   const written = await retryOnConflict(() => attemptPatch(context, request, caller, signal), signal);
   if (written === undefined) throw modified(request.name);
-  if (written.isChanged) await groups.cache.waitFor(written.group.metadata.resourceVersion, seenWithinMs, signal);
+  if (written.isChanged) await groups.cache.waitForWrite(written.group.metadata.resourceVersion, signal);
   return written;
 }
 

@@ -1,5 +1,5 @@
 import { type StatusError, serviceUnavailable } from '../api/status.ts';
-import { abortable, until } from '../kubernetes/deadline.ts';
+import { abortable, seenWithinMs, until } from '../kubernetes/deadline.ts';
 import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
@@ -169,6 +169,11 @@ export class WatchCache<Row> {
     const isSeen = await this.until(() => this.#hasSeen(resourceVersion), timeoutMs, signal);
     signal.throwIfAborted();
     return isSeen;
+  }
+
+  /** Waits for a moment until the cache holds the result of a write. Does not throw, so that the write is audited in any case. */
+  async waitForWrite(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    await this.until(() => this.#hasSeen(resourceVersion), seenWithinMs, signal);
   }
 
   /**

@@ -6,6 +6,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { grant, isAllowed } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
+import { leaveAfterWrite } from '../groups/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { AccessRequests, aPolicy, fieldsOf, mergePatch, policiesPath, type Request, reasonsOf, requestsPath, user } from './support.ts';
 
@@ -55,6 +56,28 @@ describe('access requests', () => {
     const events = server.auditLines.map((line) => JSON.parse(line)).filter(({ target }) => target === request.metadata.name);
     expect(events.map(({ audit }) => audit)).to.deep.equal(['AccessRequested', 'AccessGranted', 'AccessDecided', 'AccessEnded']);
     expect(events[1].access).to.include({ requester: 'alice', policy: 'shop', role: 'view', until });
+  });
+
+  it('are audited although the caller disconnects before the replica sees the write', async () => {
+    const before = server.auditLines.length;
+    const own = () => server.auditLines.slice(before).map((line) => JSON.parse(line));
+    const left = async (as: 'alice' | 'bob', path: string, body: object, audit: string): Promise<string> => {
+      await leaveAfterWrite(server, as, 'POST', `/auth/v1/accessrequests${path}`, body);
+      const events = await eventually(
+        async () => own().filter((event) => event.audit === audit),
+        ({ length }) => length > 0,
+      );
+      expect(events).to.have.lengthOf(1);
+      return events[0].target;
+    };
+    const reason = 'the shop is down';
+    const body = { policy: 'shop', roleRef: 'view', scope: 'namespace', namespaces: ['shop'], reason, durationSeconds: 600 };
+    const name = await left('alice', '', body, 'AccessRequested');
+    const { body: found } = await access.call('GET', `/auth/v1/accessrequests/${name}`, { as: 'alice' });
+    expect(found.status).to.include({ phase: 'Pending' });
+    await left('bob', `/${name}/decision`, { approve: true }, 'AccessDecided');
+    await left('alice', `/${name}/end`, {}, 'AccessEnded');
+    expect((await access.end({ as: 'alice' }, found)).status).to.equal(200);
   });
 
   it('are counted by phase, with the age of the oldest one that waits', async () => {
