@@ -54,6 +54,9 @@ export async function waitUntilSeen({ requests }: AccessContext, { metadata }: K
   await requests.cache.waitForWrite(metadata.resourceVersion, signal);
 }
 
+/** Bound of `status.message` in the definition. */
+const maxMessage = 1024;
+
 /** Returns the status members of a final phase that the service reaches. */
 export const finalStatus = (
   phase: 'Lapsed' | 'Ended',
@@ -62,6 +65,6 @@ export const finalStatus = (
 ): Transition => ({
   phase,
   reason,
-  message,
+  message: message.length > maxMessage ? `${message.slice(0, maxMessage - 1)}…` : message,
   ended: timestamp(now),
 });

@@ -80,6 +80,18 @@ describe('access requests', () => {
     expect((await access.end({ as: 'alice' }, found)).status).to.equal(200);
   });
 
+  it('lapse with their reason if the policy no longer selects 20 namespaces with long names', async () => {
+    const namespaces = Array.from({ length: 20 }, (_, index) => `long-${index + 10}`.padEnd(63, 'x'));
+    const labelled = (squad: string) => namespaces.map((name) => ({ ...aNamespace(name), metadata: { name, labels: { squad } } }));
+    await server.kubernetes.apply(...labelled('shop'));
+    await access.apply(aPolicy('squad', { subjects, approvers, scope: { namespaces: { selector: { matchLabels: { squad: 'shop' } } } } }));
+    const request = await access.asked({ as: 'alice' }, { policy: 'squad', namespaces });
+    for (const { metadata } of labelled('other'))
+      await server.kubernetes.call('PATCH', `/api/v1/namespaces/${metadata.name}`, { metadata }, mergePatch);
+    const { status } = (await access.decide({ as: 'bob' }, request)).body;
+    expect(status).to.include({ phase: 'Lapsed', reason: 'PolicyChanged' });
+  });
+
   it('are counted by phase, with the age of the oldest one that waits', async () => {
     const metric = async (name: string) => {
       const text = await (await fetch(`${server.metricsURL}/metrics`)).text();
