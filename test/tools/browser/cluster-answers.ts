@@ -71,7 +71,7 @@ export async function addKind(page: Page, added: AddedKind, answers: Answers): P
     const request = route.request();
     const path = new URL(request.url()).pathname.replace(root, '');
     const answer = answers[`${request.method()} ${path}`]?.(request);
-    if (answer === undefined) await route.fulfill({ status: 404, contentType: 'application/json', body: '{"kind":"Status","code":404}' });
+    if (answer === undefined) await route.fulfill({ status: 404, json: { kind: 'Status', reason: 'NotFound', code: 404 } });
     else await route.fulfill({ status: answer.status ?? 200, contentType: 'application/json', body: answer.body });
   });
 }

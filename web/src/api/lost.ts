@@ -1,18 +1,27 @@
 /** Time since which the shown data receives no changes. */
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Problem } from './problem';
+
+interface Failure {
+  readonly status: number;
+  /** '' for an answer that is no Status. */
+  readonly reason: string;
+  readonly retryAfter?: number | undefined;
+}
 
 /** Shorter interruptions are not shown. */
 const shownAfterMs = 5000;
 
 /** Returns the pause before a failed request is sent again. */
-export const retryMs = ({ retryAfter = 0 }: Problem): number => Math.max(5000, retryAfter * 1000);
+export const retryMs = ({ retryAfter = 0 }: Failure): number => Math.max(5000, retryAfter * 1000);
 
-/** Reports whether a problem is a refusal or a disabled feature: a retry would not help. */
-export const isFinal = ({ status }: Problem): boolean => status >= 400 && status < 500 && ![410, 429].includes(status);
+/**
+ * Reports whether a problem is a refusal or a disabled feature: a retry would not help. A 404 page of a proxy is neither: it has no reason.
+ */
+export const isFinal = ({ status, reason }: Failure): boolean =>
+  reason !== '' && status >= 400 && status < 500 && ![410, 429].includes(status);
 
 /** Reports whether a stream with such a problem is lost and retried. */
-export const isTransient = (problem: Problem | undefined): boolean => problem !== undefined && !isFinal(problem);
+export const isTransient = (problem: Failure | undefined): boolean => problem !== undefined && !isFinal(problem);
 
 /** Stream that can be lost, and comes back by itself. */
 export class Lost {
