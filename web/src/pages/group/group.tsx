@@ -23,6 +23,7 @@ import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { toast } from '../../ui/toast';
+import { awaitsEmails, type Member, membersOf } from './members.ts';
 
 type Open = 'add' | 'view' | 'delete' | Member | undefined;
 
@@ -63,9 +64,8 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
   };
   const load = useLoad(`groups/${name}`, (signal) => bodyOf(api.GET('/auth/v1/groups/{name}', { params: { path: { name } }, signal })));
   const added = pluginTabs('auth.platform.io', 'groups');
-  const isUnfinished = load.data.value !== undefined && membersOf(load.data.value).some(({ email }) => email === '');
   useEffect(() => {
-    if (!isUnfinished) return;
+    if (load.data.value === undefined || !awaitsEmails(load.data.value)) return;
     const timer = setTimeout(() => void load.reload(), 1000);
     return () => clearTimeout(timer);
   }, [load.data.value]);
@@ -174,11 +174,6 @@ function Head({ name, group, show }: HeadProps) {
   );
 }
 
-interface Member {
-  name: string;
-  email: string;
-}
-
 function Members({ members, onRemove }: { members: readonly Member[]; onRemove: ((member: Member) => void) | undefined }) {
   if (members.length === 0) return <Empty text={t('groups.noMembers')} />;
   const remove = (member: Member) => (
@@ -198,12 +193,6 @@ function Members({ members, onRemove }: { members: readonly Member[]; onRemove: 
     />
   );
 }
-
-/** Returns the members. The spec has their names at once; the controller adds their e-mail addresses to the status. */
-const membersOf = ({ spec, status }: Schemas['Group']): Member[] =>
-  spec.refConnector
-    ? (status?.members ?? [])
-    : (spec.users ?? []).map(({ name }) => ({ name, email: status?.members?.find((member) => member.name === name)?.email ?? '' }));
 
 /** @throws Error with the reason for which the one name failed */
 function check({ items }: Schemas['GroupMembersResult']): void {
