@@ -179,8 +179,18 @@ export async function followRequests(
 function partOf<Row>(ctx: Context, scopeNow: () => Scope<Row>): { scope: Scope<Row>; check: RightCheck } {
   if (/^\d+$/.test(ctx.get('Last-Event-ID'))) throw visibilityChanged();
   const { key } = scopeNow();
+  let kept: Scope<Row> | undefined;
+  // Rows of one turn of the event loop share a scope, because it compares the caller with every policy.
+  const scopeOfTurn = () => {
+    if (kept === undefined)
+      setImmediate(() => {
+        kept = undefined;
+      });
+    kept ??= scopeNow();
+    return kept;
+  };
   return {
-    scope: { key, fits: (row) => scopeNow().fits?.(row) !== false },
+    scope: { key, fits: (row) => scopeOfTurn().fits?.(row) !== false },
     check: async () => {
       if (scopeNow().key !== key) throw visibilityChanged();
     },
