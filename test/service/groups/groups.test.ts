@@ -47,20 +47,6 @@ describe('groups', () => {
 
   const auditOf = (audit: string) => server.auditLines.map((line) => JSON.parse(line)).filter((event) => event.audit === audit);
 
-  it('are audited although the caller disconnects before the replica sees the write', async () => {
-    const left = async (method: string, path: string, body: object, audit: string) => {
-      const before = auditOf(audit).length;
-      await leaveAfterWrite(server, 'alice', method, path, body);
-      await eventually(
-        async () => auditOf(audit).length,
-        (count) => count === before + 1,
-      );
-    };
-    await left('POST', groups, { metadata: { name: 'made' } }, 'GroupCreated');
-    await left('PATCH', `${groups}/made`, { metadata: { labels: { team: 'shop' } } }, 'GroupPatched');
-    await left('POST', `${groups}/made/members`, { names: [jane] }, 'GroupMembersChanged');
-  });
-
   describe('POST /auth/v1/groups', () => {
     it('makes a local group with its first members', async () => {
       const spec = { displayName: 'Développeurs', description: 'Who writes it', users: [{ name: jane }] };
@@ -311,6 +297,22 @@ describe('groups', () => {
     const { rows } = body as { rows: { cells: unknown[] }[] };
     const [name, displayName, , members] = rows[0]?.cells ?? [];
     expect([name, displayName, members]).to.deep.equal(['dev', 'Dev', 1]);
+  });
+
+  describe('whose writer disconnects', () => {
+    it('are audited before the replica sees the write', async () => {
+      const left = async (method: string, path: string, body: object, audit: string) => {
+        const before = auditOf(audit).length;
+        await leaveAfterWrite(server, 'alice', method, path, body);
+        await eventually(
+          async () => auditOf(audit).length,
+          (count) => count === before + 1,
+        );
+      };
+      await left('POST', groups, { metadata: { name: 'made' } }, 'GroupCreated');
+      await left('PATCH', `${groups}/made`, { metadata: { labels: { team: 'shop' } } }, 'GroupPatched');
+      await left('POST', `${groups}/made/members`, { names: [jane] }, 'GroupMembersChanged');
+    });
   });
 });
 
