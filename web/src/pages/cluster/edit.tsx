@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { InexactNumber } from '../../api/json';
 import { apiPath, type Kind } from '../../api/kinds';
 import { type ClusterObject, getJson, write } from '../../api/objects';
 import { fetchSchemas } from '../../api/openapi';
 import { asProblem, Problem } from '../../api/problem';
+import { useGuard } from '../../app/guard';
 import { setGuard } from '../../app/router';
 import type { CompletionOptions } from '../../editors/completion';
 import type { parse, stringify } from '../../editors/editor';
@@ -68,10 +68,7 @@ export function Edit({ kind, object, text, namespace, kinds, isMasked = false, y
   const base = other.value ?? object;
   const isChanged = typed.value !== text;
   const signal = useUnmountSignal();
-  useEffect(() => {
-    setGuard(isChanged ? () => confirm(t('form.leave')) : undefined);
-    return () => setGuard(undefined);
-  }, [isChanged]);
+  useGuard(isChanged);
 
   async function attempt(work: () => Promise<void>): Promise<void> {
     if (isBusy.value) return;

@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, Clock, RefreshCw } from 'lucide';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
 import { asProblem } from '../../api/problem';
 import { useFeatures } from '../../api/version';
+import { useGuard } from '../../app/guard';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
-import { href, navigate, setGuard } from '../../app/router';
+import { href, navigate } from '../../app/router';
 import { dateTime, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Copy } from '../../ui/copy';
@@ -106,10 +107,7 @@ function NewUserPage() {
   const link = useSignal<Schemas['Link'] | undefined>(undefined);
   const isBegun = steps.left !== undefined;
   const isTouched = email.value !== '' && (!isBegun || steps.running !== undefined);
-  useEffect(() => {
-    setGuard(isTouched ? () => confirm(t('form.leave')) : undefined);
-    return () => setGuard(undefined);
-  }, [isTouched]);
+  useGuard(isTouched);
   const heading = useRef<HTMLHeadingElement>(null);
   // The form has disappeared, and the focus with it.
   useLayoutEffect(() => {
