@@ -14,6 +14,23 @@ describe('the page of a node', () => {
     visitor.accepted = /status of 429 .*\/eviction$/;
   });
 
+  const dialog = () => page.getByRole('dialog');
+  const evict = () => dialog().getByRole('button', { name: /^Cordon and evict/ });
+  const evictionsOf = () => countOf(page, 'POST', /\/eviction$/);
+
+  async function openDrain(): Promise<void> {
+    await press(page, 'Drain');
+    await dialog().getByRole('table').waitFor();
+  }
+  async function agreeToDrain(node: string): Promise<void> {
+    await page.goto(`${demo.url}/r/core/v1/nodes/${node}`);
+    await openDrain();
+    await acceptLosses();
+  }
+  async function acceptLosses(): Promise<void> {
+    for (const loss of await dialog().getByRole('checkbox').all()) await loss.check();
+  }
+
   it('shows capacity, requests and pods, cordons the node, and drains it until each pod is gone', async () => {
     // Pods of a StatefulSet start one after another: a later one would arrive while the dialog is open.
     await page.goto(`${demo.url}/r/apps/v1/statefulsets/ns/payments/orders-db`);
@@ -27,15 +44,13 @@ describe('the page of a node', () => {
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);
 
-    await press(page, 'Drain');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('table').waitFor();
+    await openDrain();
     await look(page, 'drain');
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);
-    expect(await dialog.locator('pre').innerText()).to.match(/^kubectl drain node-1 --ignore-daemonsets/);
-    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
-    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    expect(await dialog().locator('pre').innerText()).to.match(/^kubectl drain node-1 --ignore-daemonsets/);
+    await acceptLosses();
+    await evict().click();
     await page.getByText('Node node-1 is drained.').waitFor();
     await look(page, 'drained');
     await press(page, 'Close');
@@ -52,45 +67,36 @@ describe('the page of a node', () => {
   });
 
   it('asks again about a pod that arrives before the node is cordoned', async () => {
-    await page.goto(`${demo.url}/r/core/v1/nodes/node-2`);
-    await press(page, 'Drain');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('table').waitFor();
-    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    await agreeToDrain('node-2');
     const late = { containers: [{ name: 'main', image: 'registry.example.com/tool:1.0.0' }], nodeName: 'node-2' };
     await page.route('**/api/v1/nodes/node-2', async (route) => {
       if (route.request().method() === 'PATCH')
         await create(demo, 'api/v1/namespaces/shop/pods', { metadata: { name: 'late' }, spec: late });
       await route.continue();
     });
-    let evictions = 0;
-    page.on('request', (request) => {
-      if (request.url().endsWith('/eviction')) evictions += 1;
-    });
-    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
-    const asked = dialog.getByRole('checkbox', { name: /\blate\b/ });
+    const evictions = evictionsOf();
+    await evict().click();
+    const asked = dialog().getByRole('checkbox', { name: /\blate\b/ });
     await asked.waitFor();
     expect(await asked.isChecked()).to.equal(false);
-    expect(await dialog.getByRole('button', { name: /^Cordon and evict/ }).isDisabled()).to.equal(true);
-    expect(evictions).to.equal(0);
+    expect(await evict().isDisabled()).to.equal(true);
+    expect(await evictions()).to.equal(0);
     await page.unroute('**/api/v1/nodes/node-2');
 
     await asked.check();
-    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    await evict().click();
     await page.getByText('Node node-2 is drained.').waitFor();
-    await dialog.getByRole('row', { name: /^late shop Gone$/ }).waitFor();
+    await dialog()
+      .getByRole('row', { name: /^late shop Gone$/ })
+      .waitFor();
     await press(page, 'Close');
   });
 
   it('evicts no pod after a cancel during the cordon, and shows that the node is cordoned', async () => {
-    await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
-    await press(page, 'Drain');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('table').waitFor();
-    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    await agreeToDrain('node-1');
     const cordon = await hold(page, 'PATCH', /\/api\/v1\/nodes\/node-1$/);
-    const evictions = countOf(page, 'POST', /\/eviction$/);
-    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
+    const evictions = evictionsOf();
+    await evict().click();
     await cordon.begun;
     await press(page, 'Cancel');
     await cordon.release();
@@ -105,24 +111,17 @@ describe('the page of a node', () => {
     // Without the watch, the page of the node knows of the cordon by a request alone.
     const watches = /\/api\/v1\/nodes\?.*watch/;
     await page.route(watches, () => undefined);
-    await page.goto(`${demo.url}/r/core/v1/nodes/node-1`);
-    await press(page, 'Drain');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('table').waitFor();
-    for (const loss of await dialog.getByRole('checkbox').all()) await loss.check();
+    await agreeToDrain('node-1');
     await page.route(pods, async (route) => {
       const response = await route.fetch();
       const table = await response.json();
       await route.fulfill({ response, json: { ...table, metadata: { ...table.metadata, continue: 'more' } } });
     });
-    let evictions = 0;
-    page.on('request', (request) => {
-      if (request.url().endsWith('/eviction')) evictions += 1;
-    });
-    await dialog.getByRole('button', { name: /^Cordon and evict/ }).click();
-    await dialog.getByText('The node has more pods than this page can follow. Use kubectl.').waitFor();
-    expect(await dialog.getByRole('button', { name: /^Cordon and evict/ }).isDisabled()).to.equal(true);
-    expect(evictions).to.equal(0);
+    const evictions = evictionsOf();
+    await evict().click();
+    await dialog().getByText('The node has more pods than this page can follow. Use kubectl.').waitFor();
+    expect(await evict().isDisabled()).to.equal(true);
+    expect(await evictions()).to.equal(0);
     await page.getByText('Cordoned: accepts no new pods').waitFor();
     await page.unroute(pods);
     await page.unroute(watches);

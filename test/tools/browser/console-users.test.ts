@@ -1,5 +1,6 @@
 /** Users on the console, as a manager of users, and as users without those rights. */
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
@@ -233,6 +234,14 @@ describe('users on the console', () => {
     await newcomer.leave();
   });
 
+  async function createViewer(tab: Page, email: string): Promise<void> {
+    await tab.getByLabel('E-mail').fill(email);
+    await tab.getByRole('combobox', { name: 'Role' }).fill('view');
+    await tab.getByRole('combobox', { name: 'Role' }).press('Escape');
+    await tab.getByLabel('The whole cluster').check();
+    await press(tab, 'Create the user');
+  }
+
   it('N1 shows the reason of a failed binding, without a tick, and leads to it', async () => {
     const other = new Visitor(await browser.newContext());
     const tab = await other.openTab();
@@ -242,11 +251,7 @@ describe('users on the console', () => {
       const response = await route.fetch();
       await route.fulfill({ json: { ...((await response.json()) as object), status } });
     });
-    await tab.getByLabel('E-mail').fill('unlucky@example.com');
-    await tab.getByRole('combobox', { name: 'Role' }).fill('view');
-    await tab.getByRole('combobox', { name: 'Role' }).press('Escape');
-    await tab.getByLabel('The whole cluster').check();
-    await press(tab, 'Create the user');
+    await createViewer(tab, 'unlucky@example.com');
     await tab.getByText('the role was taken away').waitFor();
     expect(await tab.locator('.steps .ok').allTextContents()).to.deep.equal(['User unlucky@example.com']);
     expect(await tab.getByRole('link', { name: 'Open the binding' }).getAttribute('href')).to.match(/\/bindings\/view-/);
@@ -263,11 +268,7 @@ describe('users on the console', () => {
     const tab = await other.openTab();
     await demo.logIn(tab, 'admin', '/users/new');
     await loseFirstAnswer(tab, 'POST', /\/auth\/v2\/userbindings$/);
-    await tab.getByLabel('E-mail').fill('once@example.com');
-    await tab.getByRole('combobox', { name: 'Role' }).fill('view');
-    await tab.getByRole('combobox', { name: 'Role' }).press('Escape');
-    await tab.getByLabel('The whole cluster').check();
-    await press(tab, 'Create the user');
+    await createViewer(tab, 'once@example.com');
     await tab.getByText('the answer was lost').waitFor();
     await press(tab, 'Try again');
     await tab.locator('.steps .ok', { hasText: 'Role view' }).waitFor();
