@@ -28,11 +28,22 @@ interface Discovered {
 }
 
 export interface Discovery {
-  items?: { metadata: { name?: string }; versions?: { version: string; freshness?: string; resources?: Discovered[] }[] }[];
+  items?: Group[];
 }
 
+interface Group {
+  metadata: { name?: string };
+  versions?: { version: string; freshness?: string; resources?: Discovered[] }[];
+}
+
+export const discoveryAccept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** Returns the versions of a group whose server the API server cannot reach: their kinds are missing or outdated. */
+export const staleVersionsOf = ({ metadata: { name = '' }, versions = [] }: Group): string[] =>
+  versions.filter(({ freshness }) => freshness === 'Stale').map(({ version }) => `${name}/${version}`);
+
 /** Returns the kinds of a group, in all of its versions. */
-export function kindsOf({ metadata: { name: group = '' }, versions = [] }: NonNullable<Discovery['items']>[number]): Kind[] {
+export function kindsOf({ metadata: { name: group = '' }, versions = [] }: Group): Kind[] {
   const seen = new Set<string>();
   return versions.flatMap(({ version, resources = [] }) =>
     resources.map(({ resource, responseKind, scope, verbs, shortNames, subresources }) => {

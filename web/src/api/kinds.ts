@@ -1,12 +1,10 @@
 /** Kinds of objects in the cluster, from its discovery. The browser caches the answer, and revalidates it by its ETag. */
 import { type Signal, signal } from '@preact/signals';
 import { call, writesSoFar } from './client';
-import { type Discovery, type Kind, kindsOf } from './discovery.ts';
+import { type Discovery, discoveryAccept, type Kind, kindsOf, staleVersionsOf } from './discovery.ts';
 
 export type { Kind } from './discovery.ts';
 export { kindId } from './object-types.ts';
-
-const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Groups in a version whose server the API server cannot reach: their kinds are missing or outdated. */
 export const staleGroups: Signal<readonly string[]> = signal([]);
@@ -32,7 +30,7 @@ export function forgetKinds(): void {
 
 /** @returns the same kinds for the same answer, so that a page that shows them stays as it is */
 async function readKinds(): Promise<readonly Kind[]> {
-  const read = async (path: string) => (await call(`api/kubernetes/${path}`, { headers: { Accept } })).text();
+  const read = async (path: string) => (await call(`api/kubernetes/${path}`, { headers: { Accept: discoveryAccept } })).text();
   const answers = await Promise.all(['api', 'apis'].map(read));
   const texts = answers.join('\n');
   if (known?.texts !== texts) known = { texts, kinds: kindsIn(answers.map((text) => JSON.parse(text) as Discovery)) };
@@ -41,9 +39,7 @@ async function readKinds(): Promise<readonly Kind[]> {
 
 function kindsIn(answers: readonly Discovery[]): readonly Kind[] {
   const groups = answers.flatMap(({ items = [] }) => items);
-  staleGroups.value = groups.flatMap(({ metadata: { name = '' }, versions = [] }) =>
-    versions.filter(({ freshness }) => freshness === 'Stale').map(({ version }) => `${name}/${version}`),
-  );
+  staleGroups.value = groups.flatMap(staleVersionsOf);
   return groups.flatMap(kindsOf);
 }
 
