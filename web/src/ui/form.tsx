@@ -8,7 +8,7 @@ import { t } from '../text/text';
 import { Button } from './button';
 import { Combobox, type Suggestion } from './combobox';
 import { StaysOpen } from './dialog';
-import { Causes, Notice } from './state';
+import { ProblemNotice } from './state';
 import { useUnmountSignal } from './unmount-signal';
 
 interface FormState {
@@ -80,12 +80,7 @@ export function Form(props: FormProps) {
     <Current.Provider value={{ problem: problem.value, names, focusWrong }}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
         {children}
-        {problem.value && !isSaidAtFields && (
-          <Notice>
-            {problem.value.message}
-            <Causes of={problem.value} />
-          </Notice>
-        )}
+        {problem.value && !isSaidAtFields && <ProblemNotice of={problem.value} />}
         <div class="buttons">{isPage ? buttons.toReversed() : buttons}</div>
       </form>
     </Current.Provider>

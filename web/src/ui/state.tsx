@@ -163,6 +163,14 @@ export function Causes({ of: { causes, message } }: { of: Problem }) {
   );
 }
 
+/** Shows the message of a problem with its causes. */
+export const ProblemNotice = ({ of }: { of: Problem }) => (
+  <Notice>
+    {of.message}
+    <Causes of={of} />
+  </Notice>
+);
+
 interface FirstOnlyProps {
   isPart: boolean;
   count: number;

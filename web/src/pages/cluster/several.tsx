@@ -7,7 +7,7 @@ import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { CheckField } from '../../ui/form';
 import { Icon } from '../../ui/icon';
-import { Causes, Notice } from '../../ui/state';
+import { ProblemNotice } from '../../ui/state';
 import { useUnmountSignal } from '../../ui/unmount-signal';
 import { type Outcome, runSteps, type Step } from './apply';
 import { AsKubectl } from './as-kubectl';
@@ -95,12 +95,7 @@ function Results({ steps, isDone }: { steps: readonly Step[]; isDone: boolean })
             {t(isDone || step.outcome === 'failed' ? `cluster.outcome.${step.outcome}` : `cluster.planned.${plannedOf(step)}`)}
           </span>
           <ObjectName step={step} isThere={isDone && !['failed', 'skipped', 'waits'].includes(step.outcome)} />
-          {step.problem && (
-            <Notice>
-              {step.problem.message}
-              <Causes of={step.problem} />
-            </Notice>
-          )}
+          {step.problem && <ProblemNotice of={step.problem} />}
         </li>
       ))}
     </ol>

@@ -8,7 +8,7 @@ import { href } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { PlainTable } from '../../ui/plain-table';
-import { Causes, Empty, Notice } from '../../ui/state';
+import { Empty, ProblemNotice } from '../../ui/state';
 import { useUnmountSignal } from '../../ui/unmount-signal';
 import { fetchResources } from '../access/known-resources';
 import { RightFields } from '../access/question';
@@ -96,12 +96,7 @@ function Subjects({ answer, onMore }: SubjectsProps) {
       <h2>{title}</h2>
       <Notes notes={notes} />
       {items.length === 0 ? <Empty text={t('explorer.nobody')} /> : <SubjectTable label={title} items={items} />}
-      {problem.value && (
-        <Notice>
-          {problem.value.message}
-          <Causes of={problem.value} />
-        </Notice>
-      )}
+      {problem.value && <ProblemNotice of={problem.value} />}
       {items.length < total && (
         <Button isBusy={isBusy.value} onClick={() => void more()}>
           {t('explorer.showMore', { count: total - items.length })}

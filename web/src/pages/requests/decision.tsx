@@ -8,7 +8,7 @@ import { type AccessRequest, inbox, isUnreviewed } from '../../app/own-requests'
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Field } from '../../ui/form';
-import { Causes, Notice } from '../../ui/state';
+import { ProblemNotice } from '../../ui/state';
 import { toast } from '../../ui/toast';
 
 /** Shown to approvers whose decision or review is missing. No button is the default: Enter in the comment decides nothing. */
@@ -39,12 +39,7 @@ function useAnswer() {
       busy.value = undefined;
     }
   }
-  const failure = problem.value && (
-    <Notice>
-      {problem.value.message}
-      <Causes of={problem.value} />
-    </Notice>
-  );
+  const failure = problem.value && <ProblemNotice of={problem.value} />;
   return { busy: busy.value, failure, send };
 }
 

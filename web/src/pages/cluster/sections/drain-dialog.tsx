@@ -96,13 +96,12 @@ function Drainage({ node, pods, onClose }: DrainageProps) {
     signal.throwIfAborted();
     cordoned.value = now;
     const agreed = new Set(plan.map(({ pod }) => pod.metadata.uid));
-    const hasNewLosses = planOf(now).some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid));
+    const after = planOf(now);
+    const hasNewLosses = after.some(({ pod, loses }) => loses.length > 0 && !agreed.has(pod.metadata.uid));
     // A pod has arrived since. The form shows what it loses, and the user agrees first.
     if (now.isPartial || hasNewLosses) return;
     const begun = new Drain(
-      planOf(now)
-        .filter(({ stays }) => stays === undefined)
-        .map(({ pod }) => pod),
+      after.filter(({ stays }) => stays === undefined).map(({ pod }) => pod),
       calls,
     );
     running.value = begun;
