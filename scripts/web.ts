@@ -123,11 +123,15 @@ const config = {
 
 /** Modules of the pages of objects, and of the pages of users and access. */
 const ofObjects = 'api/(?:openapi|schema-(?:document|fields|positions)|socket|use-object)';
-const ofPeople = '(?:api/new-password|app/list-page|ui/(?:group-links|local-time))';
+const ofPeople = [
+  'api/(?:create-binding|new-password)',
+  'app/(?:list-page|request-durations|simulation|view-as)',
+  'ui/(?:group-links|local-time|row-action)',
+].join('|');
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!${ofObjects}\\.|${ofPeople}\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/(?:query|writes)|cluster/event-groups))\\.tsx?$|node_modules/lucide/`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/(?:query|writes)|cluster/event-groups))\\.tsx?$|node_modules/lucide/`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
@@ -137,7 +141,7 @@ const files = [
   // The list includes its texts in English, the fallback for missing texts in other languages.
   { name: 'list', test: /pages\/cluster\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   { name: 'cluster', test: new RegExp(`pages/cluster/|web/src/${ofObjects}\\.`), minShareCount: 2 },
-  { name: 'people', test: new RegExp(`pages/(?!cluster)|web/src/${ofPeople}\\.`), minShareCount: 2 },
+  { name: 'people', test: new RegExp(`pages/(?!cluster)|web/src/(?:${ofPeople})\\.`), minShareCount: 2 },
 ];
 
 /** Address of the service in development. */
