@@ -41,15 +41,16 @@ function JobView({ object }: SectionProps) {
 }
 
 function CronJobView({ object }: SectionProps) {
-  const { spec = {}, status = {} } = object;
+  const { metadata, spec = {}, status = {} } = object;
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const since = new Date(text(status.lastScheduleTime) ?? metadata.creationTimestamp);
   const zone = text(spec.timeZone);
   return (
     <Facts
       of={[
         [t('job.schedule'), <ScheduleText key="schedule" schedule={text(spec.schedule) ?? ''} />],
         [t('job.timeZone'), zone ?? t('job.controllerZone')],
-        [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone)],
+        [t('job.next'), spec.suspend === true ? t('job.suspended') : nextText(text(spec.schedule) ?? '', zone, since)],
         [t('job.lastRun'), text(status.lastScheduleTime) ? <Ago key="last" since={text(status.lastScheduleTime)} /> : t('users.never')],
         [
           t('job.lastSuccess'),
@@ -76,14 +77,15 @@ function ScheduleText({ schedule }: { schedule: string }) {
 }
 
 /** Without a time zone the clock of kube-controller-manager counts, which the API does not tell. Most clusters run it in UTC. */
-function nextText(text: string, zone: string | undefined): string {
+function nextText(text: string, zone: string | undefined, since: Date): string {
   const schedule = parseSchedule(text);
   if (schedule === undefined) return t('job.unknownRun');
   try {
-    const next = nextRun(schedule, new Date(), zone ?? 'UTC');
+    const next = nextRun(schedule, new Date(), zone ?? 'UTC', since);
     if (next === undefined) return t('job.noRun');
     const time = dateTime(next.toISOString());
-    return zone === undefined ? t('job.nextInUTC', { time }) : time;
+    const isInZone = zone !== undefined || schedule.everySeconds !== undefined;
+    return isInZone ? time : t('job.nextInUTC', { time });
   } catch {
     return t('job.unknownRun');
   }

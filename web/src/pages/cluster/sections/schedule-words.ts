@@ -5,7 +5,8 @@ import type { Schedule } from './schedule';
 const maxNamed = 6;
 
 export function scheduleWords(schedule: Schedule): string | undefined {
-  const { months } = schedule;
+  const { months, everySeconds } = schedule;
+  if (everySeconds !== undefined) return undefined;
   const [interval, days] = [intervalOf(schedule), daysOf(schedule)];
   const times = interval ?? timesOf(schedule);
   if (times === undefined || days === undefined) return undefined;
@@ -32,6 +33,7 @@ function timesOf({ minutes, hours }: Schedule): string | undefined {
 
 /** Returns '' for all days, and undefined for days that have no words. */
 function daysOf({ days, weekdays, isEither }: Schedule): string | undefined {
+  if (isEither && (days.length === 31 || weekdays.length === 7)) return '';
   const ofMonth = days.length === 31 ? undefined : t('job.onDays', { days: listOf(days.map(String)) });
   const ofWeek = weekdays.length === 7 ? undefined : t('job.onWeekdays', { days: weekdaysText(weekdays) });
   if (ofMonth !== undefined && days.length > maxNamed) return undefined;

@@ -1,4 +1,6 @@
-/** Schedules of CronJobs: five fields of cron as robfig/cron reads them, `@daily` and its like. */
+/** Schedules of CronJobs as kube-controller-manager reads them, by github.com/robfig/cron: five fields, `@daily` and its like. */
+
+import { secondsIn } from '../order.ts';
 
 export interface Schedule {
   minutes: readonly number[];
@@ -6,8 +8,10 @@ export interface Schedule {
   days: readonly number[];
   months: readonly number[];
   weekdays: readonly number[];
-  /** Both restricted: cron then takes a day that matches either of them. */
+  /** Both days are restricted: cron then takes a day that matches either of them. */
   isEither: boolean;
+  /** Set for `@every`, which counts from the last run instead. */
+  everySeconds?: number;
 }
 
 const macros: Readonly<Record<string, string>> = {
@@ -19,7 +23,8 @@ const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** @returns undefined for text that cron does not take */
 export function parseSchedule(text: string): Schedule | undefined {
-  const fields = (macros[text.trim()] ?? text.trim()).split(/\s+/);
+  const everySeconds = intervalIn(text);
+  const fields = (everySeconds === undefined ? (macros[text] ?? text) : '* * * * *').trim().split(/\s+/);
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields;
   const minutes = valuesOf(minute, 0, 59);
   const hours = valuesOf(hour, 0, 23);
@@ -27,47 +32,77 @@ export function parseSchedule(text: string): Schedule | undefined {
   const months = valuesOf(month, 1, 12, monthNames);
   const weekdays = valuesOf(weekday, 0, 6, dayNames);
   if (fields.length !== 5 || !minutes || !hours || !days || !months || !weekdays) return undefined;
-  const isAny = (field: string) => /^[*?]/.test(field);
-  return { minutes, hours, days, months, weekdays, isEither: !isAny(day) && !isAny(weekday) };
+  const isEither = !isAny(day) && !isAny(weekday);
+  return { minutes, hours, days, months, weekdays, isEither, ...(everySeconds !== undefined && { everySeconds }) };
 }
 
+/** Returns the seconds of `@every`, at least one: cron leaves out fractions. */
+function intervalIn(text: string): number | undefined {
+  const [, duration = ''] = /^@every (-?[^ywd]+)$/.exec(text) ?? [];
+  const seconds = secondsIn(duration);
+  return seconds === undefined ? undefined : Math.max(1, Math.floor(seconds));
+}
+
+const partsOf = (field: string) => field.split(',').filter(Boolean);
+
+/** Reports whether a field restricts nothing: an asterisk with a step above 1 does. */
+const isAny = (field: string): boolean => partsOf(field).some((part) => /^[*?](?:-[^/]*)?(?:\/\+?0*1)?$/.test(part));
+
 function valuesOf(field: string, low: number, high: number, names: readonly string[] = []): number[] | undefined {
+  if (field === '') return undefined;
   const found = new Set<number>();
   const numberOf = (text: string): number => {
     const name = names.indexOf(text.toLowerCase());
-    return name >= 0 ? name + low : /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    return name >= 0 ? name + low : /^\+?\d+$/.test(text) ? Number(text) : Number.NaN;
   };
-  for (const part of field.split(',')) {
+  for (const part of partsOf(field)) {
     const [range = '', step = '1', ...others] = part.split('/');
-    const [first = '', last] = /^[*?]$/.test(range) ? [String(low), String(high)] : range.split('-');
+    const [first = '', last, ...more] = /^[*?](?:-|$)/.test(range) ? [String(low), String(high)] : range.split('-');
     const from = numberOf(first);
     const to = last !== undefined ? numberOf(last) : part.includes('/') ? high : from;
-    if (others.length > 0 || !/^[1-9]\d*$/.test(step) || !(from >= low && to <= high && from <= to)) return undefined;
+    if (others.length > 0 || more.length > 0 || !/^\+?0*[1-9]\d*$/.test(step) || !(from >= low && to <= high && from <= to))
+      return undefined;
     for (let value = from; value <= to; value += Number(step)) found.add(value);
   }
   return [...found].sort((a, b) => a - b);
 }
 
-/** 29 February comes after eight years at the latest. */
-const searchedDays = 366 * 8 + 2;
+const dayMs = 86_400_000;
+/** Years that cron searches. */
+const searchedYears = 5;
 
-/** @returns the first run after a time, in a time zone; undefined if there is none */
-export function nextRun(schedule: Schedule, after: Date, timeZone: string): Date | undefined {
+/**
+ * Returns the first run after a time, in a time zone; undefined if there is none.
+ *
+ * @param since the time from which `@every` counts: the last run, or else the creation
+ */
+export function nextRun(schedule: Schedule, after: Date, timeZone: string, since = after): Date | undefined {
+  if (schedule.everySeconds !== undefined) return nextOfInterval(schedule.everySeconds * 1000, after, since);
   const clock = wallClock(timeZone);
   const today = new Date(clock(after)).setUTCHours(0, 0, 0, 0);
-  for (let day = 0; day < searchedDays; day += 1) {
-    const date = new Date(today + day * 86_400_000);
-    if (!isOn(schedule, date)) continue;
-    for (const hour of schedule.hours)
-      for (const minute of schedule.minutes) {
-        const wall = new Date(date).setUTCHours(hour, minute);
-        const run = new Date(wall - (clock(new Date(wall)) - wall));
-        const exact = new Date(run.getTime() - (clock(run) - wall));
-        // A wall clock skips an hour when summer time begins; cron leaves out the runs in it.
-        if (exact > after && clock(exact) === wall) return exact;
-      }
+  const lastYear = new Date(today).getUTCFullYear() + searchedYears;
+  for (let date = new Date(today); date.getUTCFullYear() <= lastYear; date = new Date(date.getTime() + dayMs)) {
+    const run = isOn(schedule, date) ? runsOn(schedule, date, clock).find((time) => time > after.getTime()) : undefined;
+    if (run !== undefined) return new Date(run);
   }
   return undefined;
+}
+
+function nextOfInterval(interval: number, after: Date, since: Date): Date {
+  const start = Math.floor(since.getTime() / 1000) * 1000;
+  const passed = Math.max(0, Math.floor((after.getTime() - start) / interval));
+  return new Date(start + (passed + 1) * interval);
+}
+
+/** Returns the runs on a day in their order. When summer time begins, a wall clock skips an hour; when it ends, it shows one twice. */
+function runsOn({ hours, minutes }: Schedule, date: Date, clock: (time: number) => number): number[] {
+  // The farthest time zones are 14 hours before and 12 hours behind UTC.
+  const around = [-14, 36].map((hour) => date.getTime() + hour * 3_600_000);
+  const offsets = new Set(around.map((time) => clock(time) - time));
+  return hours
+    .flatMap((hour) => minutes.map((minute) => new Date(date).setUTCHours(hour, minute)))
+    .flatMap((wall) => [...offsets].map((offset) => wall - offset).filter((time) => offsets.size === 1 || clock(time) === wall))
+    .sort((a, b) => a - b);
 }
 
 function isOn({ days, months, weekdays, isEither }: Schedule, date: Date): boolean {
@@ -76,7 +111,7 @@ function isOn({ days, months, weekdays, isEither }: Schedule, date: Date): boole
 }
 
 /** @throws RangeError for a time zone that the browser does not know */
-function wallClock(timeZone: string): (time: Date) => number {
+function wallClock(timeZone: string): (time: Date | number) => number {
   const format = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
     ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
