@@ -64,7 +64,52 @@ describe('the rollout of a workload in the console', () => {
         path: '/spec/template',
         value: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ image: 'web:1' }] } },
       },
+      { op: 'add', path: '/metadata/annotations', value: { [key]: '2' } },
     ]);
+  });
+
+  it('puts back the annotations of a revision of a Deployment, except those of kubectl and the controller', () => {
+    const own = {
+      'kubectl.kubernetes.io/last-applied-configuration': 'new',
+      'deployment.kubernetes.io/revision': '2',
+      'deployment.kubernetes.io/revision-history': '1',
+      'deployment.kubernetes.io/desired-replicas': '3',
+      'deployment.kubernetes.io/max-replicas': '4',
+      'deprecated.deployment.rollback.to': '1',
+    };
+    const old = Object.fromEntries(Object.keys(own).map((key) => [key, 'old']));
+    const deployment = object(
+      'Deployment',
+      {},
+      {},
+      { uid: 'u', annotations: { ...own, 'kubernetes.io/change-cause': 'second', gone: '1' } },
+    );
+    const annotations = { ...old, 'kubernetes.io/change-cause': 'first', team: 'blue' };
+    const set = object(
+      'ReplicaSet',
+      { template: { spec: {} } },
+      {},
+      { annotations: { ...annotations, 'deployment.kubernetes.io/revision': '1' }, ownerReferences: [{ uid: 'u', controller: true }] },
+    );
+    const [revision] = revisionsOf(deployment, [set]);
+    expect(revision && rollbackPatch(deployment, revision).at(-1)).to.deep.equal({
+      ...{ op: 'add', path: '/metadata/annotations' },
+      value: { ...own, 'kubernetes.io/change-cause': 'first', team: 'blue' },
+    });
+  });
+
+  it('leaves the annotations of a StatefulSet and a DaemonSet as they are, like kubectl', () => {
+    for (const kind of ['StatefulSet', 'DaemonSet']) {
+      const workload = object(kind, {}, {}, { uid: 'u', annotations: { 'kubernetes.io/change-cause': 'second' } });
+      const held = {
+        ...object('ControllerRevision', {}, {}, { ownerReferences: [{ uid: 'u', controller: true }], annotations: { team: 'blue' } }),
+        ...{ revision: 1, data: { spec: { template: { $patch: 'replace', spec: {} } } } },
+      };
+      const [revision] = revisionsOf(workload, [held]);
+      expect(revision && rollbackPatch(workload, revision).map((step) => (step as { path: string }).path)).to.deep.equal([
+        ...['/metadata/generation', '/spec/template'],
+      ]);
+    }
   });
 
   it('selects pods by labels and expressions, and by nothing where there is no selector', () => {

@@ -12,7 +12,6 @@ import { type Condition, collections, conditionOf, conditionSince, type Deployme
 
 const hashLabel = 'pod-template-hash';
 const revisionKey = 'deployment.kubernetes.io/revision';
-const causeKey = 'kubernetes.io/change-cause';
 
 const replicasOf = ({ status }: ReplicaSet) => status?.replicas ?? 0;
 const readyOf = ({ status }: ReplicaSet) => status?.readyReplicas ?? 0;
@@ -40,7 +39,10 @@ function currentSet(component: Component, deployment: Deployment, sets: readonly
   const found = sets.find(({ spec }) => isDeepStrictEqual(templateWithoutHash(spec.template), wanted));
   if (deployment.spec.paused === true && found === undefined) return undefined;
   const newest = Math.max(0, ...sets.map(revisionOf));
-  const current = found && revisionOf(found) === newest ? found : withRevision(component, deployment, found, newest + 1);
+  const current =
+    found && revisionOf(found) === newest
+      ? annotated(component, deployment, found)
+      : withRevision(component, deployment, found, newest + 1);
   recordRevision(component, deployment, String(revisionOf(current)));
   return current;
 }
@@ -53,11 +55,29 @@ function recordRevision(component: Component, deployment: Deployment, revision: 
   component.update(collections.deployments, { ...deployment, metadata });
 }
 
+/** Annotations of a Deployment that its ReplicaSets do not get. Source: `annotationsToSkip` of the Deployment controller. */
+const ownAnnotations = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  revisionKey,
+  ...['revision-history', 'desired-replicas', 'max-replicas'].map((name) => `deployment.kubernetes.io/${name}`),
+  'deprecated.deployment.rollback.to',
+]);
+
+const copiedAnnotations = ({ metadata: { annotations = {} } }: Deployment) =>
+  Object.fromEntries(Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key)));
+
+/** Copies changed annotations of a Deployment to the ReplicaSet of its template. */
+function annotated(component: Component, deployment: Deployment, set: ReplicaSet): ReplicaSet {
+  const annotations = { ...set.metadata.annotations, ...copiedAnnotations(deployment) };
+  if (isDeepStrictEqual(annotations, set.metadata.annotations ?? {})) return set;
+  return component.update(collections.replicaSets, { ...set, metadata: { ...set.metadata, annotations } });
+}
+
 /** Makes the ReplicaSet of a revision, or the one of an older revision the newest. */
 function withRevision(component: Component, deployment: Deployment, old: ReplicaSet | undefined, revision: number): ReplicaSet {
   const { template, selector } = deployment.spec;
-  const { name, namespace, annotations: { [causeKey]: cause } = {} } = deployment.metadata;
-  const annotations = { ...old?.metadata.annotations, [revisionKey]: String(revision), ...(cause && { [causeKey]: cause }) };
+  const { name, namespace } = deployment.metadata;
+  const annotations = { ...old?.metadata.annotations, [revisionKey]: String(revision), ...copiedAnnotations(deployment) };
   if (old !== undefined) return component.update(collections.replicaSets, { ...old, metadata: { ...old.metadata, annotations } });
   const id = hash('sha256', JSON.stringify(template)).slice(0, 10);
   const labels = { ...template.metadata?.labels, [hashLabel]: id };

@@ -14,6 +14,7 @@ import { Dialog } from '../../../ui/dialog';
 import { Form } from '../../../ui/form';
 import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
+import { Notice } from '../../../ui/state';
 import { toast } from '../../../ui/toast';
 import { AsKubectl } from '../as-kubectl';
 import { Changes } from '../code';
@@ -22,7 +23,7 @@ import { sortKeys } from '../unchanged';
 import { findKind } from './find-kind';
 import { GuardedPart } from './guarded-part';
 import { ObjectLink } from './object-link';
-import { type Revision, revisionKindOf, revisionsOf, rollbackPatch } from './revisions';
+import { annotationsAfter, type Revision, revisionKindOf, revisionsOf, rollbackPatch } from './revisions';
 import type { SectionProps } from './section';
 import { selectedLabels } from './selector';
 
@@ -119,9 +120,13 @@ interface RollBackProps extends Pick<SectionProps, 'kind' | 'object'> {
   onClose: () => void;
 }
 
-/** Shows what a rollback changes, and does it after a dry run. */
+/** Shows what a rollback changes, and does it after a dry run. Like kubectl, refuses it while the rollout is paused. */
 function RollBack({ kind, object, revision, onClose }: RollBackProps) {
-  const { name } = object.metadata;
+  const { name, annotations } = object.metadata;
+  const isPaused = object.spec?.paused === true;
+  const restored = annotationsAfter(object, revision);
+  const changed = (template: unknown, notes: unknown) =>
+    sortKeys({ ...(restored && { metadata: { annotations: notes } }), spec: { template } });
   const heavy = useLoad('editors/editor', () => import('../../../editors/editor'));
   async function rollBack(signal: AbortSignal): Promise<void> {
     const path = apiPath(kind, object.metadata);
@@ -136,14 +141,15 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
   const title = t('object.rollBackTo', { name, number: revision.number });
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form action={title} onSubmit={rollBack} onCancel={onClose}>
+      <Form action={title} onSubmit={rollBack} onCancel={onClose} isDisabled={isPaused}>
+        {isPaused && <Notice kind="warn">{t('object.rollBackPaused')}</Notice>}
         <Loaded load={heavy}>
           {({ stringify }) => (
             <div class="review">
               <Changes
                 label={t('cluster.changes')}
-                before={stringify(sortKeys(object.spec?.template))}
-                after={stringify(sortKeys(revision.template))}
+                before={stringify(changed(object.spec?.template, annotations))}
+                after={stringify(changed(revision.template, restored))}
               />
             </div>
           )}

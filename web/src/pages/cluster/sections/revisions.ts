@@ -24,6 +24,8 @@ export interface Revision {
   createdAt: string;
   /** The template without the parts that the controller adds. */
   template: Template;
+  /** The annotations that a rollback puts back. Unset for a ControllerRevision: kubectl leaves those of its workload as they are. */
+  annotations?: Record<string, string>;
 }
 
 /** Returns the kind that holds the revisions of a workload. */
@@ -50,7 +52,8 @@ function currentOf({ kind, metadata, status }: ClusterObject, [newest, ...older]
 function fromSet({ metadata, spec = {}, status = {} }: ClusterObject): Omit<Revision, 'isCurrent'> {
   const template = withoutHash(spec.template as Template);
   const number = Number(metadata.annotations?.[revisionKey] ?? 0);
-  return { ...revisionOf(metadata, template), number, pods: typeof status.replicas === 'number' ? status.replicas : 0 };
+  const pods = typeof status.replicas === 'number' ? status.replicas : 0;
+  return { ...revisionOf(metadata, template), number, pods, annotations: metadata.annotations ?? {} };
 }
 
 function fromRevision({ metadata, data, revision }: ClusterObject): Omit<Revision, 'isCurrent'> {
@@ -68,9 +71,29 @@ function withoutHash(template: Template): Template {
   return { ...template, metadata: { ...template.metadata, labels } };
 }
 
-/** Returns the JSON Patch that puts back the template of a revision, unless its spec has changed since it was read. */
-export const rollbackPatch = ({ metadata }: ClusterObject, { template }: Revision): object[] => [
-  // The resource version changes with the status, which a running rollout writes all the time.
-  { op: 'test', path: '/metadata/generation', value: metadata.generation },
-  { op: 'replace', path: '/spec/template', value: template },
-];
+/** Annotations that belong to kubectl and to the controller: a rollback keeps them. Source: `kubectl rollout undo`. */
+const keptAnnotations = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  revisionKey,
+  ...['revision-history', 'desired-replicas', 'max-replicas'].map((name) => `deployment.kubernetes.io/${name}`),
+  'deprecated.deployment.rollback.to',
+]);
+
+/** Returns the annotations after a rollback: those of the revision, and those that are kept. Undefined where it changes none. */
+export function annotationsAfter({ metadata }: ClusterObject, { annotations }: Revision): Record<string, string> | undefined {
+  if (annotations === undefined) return undefined;
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => keptAnnotations.has(key));
+  const restored = Object.entries(annotations).filter(([key]) => !keptAnnotations.has(key));
+  return Object.fromEntries([...kept, ...restored]);
+}
+
+/** Returns the JSON Patch that puts back the template and the annotations of a revision, unless the spec has changed since it was read. */
+export function rollbackPatch(workload: ClusterObject, revision: Revision): object[] {
+  const annotations = annotationsAfter(workload, revision);
+  return [
+    // The resource version changes with the status, which a running rollout writes all the time.
+    { op: 'test', path: '/metadata/generation', value: workload.metadata.generation },
+    { op: 'replace', path: '/spec/template', value: revision.template },
+    ...(annotations ? [{ op: 'add', path: '/metadata/annotations', value: annotations }] : []),
+  ];
+}
