@@ -1,7 +1,7 @@
 import type { ClusterObject } from '../../api/objects';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
-import { containersOf } from './sections/pod-state';
+import { containersOf, defaultContainer } from './sections/pod-state';
 
 /** The current or last run of a container. */
 interface ContainerRun {
@@ -35,10 +35,11 @@ export function containerState(pod: ClusterObject, container: string): Container
   return { phase: 'waiting', ...(reason && { reason }) };
 }
 
-/** Returns the container that the address names, or else the first. */
+/** Returns the container that the address names, or else the one that kubectl chooses. */
 export const chosenContainer = (pod: ClusterObject): ContainerRun | undefined => {
   const all = runsOf(pod);
-  return all.find(({ name }) => name === query.value.get('container')) ?? all[0];
+  const named = (wanted: string | null | undefined) => all.find(({ name }) => name === wanted);
+  return named(query.value.get('container')) ?? named(defaultContainer(pod));
 };
 
 export function ContainerChoice({ pod }: { pod: ClusterObject }) {

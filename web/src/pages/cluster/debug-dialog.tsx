@@ -14,6 +14,7 @@ import { AsKubectl } from './as-kubectl';
 import { runsOf } from './containers';
 import { type DebugContainer, debugName, debugPatch, profiles } from './debug-container';
 import { debugCommand } from './kubectl';
+import { defaultContainer } from './sections/pod-state';
 
 /** Default for `console.debugImage`. */
 const usualImage = 'busybox:1.37';
@@ -46,7 +47,8 @@ export function DebugDialog({ kind, pod, onClose }: DebugProps) {
 
 function DebugForm({ kind, pod, image: initial, onClose }: DebugProps & { image: string }) {
   const targets = runsOf(pod).filter(({ hasStarted }) => hasStarted);
-  const [image, target, profile] = [useSignal(initial), useSignal(targets[0]?.name ?? ''), useSignal<string>('baseline')];
+  const usual = targets.find((one) => one.name === defaultContainer(pod)) ?? targets[0];
+  const [image, target, profile] = [useSignal(initial), useSignal(usual?.name ?? ''), useSignal<string>('baseline')];
   const name = useMemo(debugName, []);
   const wanted = { name, image: image.value.trim(), target: target.value, profile: profile.value } as DebugContainer;
   async function add(signal: AbortSignal): Promise<void> {

@@ -44,12 +44,20 @@ const list = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null) : [];
 
 /** Returns the containers of a pod: first those that do its work, then init and ephemeral ones. */
-export function containersOf({ spec = {}, status = {} }: ClusterObject): Container[] {
+export function containersOf(pod: ClusterObject): Container[] {
   return (['container', 'initContainer', 'ephemeralContainer'] as const).flatMap((kind) => {
-    const statuses = list(status[`${kind}Statuses`]) as unknown as ContainerStatus[];
-    const specs = list(spec[`${kind}s`]).filter((one): one is ContainerSpec => typeof one.name === 'string');
+    const statuses = statusesIn(pod, kind);
+    const specs = list(pod.spec?.[`${kind}s`]).filter((one): one is ContainerSpec => typeof one.name === 'string');
     return specs.map((one) => ({ kind, spec: one, status: statuses.find(({ name }) => name === one.name) }));
   });
+}
+
+const defaultKey = 'kubectl.kubernetes.io/default-container';
+
+/** Returns the container that kubectl chooses: the one that the annotation names, else the first. Undefined without containers. */
+export function defaultContainer(pod: ClusterObject): string | undefined {
+  const names = containersOf(pod).map(({ spec }) => spec.name);
+  return names.find((name) => name === pod.metadata.annotations?.[defaultKey]) ?? names[0];
 }
 
 const ended = ({ reason, signal, exitCode }: Ended): string => reason || (signal ? `Signal:${signal}` : `ExitCode:${exitCode ?? 0}`);
@@ -62,57 +70,65 @@ export function containerWord({ status }: Container): string {
   return running ? 'Running' : 'Waiting';
 }
 
-const conditionIn = ({ status }: ClusterObject, type: string) => list(status?.conditions).find((condition) => condition.type === type);
+const conditionsIn = ({ status }: ClusterObject, type: string) => list(status?.conditions).filter((condition) => condition.type === type);
+
+const statusesIn = ({ status = {} }: ClusterObject, kind: Container['kind']) =>
+  list(status[`${kind}Statuses`]) as unknown as readonly ContainerStatus[];
+
+const isOver = ({ status }: ClusterObject): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 /** Returns the state of a pod in one word, such as `Running`, `CrashLoopBackOff` or `Init:0/1`. */
 export function podWord(pod: ClusterObject): string {
-  const { metadata, status } = pod;
-  const phase = String(status?.phase ?? 'Unknown');
-  const isOver = phase === 'Succeeded' || phase === 'Failed';
-  if (metadata.deletionTimestamp && !isOver) return status?.reason === 'NodeLost' ? 'Unknown' : 'Terminating';
-  const started = containersOf(pod).filter((container) => container.status !== undefined);
-  const [init = [], main = []] = ['initContainer', 'container'].map((wanted) => started.filter(({ kind }) => kind === wanted));
-  const waits = initWord(pod, init);
-  return waits === undefined || conditionIn(pod, 'Initialized')?.status === 'True' ? mainWord(pod, main, waits) : waits;
+  if (pod.metadata.deletionTimestamp && pod.status?.reason === 'NodeLost') return 'Unknown';
+  if (pod.metadata.deletionTimestamp && !isOver(pod)) return 'Terminating';
+  const waits = initWord(pod);
+  return waits === undefined || conditionsIn(pod, 'Initialized')[0]?.status === 'True' ? mainWord(pod, waits) : waits;
 }
 
 /** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
-export const isSidecar = ({ kind, spec }: Container) => kind === 'initContainer' && spec.restartPolicy === 'Always';
+export const isSidecar = ({ kind, spec }: Pick<Container, 'kind' | 'spec'>) => kind === 'initContainer' && spec.restartPolicy === 'Always';
 
 /** Returns the word of the first init container that is not done, `undefined` if all are. */
-function initWord({ spec }: ClusterObject, containers: readonly Container[]): string | undefined {
-  const at = containers.findIndex(
-    (container) => container.status?.state?.terminated?.exitCode !== 0 && !(isSidecar(container) && container.status?.started === true),
+function initWord(pod: ClusterObject): string | undefined {
+  const sidecars = new Set(
+    containersOf(pod)
+      .filter(isSidecar)
+      .map(({ spec }) => spec.name),
   );
-  const container = containers[at];
-  if (container === undefined) return undefined;
-  const reason = reasonOf(container);
-  return reason === undefined || reason === 'PodInitializing' ? `Init:${at}/${list(spec?.initContainers).length}` : `Init:${reason}`;
+  const statuses = statusesIn(pod, 'initContainer');
+  const at = statuses.findIndex(
+    ({ name, started, state }) => state?.terminated?.exitCode !== 0 && !(sidecars.has(name) && started === true),
+  );
+  const status = statuses[at];
+  if (status === undefined) return undefined;
+  const reason = status.state?.terminated ? ended(status.state.terminated) : status.state?.waiting?.reason || 'PodInitializing';
+  return reason === 'PodInitializing' && !status.state?.terminated
+    ? `Init:${at}/${list(pod.spec?.initContainers).length}`
+    : `Init:${reason}`;
 }
 
-function reasonOf({ status }: Container): string | undefined {
-  const { waiting, terminated } = status?.state ?? {};
-  return waiting?.reason || (terminated && ended(terminated));
+function reasonOf({ state = {} }: ContainerStatus): string | undefined {
+  return state.waiting?.reason || (state.terminated && ended(state.terminated));
 }
 
-function mainWord(pod: ClusterObject, containers: readonly Container[], initWord: string | undefined): string {
+function mainWord(pod: ClusterObject, initWord: string | undefined): string {
+  const statuses = statusesIn(pod, 'container');
   const { phase = 'Unknown', reason } = pod.status ?? {};
-  const [first] = containers.map(reasonOf).filter((one) => one !== undefined);
-  const word = first ?? initWord ?? unscheduled(pod) ?? String(reason || phase);
+  const word = statuses.map(reasonOf).find((one) => one !== undefined) ?? initWord ?? unscheduled(pod) ?? String(reason || phase);
   if (word !== 'Completed') return word;
-  const isRunning = containers.some(({ status }) => status?.ready === true && status.state?.running !== undefined);
+  const isRunning = statuses.some((status) => status.ready === true && status.state?.running !== undefined && !reasonOf(status));
   if (isRunning && isReady(pod)) return 'Running';
-  const failed = containers.find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0);
+  const failed = statuses.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
   return (failed && reasonOf(failed)) ?? (isRunning ? 'NotReady' : word);
 }
 
 /** Returns the status of the condition `Ready` of a pod or a node. */
-export const readinessOf = (object: ClusterObject): unknown => conditionIn(object, 'Ready')?.status;
+export const readinessOf = (object: ClusterObject): unknown => conditionsIn(object, 'Ready').at(-1)?.status;
 
-export const isReady = (pod: ClusterObject): boolean => readinessOf(pod) === 'True';
+export const isReady = (pod: ClusterObject): boolean => conditionsIn(pod, 'Ready').some(({ status }) => status === 'True');
 
 const unscheduled = (pod: ClusterObject): string | undefined =>
-  conditionIn(pod, 'PodScheduled')?.reason === 'SchedulingGated' ? 'SchedulingGated' : undefined;
+  conditionsIn(pod, 'PodScheduled').some(({ reason }) => reason === 'SchedulingGated') ? 'SchedulingGated' : undefined;
 
 export interface Trouble {
   /** Unset: the trouble is of the whole pod. */
@@ -129,12 +145,22 @@ const fine = new Set(['Running', 'Completed', 'ContainerCreating', 'PodInitializ
 
 /** Returns what is wrong with a pod: containers that wait or ended for a reason, and a pod that no node takes. */
 export function troublesOf(pod: ClusterObject): Trouble[] {
-  const scheduled = conditionIn(pod, 'PodScheduled');
+  const [scheduled] = conditionsIn(pod, 'PodScheduled');
   const unfit = scheduled?.status === 'False' ? [{ reason: String(scheduled.reason), message: String(scheduled.message ?? '') }] : [];
   const { reason, message } = pod.status ?? {};
   const whole = typeof reason === 'string' && reason !== '' ? [{ reason, message: String(message ?? '') }] : [];
-  return [...unfit, ...whole, ...containersOf(pod).flatMap(troubleOf)];
+  return [
+    ...unfit,
+    ...whole,
+    ...containersOf(pod)
+      .filter((container) => !isOutlived(pod, container))
+      .flatMap(troubleOf),
+  ];
 }
+
+/** Reports whether the end of a container does not matter to its pod: that of a debug container, and of a sidecar of a pod that is over. */
+const isOutlived = (pod: ClusterObject, container: Container): boolean =>
+  container.kind === 'ephemeralContainer' ? container.status?.state?.terminated !== undefined : isSidecar(container) && isOver(pod);
 
 function troubleOf(container: Container): Trouble[] {
   const { state = {}, lastState, ready, restartCount = 0 } = container.status ?? {};
