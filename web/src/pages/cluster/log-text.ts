@@ -1,21 +1,12 @@
 /** The text of a log as it comes: lines as a terminal shows them, each once, though the stream begins again. */
+import { shortened, shownOf, withoutUnfinished } from './terminal-line.ts';
 
 /** With `timestamps=true` each line begins so. */
 const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[-+]\d\d:\d\d) /;
 /** Beyond it a line is cut in two: a stream without newlines must not fill the memory. */
 const longestLine = 1_000_000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: sequences that colour a terminal are no part of the text
-const sequences = /\u001b\[[0-9;]*(?:[A-Za-z]|$)/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences that erase a line
-const erasing = /\u001b\[[012]?K/;
-
-/** Returns the final text of a line: after a carriage return, text overwrites the line from its beginning. */
-function shownOf(line: string): string {
-  return line.split('\r').reduce((before, part) => {
-    const text = part.replaceAll(sequences, '');
-    return erasing.test(part) ? text : text + before.slice(text.length);
-  }, '');
-}
+/** A line without a newline is shortened when it has doubled since. */
+const leastShortened = 2048;
 
 interface Moment {
   /** The timestamp as the log writes it. */
@@ -40,6 +31,8 @@ export interface LogLine {
 export class LogText {
   #decoder = new TextDecoder();
   #rest = '';
+  /** Length of the rest when it was last shortened. */
+  #shortened = 0;
   #last: Moment | undefined;
   /** Lines up to there have been taken before the stream began again. */
   #known: Moment | undefined;
@@ -48,21 +41,25 @@ export class LogText {
   add(data: ArrayBuffer): LogLine[] {
     const lines = (this.#rest + this.#decoder.decode(data, { stream: true })).split('\n');
     this.#rest = lines.pop() ?? '';
-    if (this.#rest.length > longestLine) lines.push(this.#rest.slice(0, longestLine));
-    if (this.#rest.length > longestLine) this.#rest = this.#rest.slice(longestLine);
+    if (lines.length > 0) this.#shortened = 0;
     this.#forgetOverwritten();
+    while (this.#rest.length > longestLine) {
+      const end = /[\ud800-\udbff]/.test(this.#rest.charAt(longestLine - 1)) ? longestLine - 1 : longestLine;
+      lines.push(this.#rest.slice(0, end));
+      this.#rest = this.#rest.slice(end);
+    }
     return lines.flatMap((line) => this.#take(line));
   }
 
   /** The beginning of a line that has no newline yet. */
   get unfinished(): string {
-    const { text, moment } = parse(this.#rest);
+    const { text, moment } = parse(withoutUnfinished(this.#rest));
     return moment !== undefined && this.#known !== undefined && moment.key <= this.#known.key ? '' : text;
   }
 
   /** Ends the log. @returns the line without a newline */
   end(): LogLine[] {
-    const rest = this.#rest;
+    const rest = this.#rest + this.#decoder.decode();
     this.#rest = '';
     return rest === '' ? [] : this.#take(rest);
   }
@@ -94,10 +91,10 @@ export class LogText {
 
   /** A progress bar may draw itself for hours. */
   #forgetOverwritten(): void {
-    const at = this.#rest.lastIndexOf('\r');
-    if (at < 0 || this.#rest.length < 4096) return;
+    if (this.#rest.length < 2 * Math.max(this.#shortened, leastShortened)) return;
     const [found = ''] = stamp.exec(this.#rest) ?? [];
-    this.#rest = found + shownOf(this.#rest.slice(found.length, at)) + this.#rest.slice(at);
+    this.#rest = found + shortened(this.#rest.slice(found.length));
+    this.#shortened = this.#rest.length;
   }
 }
 
