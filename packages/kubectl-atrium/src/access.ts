@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
 import { askService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, harmless, RequestPending, say, type Terminal } from './terminal.ts';
+import { CommandError, harmless, jsonText, RequestPending, say, type Terminal } from './terminal.ts';
 
 export interface OutputOptions {
   output?: 'json';
@@ -88,7 +88,7 @@ export async function requestAccess(role: string, options: RequestOptions, sessi
     say(session.terminal, `${request.metadata.name} waits for approval.`);
     while (isUndecided(request)) {
       await sleep(pollMs, undefined, { signal: session.terminal.signal }).catch(() => session.terminal.signal.throwIfAborted());
-      request = await ask('GET', `${requests}/${request.metadata.name}`, session);
+      request = await ask('GET', pathOf(request.metadata.name), session);
     }
   }
   report(request, options, session);
@@ -108,7 +108,7 @@ export async function listRequests({ inbox, watch, output }: ListOptions, sessio
     await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     const { items } = await readList(path, requestSchema, session);
     const changed = items.filter((request) => shown.get(request.metadata.name) !== JSON.stringify(request));
-    for (const request of changed) stdout.write(output === 'json' ? `${JSON.stringify(request)}\n` : table([rowOf(request)]));
+    for (const request of changed) stdout.write(output === 'json' ? jsonText(request) : table([rowOf(request)]));
     shown = new Map(items.map((request) => [request.metadata.name, JSON.stringify(request)]));
   }
 }
@@ -200,5 +200,5 @@ function report(request: Request, { output }: OutputOptions, session: Session): 
 }
 
 const printJson = (value: unknown, { terminal }: Session): void => {
-  terminal.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  terminal.stdout.write(jsonText(value, 2));
 };

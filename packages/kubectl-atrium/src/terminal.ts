@@ -39,19 +39,36 @@ export class Interrupted extends Error {
   }
 }
 
-/** Makes foreign text harmless for a terminal: without control characters, and limited in length. */
-export const harmless = (text: string): string => text.replaceAll(/\p{C}/gu, ' ').slice(0, 500);
+/** Characters that a terminal obeys, or that change how a line reads: controls, direction marks, separators, half characters. */
+const unsafe = /[\p{C}\p{Zl}\p{Zp}]/gu;
+const longest = 500;
 
-export const say = ({ stderr }: Terminal, text: string): void => {
-  stderr.write(`${text}\n`);
+/** Makes foreign text harmless for a terminal: one line without control characters, and limited in length. */
+export const harmless = (text: string): string =>
+  text
+    .slice(0, longest + 1)
+    .replaceAll(unsafe, ' ')
+    .slice(0, longest)
+    .replace(/[\ud800-\udbff]$/, '');
+
+/** Lines of this program, which may contain foreign text. */
+const harmlessLines = (text: string): string => text.replaceAll(unsafe, (found) => (found === '\n' ? found : ' '));
+
+export const say = ({ stderr }: Pick<Terminal, 'stderr'>, text: string): void => {
+  stderr.write(`${harmlessLines(text)}\n`);
 };
+
+const escaped = (text: string): string =>
+  Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+
+/** Returns JSON with the same value, in which no character controls a terminal. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  `${JSON.stringify(value, null, indent).replaceAll(unsafe, (found) => (found === '\n' ? found : escaped(found)))}\n`;
 
 /** Tells the user why a command failed. @returns the exit code */
 export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interrupted || error instanceof RequestPending) return error.exitCode;
   // An unexpected error is reported by its name only: its message might contain a token.
-  stderr.write(
-    error instanceof CommandError ? `${error.message}\n` : `unexpected: ${error instanceof Error ? error.name : typeof error}\n`,
-  );
+  say({ stderr }, error instanceof CommandError ? error.message : `unexpected: ${error instanceof Error ? error.name : typeof error}`);
   return 1;
 }

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
 import { askService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, harmless, say, type Terminal } from './terminal.ts';
+import { CommandError, harmless, jsonText, say, type Terminal } from './terminal.ts';
 
 export interface WhoCanOptions {
   namespace?: string;
@@ -49,7 +49,7 @@ function print(
   terminal: Terminal,
 ): void {
   if (output === 'json') {
-    terminal.stdout.write(`${JSON.stringify({ complete, notes, items }, null, 2)}\n`);
+    terminal.stdout.write(jsonText({ complete, notes, items }, 2));
     return;
   }
   terminal.stdout.write(table([['SUBJECT', 'THROUGH', 'BINDING', 'ROLE'], ...items.map(rowOf)]));
