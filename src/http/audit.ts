@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import type { StatusError } from '../api/status.ts';
+import { printableLine } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { currentTraceID } from '../telemetry/tracing.ts';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
@@ -93,7 +94,8 @@ export class Audit {
     };
     onEvent?.(event);
     try {
-      write(`${JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value))}\n`);
+      const text = JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value));
+      write(`${printableLine(text)}\n`);
       if (target !== undefined && isClusterEvent(audit)) events?.send(event);
     } catch (error) {
       log.warn({ audit, err: error }, 'audit event could not be written');

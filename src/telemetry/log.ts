@@ -40,7 +40,7 @@ export interface LogOptions {
  *
  * @param destination where lines are gathered (`GatheredLines`), or made into another `format` than `json` (`prettyLog`)
  */
-export function createLog({ level }: LogOptions, destination: Destination = process.stdout): Logger {
+export function createLog({ level, format }: LogOptions, destination: Destination = process.stdout): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
@@ -52,8 +52,20 @@ export function createLog({ level }: LogOptions, destination: Destination = proc
       censor: '***',
     },
   };
-  return pino(options, destination);
+  const lineOf = format === 'pretty' ? (line: string) => escapedTwice(printableLine(line)) : printableLine;
+  return pino(options, { write: (line) => destination.write(lineOf(line)) });
 }
+
+/** Characters that a terminal obeys, or that change how a line reads (CWE-117). JSON leaves them; it escapes those below U+0020 itself. */
+const unescaped = /[\x7f-\x9f\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** Returns a line of JSON with the same value. Headers of requests carry characters up to U+00FF. */
+export const printableLine = (json: string): string =>
+  json.replaceAll(unescaped, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** Keeps the escapes of a line that pino-pretty parses and prints. */
+const escapedTwice = (json: string): string =>
+  json.replaceAll(/\\(?:\\|u(?:00|06|20)[0-9a-f]{2})/g, (found) => (found === '\\\\' ? found : `\\${found}`));
 
 export interface Destination {
   write(line: string): unknown;

@@ -1,4 +1,7 @@
+import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
+import pretty from 'pino-pretty';
+import { Audit } from '../../../src/http/audit.ts';
 import { createLog, GatheredLines } from '../../../src/telemetry/log.ts';
 
 const lineOf = (error: unknown): { err: unknown } => {
@@ -56,4 +59,41 @@ describe('the lines of the process log', () => {
     lines.flush();
     expect(written).to.deep.equal(['{"level":"info"}\n']);
   });
+});
+
+/** Characters that a terminal obeys, or that change how a line reads. A header can carry all up to U+00FF. */
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+const characters = [
+  ...Array.from({ length: 32 }, (_, code) => code),
+  ...Array.from({ length: 33 }, (_, code) => code + 0x7f),
+  ...[0x061c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069],
+].map((code) => String.fromCharCode(code));
+
+describe('a line of the log that a terminal shows', () => {
+  for (const character of characters)
+    it(`escapes ${JSON.stringify(character)}`, () => {
+      const given = `\\u001b[31m a${character}b\\${character}`;
+      const lines: string[] = [];
+      createLog({ level: 'info', format: 'json' }, { write: (line) => lines.push(line) }).info({ userAgent: given, [given]: 1 }, given);
+      new Audit({ write: (line) => lines.push(line), log: createLog({ level: 'silent', format: 'json' }), now: () => new Date() }).record({
+        ...{ audit: 'LoggedOut', outcome: 'success', requestId: '1', source: '127.0.0.1', userAgent: given },
+        actor: { name: given, uid: '' },
+      });
+
+      expect(lines).to.have.lengthOf(2);
+      for (const line of lines) expect(line.slice(0, -1)).not.to.match(unsafe);
+      expect(JSON.parse(lines[0] ?? '')).to.include({ userAgent: given, msg: given });
+      expect(JSON.parse(lines[1] ?? '')).to.deep.include({ userAgent: given, actor: { name: given, uid: '' } });
+
+      const stream = new PassThrough({ encoding: 'utf8' });
+      const log = createLog({ level: 'info', format: 'pretty' }, pretty({ destination: stream, sync: true, singleLine: true }));
+      log.info({ userAgent: given }, given);
+      // Stacks of errors have line breaks and tabs.
+      expect(
+        stream
+          .read()
+          .trimEnd()
+          .replaceAll(/[\n\t]/g, ''),
+      ).not.to.match(unsafe);
+    });
 });
