@@ -68,7 +68,7 @@ const rows: [title: string, line: string, shown: string][] = [
   ['a tab', 'a\tb', 'a\tb'],
 ];
 
-/** What a terminal shows of real programs, recorded with `script`. */
+/** Lines that a terminal shows of real programs, recorded with `script`. */
 const shown: Record<string, string[]> = {
   bash: ['bash-5.2# echo aXbc', 'aXbc', 'bash-5.2# ', 'exit'],
   curl: [`${'#'.repeat(72)} 100.0%`],
