@@ -1,5 +1,7 @@
 /** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
+
 import { z } from 'zod';
+import { folded } from '../api/folded.ts';
 import { labelSelector as selector, selectorText } from '../api/labels.ts';
 import { conditions, objectMeta } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
@@ -130,7 +132,7 @@ export function policyRow(object: KubernetesObject): PolicyRow {
     requireStepUp: read?.requireStepUp === true,
     breakGlass: read?.breakGlass === true,
     ticketPattern: read?.ticketPattern,
-    displayName: (read?.displayName ?? '').toLowerCase(),
+    displayName: folded(read?.displayName ?? ''),
     isReady: isReady(object),
   };
 }
@@ -163,7 +165,7 @@ export const policyProperties: ListProperties<PolicyRow> = {
   searched: new Map<string, (row: PolicyRow) => string | readonly string[]>([
     ['name', (row) => row.name],
     ['displayName', (row) => row.displayName],
-    ['roleRef', (row) => row.roleRefs.map((role) => role.toLowerCase())],
+    ['roleRef', (row) => row.roleRefs.map((role) => folded(role))],
   ]),
   search: ['name', 'displayName', 'roleRef'],
   compared: new Map(),

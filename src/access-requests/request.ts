@@ -1,5 +1,7 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
+
 import { z } from 'zod';
+import { folded } from '../api/folded.ts';
 import { labelPattern } from '../api/labels.ts';
 import { objectMeta, shownText } from '../api/object-schemas.ts';
 import { partsOf } from '../api/reader.ts';
@@ -261,7 +263,7 @@ export function requestRow(object: KubernetesObject): RequestRow {
 /** Returns the name of the UserBinding of a request. The admission policy allows no other. */
 export const bindingNameOf = ({ uid }: Pick<RequestRow, 'uid'>): string => `ar-${uid}`;
 
-const textOf = (value: string | undefined): string => (value ?? '').toLowerCase();
+const textOf = (value: string | undefined): string => folded(value ?? '');
 
 export const requestProperties: ListProperties<RequestRow> = {
   searched: new Map<string, (row: RequestRow) => string | readonly string[]>([

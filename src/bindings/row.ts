@@ -1,15 +1,16 @@
+import { folded } from '../api/folded.ts';
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding, userBindingApiVersion } from './schema.ts';
 
-const lower = (texts: readonly string[]): string[] => texts.map((text) => text.toLowerCase());
+const lower = (texts: readonly string[]): string[] => texts.map((text) => folded(text));
 
 /** Properties that select, filter and sort UserBindings. Selection also works on API servers without selectable fields. */
 export const bindingProperties: ListProperties<UserBindingRow> = {
   searched: new Map<string, (row: UserBindingRow) => string | readonly string[]>([
     ['name', (row) => row.name],
-    ['roleRef', (row) => row.roleRef.toLowerCase()],
+    ['roleRef', (row) => folded(row.roleRef)],
     ['subject', (row) => lower(row.subjects.map(({ name }) => name))],
     ['namespace', (row) => row.namespaces],
     ['project', (row) => lower(row.projects)],
@@ -25,7 +26,7 @@ export const bindingProperties: ListProperties<UserBindingRow> = {
     ['scope', (row) => row.scope],
     ['phase', (row) => row.phase || undefined],
     ['expiresAt', (row) => row.expiresAt],
-    ['subject', (row) => row.subjects[0]?.name.toLowerCase()],
+    ['subject', (row) => row.subjects[0] && folded(row.subjects[0].name)],
     ['namespace', (row) => row.namespaces[0]],
     ['creationTimestamp', (row) => row.creationSeconds],
   ]),

@@ -11,7 +11,7 @@ export interface ListRow {
  * values.
  */
 export interface ListProperties<Row> {
-  /** Properties of `filterBy` that are searched for a literal part, ignoring case. Their texts are in lower case. */
+  /** Properties of `filterBy` that are searched for a literal part, ignoring case. Their texts are folded. */
   readonly searched: ReadonlyMap<string, (row: Row) => string | readonly string[]>;
   /** Names of the searched properties that `search` reads. */
   readonly search: readonly string[];

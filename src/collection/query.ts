@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { wantedText } from '../api/folded.ts';
 import { checkSelectorLength, type FieldRequirement, parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
 import { badParameter, StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
@@ -131,7 +132,7 @@ function propertyPredicate<Row>(properties: Filterable<Row>, property: string, v
   const searched = properties.searched.get(property);
   if (searched === undefined)
     throw badParameter('filterBy', `unknown property; known are: ${filterNames(properties).join(', ')}`, 'FieldValueNotSupported');
-  const parts = values.map((value) => value.toLowerCase());
+  const parts = values.map(wantedText);
   return (row) => {
     const text = searched(row);
     return parts.some((part) => holds(text, part));
@@ -146,8 +147,8 @@ export function parseSearch<Row>(
   { searched, search }: Pick<ListProperties<Row>, 'searched' | 'search'>,
   text: string,
 ): Predicate<Row> | undefined {
-  if (text === '') return undefined;
-  const part = text.toLowerCase();
+  const part = wantedText(text);
+  if (part === '') return undefined;
   const reads = search.flatMap((property) => searched.get(property) ?? []);
   return (row) => reads.some((read) => holds(read(row), part));
 }

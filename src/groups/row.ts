@@ -1,3 +1,4 @@
+import { folded } from '../api/folded.ts';
 import { partsOf } from '../api/reader.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -71,8 +72,8 @@ export function groupRow(object: KubernetesObject): GroupRow {
     labels: metadata.labels ?? {},
     text: JSON.stringify(servedGroup(object)),
     displayName,
-    lowerDisplayName: displayName.toLowerCase(),
-    lowerDescription: description.toLowerCase(),
+    lowerDisplayName: folded(displayName),
+    lowerDescription: folded(description),
     source: refConnector?.id ?? '',
     isLocal,
     members: isLocal ? membersOf(object).map(({ name }) => name) : [],

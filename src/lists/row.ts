@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { folded } from '../api/folded.ts';
 import { exactValue } from '../api/json.ts';
 import { quantityOf } from '../api/printed-value.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
@@ -96,8 +97,8 @@ export function rowProperties(columns: readonly Column[]): ListProperties<Resour
   const compared = indexed.filter(({ column }) => !isSearched(column));
   return {
     searched: new Map<string, (row: ResourceRow) => string>([
-      ['name', ({ shownName }) => shownName.toLowerCase()],
-      ...searched.map(({ column, read }) => [column.name, (row: ResourceRow) => String(read(row) ?? '').toLowerCase()] as const),
+      ['name', ({ shownName }) => folded(shownName)],
+      ...searched.map(({ column, read }) => [column.name, (row: ResourceRow) => folded(String(read(row) ?? ''))] as const),
     ]),
     search: ['name', ...searched.map(({ column }) => column.name)],
     compared: new Map<string, (row: ResourceRow) => string>([

@@ -1,5 +1,7 @@
 /** Ranks texts by how well they match the text that is searched for. */
 
+import { folded, wantedText } from '../api/folded.ts';
+
 /** Ranks from best to worst. */
 export const ranks = ['Exact', 'Prefix', 'Word', 'Part'] as const;
 export const fields = ['name', 'label', 'image'] as const;
@@ -14,7 +16,7 @@ export interface Match {
 
 /** Readers of the texts of a row that a search compares. */
 export interface RowTexts<Row> {
-  /** Readers of names in lower case. */
+  /** Readers of folded names. */
   readonly names: readonly ((row: Row) => string)[];
   labels(row: Row): Readonly<Record<string, string>>;
   /** Images joined by commas; '' if there are none. */
@@ -45,7 +47,7 @@ export class Matcher {
   readonly #images = new Map<string, number>();
 
   constructor(wanted: string) {
-    this.#wanted = wanted.toLowerCase();
+    this.#wanted = wantedText(wanted);
     const equals = this.#wanted.indexOf('=');
     if (equals >= 0) this.#pair = [this.#wanted.slice(0, equals), this.#wanted.slice(equals + 1)];
   }
@@ -71,7 +73,7 @@ export class Matcher {
     if (field === 'image')
       return images(row)
         .split(',')
-        .find((image) => rankOf(image.toLowerCase(), this.#wanted) === rank);
+        .find((image) => rankOf(folded(image), this.#wanted) === rank);
     const [key, value] = Object.entries(labels(row)).find((label) => this.#rankOfLabel(...label) === rank) ?? [];
     return `${key}=${value}`;
   }
@@ -89,23 +91,23 @@ export class Matcher {
     if (images === '') return noRank;
     const known = this.#images.get(images);
     if (known !== undefined) return known;
-    const best = Math.min(...images.split(',').map((image) => rankOf(image.toLowerCase(), this.#wanted)));
+    const best = Math.min(...images.split(',').map((image) => rankOf(folded(image), this.#wanted)));
     if (this.#images.size < maxKnown) this.#images.set(images, best);
     return best;
   }
 
   #rankOfLabel(key: string, value: string): number {
     if (key.startsWith(ownLabels)) return noRank;
-    if (this.#pair === undefined) return rankOf(value.toLowerCase(), this.#wanted);
+    if (this.#pair === undefined) return rankOf(folded(value), this.#wanted);
     const [ofKey, ofValue] = this.#pair;
-    if (!value.toLowerCase().startsWith(ofValue) || !key.toLowerCase().endsWith(ofKey)) return noRank;
-    return rankOf(`${key}=${value}`.toLowerCase(), this.#wanted);
+    if (!folded(value).startsWith(ofValue) || !folded(key).endsWith(ofKey)) return noRank;
+    return rankOf(folded(`${key}=${value}`), this.#wanted);
   }
 }
 
 const scoreOf = (rank: number, field: number): number => (rank === noRank ? noMatch : rank * fieldCount + field);
 
-/** Returns the index of the rank. @param text in lower case, like `wanted` */
+/** Returns the index of the rank. @param text folded, like `wanted` */
 function rankOf(text: string, wanted: string): number {
   let at = text.indexOf(wanted);
   if (at < 0) return noRank;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wantedText } from '../api/folded.ts';
 import { wholeNumber } from '../http/input.ts';
 import { fields, ranks } from './match.ts';
 
@@ -11,6 +12,7 @@ export const searchQuery = z.object({
     .trim()
     .min(1, 'must be given: the text to search for')
     .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine((text) => wantedText(text) !== '', 'must be given: the text to search for')
     .describe(
       `Part of a name, of the value of a label, or of an image; with \`=\`, part of a label as \`key=value\`. Case is ignored. At most ${maxLength} characters.`,
     ),

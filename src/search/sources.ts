@@ -1,4 +1,5 @@
 /** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
+import { folded } from '../api/folded.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';
@@ -76,7 +77,7 @@ export const userSource = (services: Access, users: Collection<UserRow>): Search
 export const groupSource = (services: Access, groups: Collection<GroupRow>): SearchSource =>
   recordSource(services, groupResource, groups, {
     texts: {
-      names: [({ name }) => name.toLowerCase(), ({ lowerDisplayName }) => lowerDisplayName],
+      names: [({ name }) => folded(name), ({ lowerDisplayName }) => lowerDisplayName],
       labels: ({ labels }) => labels,
       images: () => '',
     },
@@ -129,7 +130,7 @@ const rowView = ({ read }: VisibleRows): View<ResourceRow> => {
   return {
     // The getter `name` of a row concatenates a text at each call.
     compare: (left, right) => compareTexts(left.namespace, right.namespace) || compareTexts(left.shownName, right.shownName),
-    texts: { names: [({ shownName }) => shownName.toLowerCase()], labels: ({ labels }) => labels, images },
+    texts: { names: [({ shownName }) => folded(shownName)], labels: ({ labels }) => labels, images },
     shown(row) {
       const { shownName: name, namespace, uid } = row;
       const detail = state(row);

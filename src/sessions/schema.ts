@@ -1,5 +1,7 @@
 /** Tokens in answers, and sessions in lists (docs/contract/login.md, users.md and teams.md). Sealed data is left out. */
+
 import { z } from 'zod';
+import { folded } from '../api/folded.ts';
 import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
@@ -133,10 +135,10 @@ export const sessionListSchema = listSchema(sessionSchema, { apiVersion: session
 export const sessionProperties: ListProperties<SessionRow> = {
   searched: new Map([
     ['name', ({ name }) => name],
-    ['user', ({ user }) => user.toLowerCase()],
-    ['subjectName', ({ subjectName }) => subjectName.toLowerCase()],
-    ['source', ({ source }) => source.toLowerCase()],
-    ['userAgent', ({ userAgent }) => userAgent.toLowerCase()],
+    ['user', ({ user }) => folded(user)],
+    ['subjectName', ({ subjectName }) => folded(subjectName)],
+    ['source', ({ source }) => folded(source)],
+    ['userAgent', ({ userAgent }) => folded(userAgent)],
   ]),
   search: ['user', 'subjectName', 'source', 'userAgent'],
   compared: new Map(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { folded } from '../api/folded.ts';
 import { objectMeta, shownLabel } from '../api/object-schemas.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
@@ -8,14 +9,14 @@ import type { AccessTokenRow } from './store.ts';
 export const accessTokenProperties: ListProperties<AccessTokenRow> = {
   searched: new Map<string, (row: AccessTokenRow) => string>([
     ['name', (row) => row.name],
-    ['description', (row) => row.description.toLowerCase()],
+    ['description', (row) => folded(row.description)],
   ]),
   search: ['name', 'description'],
   compared: new Map<string, (row: AccessTokenRow) => string>([['owner', (row) => row.owner]]),
   sorted: new Map<string, (row: AccessTokenRow) => string | number | undefined>([
     ['name', (row) => row.name],
     ['owner', (row) => row.owner],
-    ['description', (row) => row.description.toLowerCase()],
+    ['description', (row) => folded(row.description)],
     ['creationTimestamp', (row) => row.createdAt],
     ['expiration', (row) => row.expiresAt],
     ['lastUsedTime', (row) => row.lastUsedAt],

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { folded } from '../api/folded.ts';
 import { partsOf } from '../api/reader.ts';
 import { AlikeTexts, type KeptText } from '../collection/alike-texts.ts';
 import type { ListProperties } from '../collection/properties.ts';
@@ -95,14 +96,14 @@ function traitsOf(spec: UserSpec, status: UserStatus): SharedProperties {
   const traits: SharedProperties = {
     connectorType: spec.connector_type ?? '',
     connectorID: spec.connector_id ?? '',
-    lowerConnectorName: connectorName.toLowerCase(),
+    lowerConnectorName: folded(connectorName),
     connectorNameOrder: foldForOrder(connectorName),
     state: spec.state || 'active',
     phase: status.phase ?? '',
     valid: String(spec.valid ?? true),
     isAdmin: String(spec.is_admin ?? false),
     isDisabled: String(spec.is_disabled ?? false),
-    lowerGroups: (status.groups ?? []).map((group) => group.toLowerCase()),
+    lowerGroups: (status.groups ?? []).map((group) => folded(group)),
   };
   const key = JSON.stringify(traits);
   const shared = sharedTraits.get(key);
@@ -163,7 +164,7 @@ export class UserRow {
     const read = readUser(object);
     const { spec = {}, status = {} } = read;
     const once = deduplicator();
-    const lower = (value = '') => once(value.toLowerCase());
+    const lower = (value = '') => once(folded(value));
     this.account = accountOfRead(object, read);
     this.name = once(metadata.name);
     this.resourceVersion = metadata.resourceVersion;

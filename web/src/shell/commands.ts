@@ -1,5 +1,7 @@
 /** Commands of the palette: pages, kinds of the cluster, and actions. */
+
 import { type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
+import { folded, wantedText } from '../../../src/api/folded';
 import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';
@@ -33,9 +35,9 @@ export function useCommands(words: string): readonly Command[] {
   useRights([createUsers, createBindings]);
   const isOn = useFeatures();
   const known = [...usePages(), ...useKinds(), ...actions(isOn)];
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = wantedText(words).split(' ').filter(Boolean);
   const found = known
-    .map((command) => ({ command, text: `${command.label} ${command.hint ?? ''}`.toLowerCase() }))
+    .map((command) => ({ command, text: folded(`${command.label} ${command.hint ?? ''}`) }))
     .filter(({ text }) => wanted.every((word) => text.includes(word)));
   const isFirst = ({ text }: { text: string }) => (wanted[0] !== undefined && text.startsWith(wanted[0]) ? 0 : 1);
   // Kinds are many: without a word they would precede all other commands.

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { ChevronDown } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { folded, wantedText } from '../../../src/api/folded';
 import { t } from '../text/text';
 import { Icon } from './icon';
 
@@ -32,10 +33,10 @@ function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestio
   const isTyped = useSignal(false);
   const active = useSignal(-1);
   const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
-  const words = isTyped.value ? value.value.trim().toLowerCase() : '';
-  const fitting = all.filter((one) => `${one.value} ${one.label ?? ''}`.toLowerCase().includes(words)).slice(0, shownAtOnce);
+  const words = isTyped.value ? wantedText(value.value) : '';
+  const fitting = all.filter((one) => folded(`${one.value} ${one.label ?? ''}`).includes(words)).slice(0, shownAtOnce);
   const [first] = fitting;
-  const isWhole = isTyped.value && fitting.length === 1 && first?.value.toLowerCase() === words && first.refused === undefined;
+  const isWhole = isTyped.value && fitting.length === 1 && first && folded(first.value) === words && first.refused === undefined;
   const isShown = isOpen.value && fitting.length > 0 && !isWhole;
 
   function hide(): void {

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
+import { folded } from '../../../src/api/folded';
 import { Icon } from './icon';
 
 export interface MenuItem {
@@ -35,7 +36,7 @@ function moveFocus(event: preact.TargetedKeyboardEvent<HTMLElement>, all: readon
     event.preventDefault();
     all[to]?.focus();
   } else if (event.key === 'Tab') event.currentTarget.hidePopover();
-  else if (event.key.length === 1) all.find(({ textContent }) => textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+  else if (event.key.length === 1) all.find(({ textContent }) => folded(textContent ?? '').startsWith(folded(event.key)))?.focus();
 }
 
 /** A button with a popover of choices, moved through by arrows (APG: menu button). */

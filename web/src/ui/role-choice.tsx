@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { folded, wantedText } from '../../../src/api/folded';
 import { api, bodyOf } from '../api/client';
 import { useMyNamespaces } from '../app/namespace';
 import { askRights, may } from '../app/rights';
@@ -124,7 +125,7 @@ function NamespaceChoice({ place }: { place: Signal<Place> }) {
   const chosen = place.value.namespaces;
   const names = load.data.value?.items.map(({ metadata }) => metadata.name) ?? [];
   // A chosen namespace stays visible during a search.
-  const found = names.filter((name) => chosen.includes(name) || name.includes(words.value.trim().toLowerCase()));
+  const found = names.filter((name) => chosen.includes(name) || folded(name).includes(wantedText(words.value)));
   const shown = found.filter((name, index) => chosen.includes(name) || index < shownNames);
   return (
     <>

@@ -1,3 +1,4 @@
+import { folded } from '../../../../src/api/folded';
 import { type ClusterEvent, lastOf, timesOf } from './events';
 
 /** Events of one object with the same type and reason. */
@@ -35,5 +36,5 @@ function byUrgency(a: EventGroup, b: EventGroup): number {
 }
 
 export function matchesWords({ type, reason, message, object: { kind, name, namespace = '' } }: EventGroup, words: string): boolean {
-  return [type, reason, message, `${kind}/${name}`, `${kind} ${name}`, namespace].some((text) => text.toLowerCase().includes(words));
+  return [type, reason, message, `${kind}/${name}`, `${kind} ${name}`, namespace].some((text) => folded(text).includes(words));
 }

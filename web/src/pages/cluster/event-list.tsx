@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { wantedText } from '../../../../src/api/folded';
 import { apiPath, eventsPage, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
@@ -115,7 +116,7 @@ function Groups({ kind, kinds, namespace, mayWatch }: RecentProps & { mayWatch: 
   const load = useLoad(`recent-events/${path}`, (signal) => readRecent(path, signal));
   const watched = { path: mayWatch ? path : undefined, resourceVersion: load.data.value?.resourceVersion };
   const lost = useWatch(watched, useUnhurried(load.reload));
-  const [words, type] = [(query.value.get('q') ?? '').toLowerCase(), query.value.get('type') ?? ''];
+  const [words, type] = [wantedText(query.value.get('q') ?? ''), query.value.get('type') ?? ''];
   return (
     <Loaded load={load} lost={lost.value}>
       {({ events, isCut }) => {

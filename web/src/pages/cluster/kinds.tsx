@@ -1,4 +1,5 @@
 import { Pin, PinOff } from 'lucide';
+import { folded, wantedText } from '../../../../src/api/folded';
 import { isListable, type Kind, kindId, pageOf, staleGroups } from '../../api/kinds';
 import { isPinned, togglePin } from '../../app/cluster-menu';
 import { href, query } from '../../app/router';
@@ -12,7 +13,7 @@ import { Stale, useKinds } from './use-kind';
 /** Every kind of object that the cluster has, by group. */
 export function Page() {
   const load = useKinds();
-  const search = (query.value.get('q') ?? '').toLowerCase();
+  const search = wantedText(query.value.get('q') ?? '');
   return (
     <section class="page">
       <header class="page-head">
@@ -54,4 +55,4 @@ export function Page() {
 }
 
 const matches = ({ kind, resource, group, shortNames }: Kind, search: string): boolean =>
-  search === '' || shortNames.includes(search) || `${kind} ${resource}.${group}`.toLowerCase().includes(search);
+  search === '' || shortNames.includes(search) || folded(`${kind} ${resource}.${group}`).includes(search);

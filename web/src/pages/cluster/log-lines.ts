@@ -1,6 +1,9 @@
 /** The lines of a log in the page: the newest of them, in blocks that the browser lays out when they come into sight. */
+
 import { type Signal, signal } from '@preact/signals';
+import { folded, wantedText } from '../../../../src/api/folded';
 import { openJson } from './log-json';
+import { matchesIn } from './log-matches';
 import { type Block, LogMerge, type MergedLine } from './log-merge';
 import { type LogLine, LogText } from './log-text';
 
@@ -107,7 +110,7 @@ export class LogLines {
   }
 
   show(look: LogLook): void {
-    this.#look = { ...look, words: look.words.toLowerCase() };
+    this.#look = { ...look, words: wantedText(look.words) };
     for (const block of this.#merge.blocks) this.#draw(block);
     this.#drawTail();
     this.#tell();
@@ -154,7 +157,7 @@ export class LogLines {
     if (wasAtEnd) this.toEnd();
   }
 
-  #has = (text: string): boolean => text.toLowerCase().includes(this.#look.words);
+  #has = (text: string): boolean => folded(text).includes(this.#look.words);
 
   #isShown({ source, text }: MergedLine): boolean {
     return (this.#look.sources === undefined || this.#look.sources.has(source)) && (this.#look.words === '' || this.#has(text));
@@ -216,14 +219,11 @@ export class LogLines {
 const logColours = 10;
 
 function markIn(node: Node, words: string, ranges: Range[]): void {
-  // A lower-case text can be longer than its original, as "İ" is.
-  const text = node.textContent ?? '';
-  const lower = text.toLowerCase();
-  if (lower.length !== text.length) return;
-  for (let at = lower.indexOf(words); at >= 0 && ranges.length < maxMarks; at = lower.indexOf(words, at + 1)) {
+  for (const [begin, end] of matchesIn(node.textContent ?? '', words)) {
+    if (ranges.length >= maxMarks) return;
     const range = new Range();
-    range.setStart(node, at);
-    range.setEnd(node, at + words.length);
+    range.setStart(node, begin);
+    range.setEnd(node, end);
     ranges.push(range);
   }
 }

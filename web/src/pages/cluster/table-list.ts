@@ -1,5 +1,7 @@
 /** List in the columns that kubectl shows, made by the API server: its first part, more on demand, and live. */
+
 import { type Signal, signal } from '@preact/signals';
+import { folded, wantedText } from '../../../../src/api/folded';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
 import {
@@ -108,7 +110,7 @@ export class TableList {
   shown({ search, sort }: { search: string; sort: Sort }): readonly Row[] | undefined {
     void this.#revision.value;
     if (this.#rows === undefined) return undefined;
-    const words = search.toLowerCase();
+    const words = wantedText(search);
     const found = [...this.#rows.values()].filter((row) => words === '' || matches(row, words));
     const direction = sort.isDescending ? -1 : 1;
     const [order, byName] = [orderOf(found.map((row) => sortedBy(row, sort.by))), orderOf([])];
@@ -230,9 +232,9 @@ export class TableList {
 }
 
 function matches({ metadata, cells }: Row, words: string): boolean {
-  if (metadata.name.includes(words) || metadata.namespace?.includes(words)) return true;
-  if (Object.entries(metadata.labels ?? {}).some(([name, value]) => `${name}=${value}`.toLowerCase().includes(words))) return true;
-  return [...cells.values()].some((cell) => String(cell).toLowerCase().includes(words));
+  if (folded(metadata.name).includes(words) || metadata.namespace?.includes(words)) return true;
+  if (Object.entries(metadata.labels ?? {}).some(([name, value]) => folded(`${name}=${value}`).includes(words))) return true;
+  return [...cells.values()].some((cell) => folded(String(cell)).includes(words));
 }
 
 function sortedBy({ metadata, cells }: Row, by: string): unknown {

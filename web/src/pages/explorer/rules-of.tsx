@@ -1,5 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { Check } from 'lucide';
+import { folded, wantedText } from '../../../../src/api/folded';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
@@ -68,7 +69,7 @@ function Rights({ of: { subject, groups, notes, items, isCut } }: { of: Rules })
 function Matrix({ rows }: { rows: readonly MatrixRow[] }) {
   const [words, namespace, cell] = [useSignal(''), useSignal('*'), useSignal<Cell | undefined>(undefined)];
   const shown = rows.filter(
-    (row) => row.what.includes(words.value.trim()) && (namespace.value === '*' || row.namespace === namespace.value),
+    (row) => folded(row.what).includes(wantedText(words.value)) && (namespace.value === '*' || row.namespace === namespace.value),
   );
   const namespaces = [...new Set(rows.map((row) => row.namespace))].sort();
   if (rows.length === 0) return <Empty text={t('explorer.noRights')} />;
