@@ -85,8 +85,11 @@ export interface StubPod {
   restarts?: number;
 }
 
+const ownedBy = (kind: string, uid: string) => ({ ownerReferences: [{ apiVersion: 'apps/v1', kind, name: uid, uid, controller: true }] });
+
 const podOf = ({ name, labels, containers, run = 'run-1', restarts = 0 }: StubPod) => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1', labels } },
+  ...{ apiVersion: 'v1', kind: 'Pod' },
+  metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1', labels, ...ownedBy('ReplicaSet', 'u-set') },
   spec: { containers: containers.map((container) => ({ name: container })) },
   status: {
     containerStatuses: containers.map((container) => ({
@@ -96,9 +99,20 @@ const podOf = ({ name, labels, containers, run = 'run-1', restarts = 0 }: StubPo
   },
 });
 
-/** Lists pods of the namespace `default`, and sends changes to watches. @returns a function that replaces the pods */
-export async function addPods(page: Page, pods: readonly StubPod[]): Promise<(next: readonly StubPod[]) => void> {
+/**
+ * Lists pods of a Deployment in the namespace `default`, and sends changes to watches.
+ *
+ * @param deployment its uid
+ * @returns a function that replaces the pods
+ */
+export async function addPods(page: Page, deployment: string, pods: readonly StubPod[]): Promise<(next: readonly StubPod[]) => void> {
   let current = pods;
+  const set = { metadata: { name: 'u-set', uid: 'u-set', ...ownedBy('Deployment', deployment) } };
+  await page.route(/\/namespaces\/default\/replicasets\?/, async (route) => {
+    const isWatch = new URL(route.request().url()).searchParams.has('watch');
+    // The watch reports no change.
+    await (isWatch ? route.fulfill({ body: '' }) : route.fulfill({ json: { metadata: { resourceVersion: '1' }, items: [set] } }));
+  });
   let changed = Promise.withResolvers<void>();
   await page.route(/\/api\/v1\/namespaces\/default\/pods\?/, async (route) => {
     if (!new URL(route.request().url()).searchParams.has('watch')) {

@@ -130,7 +130,7 @@ describe('the logs of a workload in the console', () => {
         'GET /namespaces/default/deployments': () => ({ body: '' }),
       },
     );
-    replacePods = await addPods(page, [pod('cart-1'), pod('cart-2', { restarts: 1 })]);
+    replacePods = await addPods(page, 'u-cart', [pod('cart-1'), pod('cart-2', { restarts: 1 })]);
     await page.routeWebSocket(/\/pods\/[^/]+\/log\?/, (route) => {
       const name = /pods\/([^/]+)\/log/.exec(route.url())?.[1] ?? '';
       sockets.set(name, [...(sockets.get(name) ?? []), route]);

@@ -61,8 +61,14 @@ describe('workloads in the console', () => {
   });
 
   it('reads the reason of a broken pod once, and again after each change of the pod', async () => {
+    await open('/r/apps/v1/deployments/ns/shop/storefront');
+    const { items } = (await page.evaluate(
+      `fetch('/api/kubernetes/apis/apps/v1/namespaces/shop/replicasets').then((answer) => answer.json())`,
+    )) as { items: { metadata: { name: string; uid: string } }[] };
+    const set = items.find(({ metadata: { name } }) => name.startsWith('storefront-'))?.metadata;
     const metadata = (resourceVersion: string) => ({
       name: 'broken',
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: set?.name, uid: set?.uid, controller: true }],
       namespace: 'shop',
       uid: 'u-broken',
       resourceVersion,

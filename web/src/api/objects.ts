@@ -28,6 +28,9 @@ export interface ServerTable {
 /** The header that kubectl sends: an aggregated API without Tables answers with the list instead of 406. */
 export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1, application/json';
 
+/** Asks for a list without specs and statuses. Aggregated APIs may send whole objects. */
+export const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json';
+
 /** Objects of a list that one request gets. */
 export const pageSize = 500;
 

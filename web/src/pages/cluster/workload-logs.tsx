@@ -15,6 +15,8 @@ import { logCommand } from './kubectl';
 import { tailLines } from './log-stream';
 import type { LogTarget } from './log-streams';
 import { LogView } from './log-view';
+import { useOwnPods } from './sections/own-pods';
+import { isControlledBy } from './sections/pod-owner';
 import { useRelatedRows } from './sections/related-rows';
 import { selectedLabels } from './sections/selector';
 
@@ -51,7 +53,7 @@ export function WorkloadLogs({ kind, object }: WorkloadProps) {
         {isCronJob ? (
           <NewestJob cronJob={object} mayWatch={may(watch) === true} />
         ) : (
-          <LogsOfPods object={object} mayWatch={may(watch) === true} />
+          <LogsOfPods kind={kind} object={object} mayWatch={may(watch) === true} />
         )}
       </Guarded>
     </Guarded>
@@ -67,20 +69,20 @@ function NewestJob({ cronJob, mayWatch }: { cronJob: ClusterObject; mayWatch: bo
   useRights([list, watch]);
   return (
     <Guarded right={list}>
-      <NewestOf namespace={namespace} owner={uid ?? ''} mayWatchJobs={may(watch) === true} mayWatch={mayWatch} />
+      <NewestOf namespace={namespace} uid={uid} mayWatchJobs={may(watch) === true} mayWatch={mayWatch} />
     </Guarded>
   );
 }
 
 interface NewestProps {
   namespace: string | undefined;
-  owner: string;
+  uid: string | undefined;
   mayWatchJobs: boolean;
   mayWatch: boolean;
 }
 
-function NewestOf({ namespace, owner, mayWatchJobs, mayWatch }: NewestProps) {
-  const { list, rows } = useRelatedRows({ kind: jobKind, namespace, owner, mayWatch: mayWatchJobs });
+function NewestOf({ namespace, uid, mayWatchJobs, mayWatch }: NewestProps) {
+  const { list, rows } = useRelatedRows({ kind: jobKind, namespace, isOwn: isControlledBy(uid), mayWatch: mayWatchJobs });
   const [problem, isPart] = [list.error.value, list.remaining.value];
   const onRetry = () => void list.refresh();
   if (rows === undefined) return problem ? <Failure problem={problem} onRetry={onRetry} /> : <Skeleton />;
@@ -104,7 +106,7 @@ function LogsOfJob({ namespace, name, mayWatch }: { namespace: string | undefine
   const load = useLoad(`logs/${path}`, (signal) => getJson<ObjectList>(path, signal));
   return (
     <Loaded load={load}>
-      {({ items: [job] }) => (job ? <LogsOfPods object={job} mayWatch={mayWatch} /> : <Empty text={t('cluster.noJob')} />)}
+      {({ items: [job] }) => (job ? <LogsOfPods kind={jobKind} object={job} mayWatch={mayWatch} /> : <Empty text={t('cluster.noJob')} />)}
     </Loaded>
   );
 }
@@ -132,13 +134,15 @@ function LoadedList({ path, labelSelector, mayWatch, children }: LoadedListProps
   );
 }
 
-function LogsOfPods({ object, mayWatch }: { object: ClusterObject; mayWatch: boolean }) {
+function LogsOfPods({ kind, object, mayWatch }: WorkloadProps & { mayWatch: boolean }) {
   const { namespace } = object.metadata;
   const labelSelector = selectedLabels(object);
+  const isOwn = useOwnPods(kind, object);
+  if (isOwn === undefined) return <Skeleton />;
   if (labelSelector === '') return <Empty text={t('cluster.noSelector')} />;
   return (
     <LoadedList path={apiPath(podKind, { namespace })} labelSelector={labelSelector} mayWatch={mayWatch}>
-      {(list) => <ManyLogs object={object} list={list} />}
+      {({ items, metadata }) => <ManyLogs object={object} list={{ metadata, items: items.filter(isOwn) }} />}
     </LoadedList>
   );
 }

@@ -1,7 +1,7 @@
 /** Reads the figures of the overview with bounded requests: no list is read to its end. */
 import { api, bodyOf } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
-import { asTable, getJson, type ServerTable, tableAccept } from '../../api/objects';
+import { asTable, getJson, metadataOnly, type ServerTable, tableAccept } from '../../api/objects';
 import { t } from '../../text/text';
 import { groupsOf } from '../cluster/event-groups';
 import type { EventList } from '../cluster/events';
@@ -45,7 +45,7 @@ export async function countObjects(kind: Kind, signal: AbortSignal): Promise<Fig
   const { items, metadata } = await getJson<{ items: unknown[]; metadata: { continue?: string; remainingItemCount?: number } }>(
     `${apiPath(kind)}?limit=1`,
     signal,
-    'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json',
+    metadataOnly,
   );
   const { remainingItemCount } = metadata;
   return { count: items.length + (remainingItemCount ?? 0), isPart: Boolean(metadata.continue) && remainingItemCount === undefined };

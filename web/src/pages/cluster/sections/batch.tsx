@@ -3,6 +3,7 @@ import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import { durationText, jobState, secondsText } from './job-state';
+import { isControlledBy } from './pod-owner';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
@@ -100,7 +101,7 @@ function Jobs({ kinds, object }: SectionProps) {
       kind={jobs}
       namespace={object.metadata.namespace}
       selection={{}}
-      owner={object.metadata.uid}
+      isOwn={isControlledBy(object.metadata.uid)}
       label={t('object.jobs')}
     />
   );

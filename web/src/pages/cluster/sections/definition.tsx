@@ -1,6 +1,6 @@
 import { apiPath, type Kind, pageOf } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
-import { type ClusterObject, getJson } from '../../../api/objects';
+import { type ClusterObject, getJson, metadataOnly } from '../../../api/objects';
 import { Guarded } from '../../../app/guarded';
 import { type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
@@ -89,8 +89,6 @@ function Instances({ kinds, object }: SectionProps) {
     </Guarded>
   );
 }
-
-const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json';
 
 function InstanceCount({ definition: { group, names, version }, title }: { definition: Definition; title: string }) {
   const place = { group, version, resource: names.plural };

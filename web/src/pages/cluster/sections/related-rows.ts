@@ -10,21 +10,21 @@ interface RelatedQuery {
   kind: Kind;
   namespace: string | undefined;
   selection?: Selection;
-  /** The uid of the owner; unset: any. */
-  owner?: string | undefined;
+  /** Tells which of the selected objects belong to it; unset: all. */
+  isOwn?: ((row: Row) => boolean) | undefined;
   mayWatch: boolean;
 }
 
 /** Reads and follows the objects that belong to another one. @returns their rows, youngest first, and the list that holds them */
-export function useRelatedRows({ kind, namespace, selection = {}, owner, mayWatch }: RelatedQuery) {
+export function useRelatedRows({ kind, namespace, selection = {}, isOwn, mayWatch }: RelatedQuery) {
   const { labelSelector = '', fieldSelector = '' } = selection;
-  const least = owner === undefined ? 0 : readForOwner;
+  const least = isOwn === undefined || labelSelector !== '' ? 0 : readForOwner;
   const list = useMemo(() => new TableList(kind, namespace, selection, least), [kind, namespace, labelSelector, fieldSelector, least]);
   useEffect(() => {
     list.start(mayWatch);
     return () => list.stop();
   }, [list, mayWatch]);
   useEffect(() => list.show(), [list.waiting.value]);
-  const isOwned = ({ metadata }: Row) => owner === undefined || metadata.ownerReferences?.some(({ uid }) => uid === owner);
-  return { list, rows: list.shown({ search: '', sort: { by: 'Age', isDescending: false } })?.filter(isOwned) };
+  const rows = list.shown({ search: '', sort: { by: 'Age', isDescending: false } });
+  return { list, rows: isOwn ? rows?.filter(isOwn) : rows };
 }

@@ -21,8 +21,8 @@ interface RelatedProps {
   kinds: readonly Kind[];
   namespace?: string | undefined;
   selection: Selection;
-  /** The uid of the owner; unset: any. */
-  owner?: string | undefined;
+  /** Tells which of the selected objects belong to it; unset: all. */
+  isOwn?: ((row: Row) => boolean) | undefined;
   label: string;
   /** Stands above the rows. */
   Above?: ComponentType<{ kind: Kind; rows: readonly Row[] }>;
@@ -42,9 +42,9 @@ export function RelatedTable(props: RelatedProps) {
 }
 
 function Rows(props: RelatedProps & { mayWatch: boolean }) {
-  const { kind, namespace, selection, owner, mayWatch, Above } = props;
+  const { kind, namespace, selection, isOwn, mayWatch, Above } = props;
   const { labelSelector = '' } = selection;
-  const { list, rows } = useRelatedRows({ kind, namespace, selection, owner, mayWatch });
+  const { list, rows } = useRelatedRows({ kind, namespace, selection, isOwn, mayWatch });
   const isPart = list.remaining.value;
   const problem = list.error.value;
   const retry = () => void list.refresh();
@@ -53,7 +53,7 @@ function Rows(props: RelatedProps & { mayWatch: boolean }) {
     <>
       <Old lost={list.lost.since.value} problem={problem} onRetry={retry} />
       {Above && <Above {...{ kind, rows }} />}
-      <FirstOnly isPart={isPart && owner !== undefined} count={list.size.value} kind={kind.title} />
+      <FirstOnly isPart={isPart && isOwn !== undefined} count={list.size.value} kind={kind.title} />
       {rows.length > 0 ? <RowTable {...props} {...{ list, rows }} /> : !isPart && <Empty text={t('cluster.none', { kind: kind.title })} />}
       {(rows.length > shownRows || isPart) && (
         <p>
