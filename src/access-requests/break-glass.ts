@@ -10,6 +10,7 @@ import { UserStatusWriter } from '../users/status.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf, firstStatus } from './grant.ts';
 import { accessRequestKind, type RequestRow, type RequestSpec } from './request.ts';
+import { timeLapseOf } from './standing.ts';
 import { transition } from './status-writer.ts';
 
 /** Bound of the custom resource definition of User. */
@@ -61,7 +62,8 @@ export async function begin(
   origin: Partial<ReturnType<typeof auditCaller>> = {},
 ): Promise<RequestRow | 'conflict'> {
   const written = await transition(context, row, firstStatus(context, row), signal);
-  if (written === 'conflict' || written.spec?.breakGlass !== true) return written;
+  // A request whose replica was killed long ago gives no access.
+  if (written === 'conflict' || written.spec?.breakGlass !== true || timeLapseOf(context, written)) return written;
   const { name, uid, spec } = written;
   context.services.audit.record({
     audit: 'BreakGlassUsed',

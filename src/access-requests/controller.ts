@@ -14,14 +14,12 @@ import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
 import { type NoticeTerm, withNotices } from './notices.ts';
 import { accessPolicyKind } from './policy.ts';
 import { accessRequestKind, bindingNameOf, isOpen, type RequestRow } from './request.ts';
-import { isBindable, lapseReasonOf, rulesHashOf } from './standing.ts';
+import { isBindable, lapseReasonOf, phaseTimes, rulesHashOf, timeLapseOf } from './standing.ts';
 import { finalStatus, readRequest, requestsOf, transition } from './status-writer.ts';
 
 const workers = 4;
 /** Time in which the replica that a user asked gives the access. The leader takes over then. */
 const handlerMs = 10_000;
-/** Time after which access that cannot be given lapses. */
-const maxApprovingMs = 60_000;
 const retryMs = 5_000;
 /** Rights of the service's account change without an event. */
 const policyCheckMs = 300_000;
@@ -188,6 +186,8 @@ async function reconcileRequest(term: Reconciliation, name: string, signal: Abor
   const rules = await noteRules(term, row, signal);
   // The write of the rules wakes the controller up again.
   if (rules === 'written') return 'done';
+  const over = timeLapseOf(context, row);
+  if (over !== undefined) return end(context, row, over.phase, over, signal);
   const outcome = await reconcilePhase(term, row, signal);
   return rules === 'doubtful' && outcome !== 'again' ? { requeueAfterMs: confirmedAfterMs } : outcome;
 }
@@ -246,26 +246,18 @@ async function writeFirstStatus(context: AccessContext, row: RequestRow, signal:
 const outcomeOf = (written: RequestRow | 'conflict'): Outcome => (written === 'conflict' ? 'again' : 'done');
 
 async function reconcilePending({ context, doubts }: Reconciliation, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
-  const { services } = context;
-  const { pendingSeconds } = services.config.accessRequests;
-  const lapsesAt = row.created + pendingSeconds * 1000;
-  const isOver = services.now().getTime() >= lapsesAt;
-  if (isOver) return end(context, row, 'Lapsed', { reason: 'NotDecided', message: 'the request was not decided in time' }, signal);
   const fall = lapseReasonOf(context, row);
   if (fall === undefined) {
     doubts.forget(row.name);
-    return { requeueAt: lapsesAt };
+    return { requeueAt: phaseTimes(context, row).endsAt };
   }
   return doubts.isConfirmed(row.name) ? end(context, row, 'Lapsed', fall, signal) : { requeueAfterMs: confirmedAfterMs };
 }
 
 async function reconcileApproving(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
   const { services } = context;
-  const now = services.now().getTime();
-  const approvedAt = Math.max(row.created, ...row.decisions.map(({ time }) => Date.parse(time)));
-  if (now < approvedAt + handlerMs) return { requeueAt: approvedAt + handlerMs };
-  if (now >= approvedAt + maxApprovingMs)
-    return end(context, row, 'Lapsed', { reason: 'NotGranted', message: 'the access could not be given in time' }, signal);
+  const takesOverAt = phaseTimes(context, row).approvedAt + handlerMs;
+  if (services.now().getTime() < takesOverAt) return { requeueAt: takesOverAt };
   const written = await activate(context, row, signal).catch((error: unknown) => {
     services.log.warn({ accessRequest: row.name, err: error }, 'access could not be granted, retrying');
     return undefined;
@@ -276,7 +268,6 @@ async function reconcileApproving(context: AccessContext, row: RequestRow, signa
 async function reconcileGiven({ context, doubts }: Reconciliation, row: RequestRow, signal: AbortSignal): Promise<Outcome> {
   const { services } = context;
   const now = services.now().getTime();
-  if (now >= row.until) return end(context, row, 'Ended', { reason: 'Expired', message: 'the access has reached its end' }, signal);
   const fall = lapseReasonOf(context, row);
   const isDoubtful = fall !== undefined && !doubts.isConfirmed(row.name);
   const over = (isDoubtful ? undefined : fall) ?? (await bindingFall(context, row, signal));

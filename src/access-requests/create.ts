@@ -15,7 +15,6 @@ import { grantAccess } from './grant.ts';
 import { accessApiVersion, type PolicyRow, type PolicySubject } from './policy.ts';
 import {
   accessRequestResource,
-  isOpen,
   maxAheadMs,
   maxBreakGlassSeconds,
   type NewRequest,
@@ -23,7 +22,7 @@ import {
   type RequestSpec,
   requestRow,
 } from './request.ts';
-import { coversByName, isBindable, unselected } from './standing.ts';
+import { coversByName, isBindable, isInTime, unselected } from './standing.ts';
 import { requestsOf, waitUntilSeen } from './status-writer.ts';
 
 const kind = { group: accessRequestResource.group, kind: 'AccessRequest', name: '' };
@@ -140,9 +139,12 @@ export class RequestCreator {
 
   /** Refuses the same request twice, and too many. Replicas count separately, so concurrent requests may exceed the number by a few. */
   async #oneOfFew<T>(spec: RequestSpec, make: () => Promise<T>): Promise<T> {
-    const { requests, services } = this.#context;
+    const context = this.#context;
+    const { requests, services } = context;
     const making = this.#making.get(spec.recordUID) ?? new Set();
-    const open = [...requests.cache.values()].flatMap((row) => (isOpen(row) && row.spec?.recordUID === spec.recordUID ? [row.spec] : []));
+    const open = [...requests.cache.values()].flatMap((row) =>
+      isInTime(context, row) && row.spec?.recordUID === spec.recordUID ? [row.spec] : [],
+    );
     // The watch may show a request while its creation is still pending.
     const known = new Map([...open, ...making].map((one) => [sameKey(one), one]));
     if (known.has(sameKey(spec))) throw openAlready();

@@ -20,8 +20,8 @@ import {
   type Phase,
   type RequestRow,
 } from './request.ts';
-import { lapseReasonOf } from './standing.ts';
-import { type Transition, transition } from './status-writer.ts';
+import { lapseReasonOf, timeLapseOf } from './standing.ts';
+import { finalStatus, type Transition, transition } from './status-writer.ts';
 import { changeVisible, isApproverOf, isOwn, mayDeleteBinding, requireOtherPerson } from './visible.ts';
 
 interface Decided {
@@ -52,6 +52,7 @@ export async function decide(
     if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
     if (before !== undefined) throw decided(row, 'you have decided on it');
     if (row.phase !== 'Pending') throw decided(row, `it is ${row.phase}`);
+    if (timeLapseOf(context, row) !== undefined) throw notDecidedInTime(row, services.config.accessRequests.pendingSeconds);
     const fall = lapseReasonOf(context, row);
     if (fall !== undefined) throw decided(row, fall.message);
     if (row.decisions.length >= maxDecisions) throw decided(row, `it has ${maxDecisions} decisions: deny it, or have the user ask again`);
@@ -96,6 +97,13 @@ function statusWith({ people, services }: AccessContext, row: RequestRow, made: 
 const decided = ({ name }: RequestRow, why: string): StatusError =>
   conflict(accessRequestResource, name, `the request cannot be decided: ${why}`);
 
+const notDecidedInTime = ({ name }: RequestRow, seconds: number): StatusError =>
+  conflict(
+    accessRequestResource,
+    name,
+    `the request has lapsed: it was not decided within ${seconds} seconds, and the user has to ask again`,
+  );
+
 interface Ending {
   readonly name: string;
   /** Called once the request is over, unless it was over before. The removal of the RBAC may still fail. */
@@ -122,7 +130,11 @@ export async function endRequest(
       await removeAccess(context, row, signal);
       return row;
     }
-    const status = { ...finalOf(row, account), ended: timestamp(context.services.now()), endedBy: caller.identity.name };
+    const now = context.services.now();
+    const over = timeLapseOf(context, row);
+    const status = over
+      ? finalStatus(over.phase, over, now)
+      : { ...finalOf(row, account), ended: timestamp(now), endedBy: caller.identity.name };
     const written = await transition(context, row, status, signal);
     if (written === 'conflict') return written;
     onEnded(written);

@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';
 import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
-import { lapseReasonOf, rulesHashOf, unselected } from './standing.ts';
+import { lapseReasonOf, rulesHashOf, timeLapseOf, unselected } from './standing.ts';
 import { finalStatus, type Transition, transition } from './status-writer.ts';
 
 /** Bounds of the waits of a request for RBAC. */
@@ -41,7 +41,7 @@ export function firstStatus({ services: { now, rbac } }: Pick<AccessContext, 'se
 export async function activate(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow | 'conflict'> {
   const { services, policies } = context;
   const { spec } = row;
-  const fall = lapseReasonOf(context, row);
+  const fall = timeLapseOf(context, row) ?? lapseReasonOf(context, row);
   if (spec === undefined || fall !== undefined) return lapse(context, row, fall ?? { reason: 'PolicyChanged', message: '' }, signal);
   const policy = policies.cache.get(spec.policy.name);
   const missing = policy === undefined ? [] : await unselected(services, policy, spec.namespaces ?? [], signal);

@@ -14,6 +14,7 @@ import type { AccessContext } from './context.ts';
 import type { Person } from './people.ts';
 import { accessPolicyResource, type PolicyRow, publicText } from './policy.ts';
 import { accessRequestResource, type RequestRow } from './request.ts';
+import { isInTime } from './standing.ts';
 import { isApproverOf, isOwn } from './visible.ts';
 
 function accountOf({ people }: AccessContext, caller: Caller): Account | undefined {
@@ -118,7 +119,7 @@ function requestScope(context: AccessContext, isInbox: boolean, caller: Caller):
 }
 
 function isWaitingFor(context: AccessContext, row: RequestRow, account: Account, person: Person): boolean {
-  const isUndecided = row.phase === 'Pending' && row.decisions.every(({ record }) => record !== account.name);
+  const isUndecided = row.phase === 'Pending' && isInTime(context, row) && row.decisions.every(({ record }) => record !== account.name);
   return (isUndecided || isUnreviewed(row)) && !isOwn(row, account) && isApproverOf(context, row, person);
 }
 

@@ -8,8 +8,8 @@ import type { RbacWatch } from '../rbac/watch.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';
-import { isOpen, type RequestRow, type RequestSpec } from './request.ts';
-import { coversByName, labelsOf } from './standing.ts';
+import type { RequestRow, RequestSpec } from './request.ts';
+import { coversByName, isInTime, labelsOf } from './standing.ts';
 import { isOwn } from './visible.ts';
 
 const maxItems = 20;
@@ -141,11 +141,11 @@ function isSelected(labelSelector: string, labels: Readonly<Record<string, strin
 }
 
 /** Returns the caller's open requests for the place of the question. */
-function openRequests({ requests }: AccessContext, { namespace }: ResourceQuestion, account: Account): OpenRequest[] {
+function openRequests(context: AccessContext, { namespace }: ResourceQuestion, account: Account): OpenRequest[] {
   const found: OpenRequest[] = [];
-  for (const row of requests.cache.values()) {
+  for (const row of context.requests.cache.values()) {
     const { spec } = row;
-    if (spec === undefined || !isOpen(row) || !isOwn(row, account)) continue;
+    if (spec === undefined || !isInTime(context, row) || !isOwn(row, account)) continue;
     if (spec.scope === 'platform' || spec.namespaces?.includes(namespace) === true) found.push({ ...row, spec });
   }
   return found;

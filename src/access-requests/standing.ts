@@ -10,7 +10,7 @@ import { type PolicyRule, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';
-import type { RequestRow, RequestSpec } from './request.ts';
+import { isOpen, type RequestRow, type RequestSpec } from './request.ts';
 
 const namespacesOf = (client: ServiceClient) => new ServiceResource(client, { type: namespaceResource, kind: 'Namespace' });
 const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
@@ -19,6 +19,13 @@ const atOnce = 4;
 /** Reason why a request no longer stands, as one word for programs and as text for people. */
 export interface LapseReason {
   readonly reason: 'PolicyChanged' | 'UserGone' | 'UserDisabled' | 'RoleChanged';
+  readonly message: string;
+}
+
+/** Final phase of a request whose time is over. */
+interface TimeLapse {
+  readonly phase: 'Lapsed' | 'Ended';
+  readonly reason: 'NotDecided' | 'NotGranted' | 'Expired';
   readonly message: string;
 }
 
@@ -43,6 +50,42 @@ export function lapseReasonOf({ policies, people, services }: AccessContext, { s
   if (services.rbac.clusterRoleUID(roleRef) !== spec.roleUID) return { reason: 'RoleChanged', message: 'the ClusterRole was deleted' };
   return undefined;
 }
+
+/** Time after which access that cannot be given lapses. */
+const maxApprovingMs = 60_000;
+
+/** Times of a request in milliseconds since 1970: begin of an attempt to give its access, and the end of its phase. */
+export function phaseTimes(
+  { services: { config } }: Pick<AccessContext, 'services'>,
+  { phase, created, decisions, until }: Pick<RequestRow, 'phase' | 'created' | 'decisions' | 'until'>,
+): { readonly approvedAt: number; readonly endsAt: number } {
+  const approvedAt = Math.max(created, ...decisions.map(({ time }) => Date.parse(time)));
+  const ends: Partial<Record<RequestRow['phase'], number>> = {
+    Pending: created + config.accessRequests.pendingSeconds * 1000,
+    Approving: approvedAt + maxApprovingMs,
+    Scheduled: until,
+    Active: until,
+  };
+  return { approvedAt, endsAt: ends[phase] ?? Number.POSITIVE_INFINITY };
+}
+
+/**
+ * Returns the reason why the time of an open request is over, undefined while it is not. Each replica compares the time itself: the leader,
+ * which writes the final phase, may have been killed.
+ */
+export function timeLapseOf(
+  context: Pick<AccessContext, 'services'>,
+  row: Pick<RequestRow, 'phase' | 'created' | 'decisions' | 'until'>,
+): TimeLapse | undefined {
+  if (context.services.now().getTime() < phaseTimes(context, row).endsAt) return undefined;
+  if (row.phase === 'Pending') return { phase: 'Lapsed', reason: 'NotDecided', message: 'the request was not decided in time' };
+  if (row.phase === 'Approving') return { phase: 'Lapsed', reason: 'NotGranted', message: 'the access could not be given in time' };
+  return { phase: 'Ended', reason: 'Expired', message: 'the access has reached its end' };
+}
+
+/** Reports whether a request is open and its time is not over. */
+export const isInTime = (context: Pick<AccessContext, 'services'>, row: RequestRow): boolean =>
+  isOpen(row) && timeLapseOf(context, row) === undefined;
 
 type Place = Pick<RequestSpec, 'scope' | 'namespaces'>;
 

@@ -1,0 +1,126 @@
+/** Times of access requests while no replica leads: the leader was killed, or all replicas have just started. */
+import { expect } from 'chai';
+import { after, before, beforeEach, describe, it } from 'mocha';
+import { asService, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
+import { bindingsPath } from '../bindings/support.ts';
+import { type AccessRequests, aliceAsksBob, mergePatch, type Request, requestsPath } from './support.ts';
+
+const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-access-requests`;
+const pendingSeconds = 300;
+const options = '/auth/v1/accessrequests/options?verb=list&group=&resource=pods&namespace=shop';
+
+describe('access requests while no replica leads', () => {
+  let aheadMs = 0;
+  const server = forSuite(() =>
+    startServer({
+      config: { features: { accessRequests: true }, accessRequests: { pendingSeconds, maxOpen: 2 } },
+      now: () => new Date(Date.now() + aheadMs),
+    }),
+  );
+  let access: AccessRequests;
+  let at: string;
+  let stopHolding = async () => {};
+
+  const writeHolder = (holderIdentity: string) => {
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    return server.kubernetes.call('PATCH', lease, { spec: { holderIdentity, renewTime } }, mergePatch);
+  };
+  /** Renews the Lease for a replica that does not lead, so that no other replica takes it. */
+  const holdLease = async () => {
+    expect((await writeHolder('killed')).status).to.equal(200);
+    const timer = setInterval(() => void writeHolder('killed'), 1_000);
+    stopHolding = async () => {
+      clearInterval(timer);
+      await writeHolder('');
+    };
+  };
+  before(async () => {
+    access = await aliceAsksBob(server);
+    await server.stopFirst();
+    await holdLease();
+    at = (await server.replica()).url;
+  });
+  after(() => stopHolding());
+  beforeEach(() => {
+    aheadMs = 0;
+  });
+  const passSeconds = (seconds: number) => {
+    aheadMs = seconds * 1000;
+  };
+  const bindingOf = ({ metadata: { uid } }: Request) => server.kubernetes.call('GET', `${bindingsPath}/ar-${uid}`);
+
+  for (const approve of [true, false])
+    it(`refuses ${approve ? 'an approval' : 'a denial'} after the time of the request (case 68)`, async () => {
+      const request = await access.asked({ as: 'alice', at });
+      passSeconds(pendingSeconds + 1);
+      const { status, body } = await access.decide({ as: 'bob', at }, request, approve);
+
+      expect(status, JSON.stringify(body)).to.equal(409);
+      expect(body.message).to.include('the request has lapsed: it was not decided within 300 seconds');
+      expect((await access.stored(request)).status).to.deep.include({ phase: 'Pending' });
+      expect((await access.stored(request)).status?.decisions ?? []).to.deep.equal([]);
+      expect((await bindingOf(request)).status).to.equal(404);
+      const inbox = await access.call('GET', '/auth/v1/accessrequests?inbox=true', { as: 'bob', at });
+      expect(JSON.stringify(inbox.body)).to.not.include(request.metadata.name);
+      const ended = await access.end({ as: 'alice', at }, request);
+      expect(ended.body.status, JSON.stringify(ended.body)).to.include({ phase: 'Lapsed', reason: 'NotDecided' });
+    });
+
+  it('takes an approval until the time of the request', async () => {
+    const request = await access.asked({ as: 'alice', at });
+    passSeconds(pendingSeconds - 5);
+    const { status, body } = await access.decide({ as: 'bob', at }, request);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect((await access.end({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Ended', reason: 'EndedByUser' });
+  });
+
+  it('counts access after its end as no open request, and ends it as expired', async () => {
+    const request = await access.asked({ as: 'alice', at });
+    expect((await access.decide({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Active' });
+    expect((await access.ask({ as: 'alice', at })).status).to.equal(409);
+    passSeconds(601);
+    const offered = await access.call('GET', options, { as: 'alice', at });
+    expect(offered.body, JSON.stringify(offered.body)).to.deep.include({ open: [] });
+    const again = await access.asked({ as: 'alice', at });
+    expect((await access.stored(request)).status).to.include({ phase: 'Active' });
+    const { status, body } = await access.end({ as: 'bob', at }, request);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.status).to.include({ phase: 'Ended', reason: 'Expired' });
+    expect(body.status).to.not.have.property('endedBy');
+    passSeconds(0);
+    expect((await access.end({ as: 'alice', at }, again)).body.status).to.include({ phase: 'Withdrawn' });
+  });
+
+  for (const [what, spec] of [
+    ['break-glass', { breakGlass: true }],
+    ['a request without approvals', { approvals: 0 }],
+  ] as const)
+    it(`gives no access for ${what} that a killed replica left without a status`, async () => {
+      await stopHolding();
+      const asked = await access.asked({ as: 'alice', at });
+      expect((await access.end({ as: 'alice', at }, asked)).status).to.equal(200);
+      passSeconds(61);
+      const stored = (await access.stored(asked)) as Request & { apiVersion: string; kind: string };
+      const left = await server.kubernetes.call(
+        'POST',
+        requestsPath,
+        {
+          apiVersion: stored.apiVersion,
+          kind: stored.kind,
+          metadata: { name: `areq-${what === 'break-glass' ? 'b' : 'a'}${'0'.repeat(15)}` },
+          spec: { ...stored.spec, ...spec },
+        },
+        asService,
+      );
+      expect(left.status, JSON.stringify(left.body)).to.equal(201);
+      const { status } = await access.untilPhase(left.body as Request, 'Lapsed');
+      expect(status).to.include({ reason: 'NotGranted' });
+      expect(status).to.not.have.property('binding');
+      expect((await bindingOf(left.body as Request)).status).to.equal(404);
+      expect(server.auditLines.filter((line) => /BreakGlassUsed|AccessGranted/.test(line) && line.includes('areq-b0000'))).to.deep.equal(
+        [],
+      );
+    });
+});
