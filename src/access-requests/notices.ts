@@ -44,6 +44,12 @@ function eventsOf({ phase, spec, decisions, created, told: { ended, binding, rev
 /** Age after which an event is no longer sent to receivers that are configured later. */
 const maxAgeMs = 86_400_000;
 
+/** Time for all receivers of an event to answer. After it, the status names those that have answered. */
+const togetherMs = 1_000;
+/** Bound of `status.notices` in the definition. */
+const maxNotices = 20;
+const noNotices: readonly Notice[] = [];
+
 /** Receiver of events: the mail of users, or a webhook. */
 export interface Receiver {
   /** Name in the log and in metrics. */
@@ -77,6 +83,9 @@ interface Delivery {
   isTrying: boolean;
   outcome?: Notice['outcome'];
 }
+
+/** Name of the entry of one receiver, as long as others have not answered. The last release ignores such entries. */
+const entryOf = (event: AccessEvent, receiver: Receiver): string => `${event.id}/${receiver.name}`;
 
 const noticeKey = (name: string) => `notice/${name}`;
 const digestKey = (record: string) => `digest/${record}`;
@@ -134,24 +143,30 @@ export class NoticeTerm implements Term, Source {
   }
 
   async #tell(row: RequestRow, signal: AbortSignal): Promise<Outcome> {
-    const now = this.#context.services.now();
+    const now = this.#context.services.now().getTime();
     const before = this.#deliveries.get(row.name);
     const current = new Map<string, Delivery>();
-    const settled: Notice[] = [];
-    for (const { event, prefix, receivers } of this.#untold(row, now.getTime())) {
-      const outcomes = receivers.map((receiver) => {
-        const key = `${event.id} ${receiver.name}`;
-        const delivery = before?.get(key) ?? { firstAt: now.getTime(), attempts: 0, nextAt: now.getTime(), isTrying: false };
-        current.set(key, delivery);
+    let notices: readonly Notice[] = row.told.notices ?? noNotices;
+    const dueTimes: number[] = [];
+    for (const { event, prefix, receivers } of this.#untold(row, now)) {
+      const answers: Notice[] = [];
+      let togetherUntil = now;
+      for (const receiver of receivers) {
+        const entry = entryOf(event, receiver);
+        const delivery = before?.get(entry) ?? newDelivery(now, notices.find((notice) => notice.event === entry)?.outcome);
+        current.set(entry, delivery);
+        togetherUntil = delivery.firstAt + togetherMs;
         this.#attempt(delivery, receiver, { event, row }, signal);
-        return delivery.outcome;
-      });
-      if (outcomes.every((outcome) => outcome !== undefined))
-        settled.push({ event: `${prefix}${event.id}`, time: timestamp(now), outcome: outcomes.includes('Failed') ? 'Failed' : 'Sent' });
+        if (delivery.outcome !== undefined) answers.push({ event: entry, time: timestamp(new Date(now)), outcome: delivery.outcome });
+        else if (!delivery.isTrying) dueTimes.push(delivery.nextAt);
+      }
+      if (answers.length === receivers.length) notices = withEvent(notices, { event, prefix, answers });
+      else if (now < togetherUntil) dueTimes.push(togetherUntil);
+      else notices = withAnswers(notices, answers);
     }
     if (current.size > 0) this.#deliveries.set(row.name, current);
     else this.#deliveries.delete(row.name);
-    return this.#record(row, settled, signal);
+    return this.#record(row, { notices, dueTimes }, signal);
   }
 
   /** Returns the events that the status does not have, with the receivers that share an entry there. */
@@ -200,15 +215,41 @@ export class NoticeTerm implements Term, Source {
   }
 
   /** Writes told events. A request that is being approved is left alone, so that its access is not delayed by a conflict. */
-  async #record(row: RequestRow, settled: readonly Notice[], signal: AbortSignal): Promise<Outcome> {
-    const waiting = [...(this.#deliveries.get(row.name)?.values() ?? [])].filter(
-      ({ isTrying, outcome }) => !isTrying && outcome === undefined,
-    );
-    const outcome: Outcome = waiting.length === 0 ? 'done' : { requeueAt: Math.min(...waiting.map(({ nextAt }) => nextAt)) };
-    if (settled.length === 0 || row.phase === 'Approving') return outcome;
-    const written = await transition(this.#context, row, { notices: [...(row.told.notices ?? []), ...settled] }, signal);
+  async #record(
+    row: RequestRow,
+    { notices, dueTimes }: { notices: readonly Notice[]; dueTimes: readonly number[] },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const outcome: Outcome = dueTimes.length === 0 ? 'done' : { requeueAt: Math.min(...dueTimes) };
+    if (notices === (row.told.notices ?? noNotices) || row.phase === 'Approving') return outcome;
+    const written = await transition(this.#context, row, { notices }, signal);
     return written === 'conflict' ? 'again' : outcome;
   }
+}
+
+const newDelivery = (now: number, outcome: Notice['outcome'] | undefined): Delivery => ({
+  firstAt: now,
+  attempts: 0,
+  nextAt: now,
+  isTrying: false,
+  ...(outcome && { outcome }),
+});
+
+/** Adds an event that all its receivers have answered, in place of the entries of single receivers. */
+function withEvent(
+  notices: readonly Notice[],
+  { event, prefix, answers }: { event: AccessEvent; prefix: string; answers: readonly Notice[] },
+): readonly Notice[] {
+  const [{ time }] = answers as [Notice];
+  const outcome = answers.some((answer) => answer.outcome === 'Failed') ? 'Failed' : 'Sent';
+  const others = notices.filter((notice) => !notice.event.startsWith(`${event.id}/`));
+  return [...others, { event: `${prefix}${event.id}`, time, outcome }];
+}
+
+/** Adds the entries of receivers that have answered, if there is room for them. */
+function withAnswers(notices: readonly Notice[], answers: readonly Notice[]): readonly Notice[] {
+  const added = answers.filter((answer) => notices.every((notice) => notice.event !== answer.event));
+  return added.length === 0 || notices.length + added.length > maxNotices ? notices : [...notices, ...added];
 }
 
 /** Returns a failure without the address of the receiver, which may have a secret in it. */

@@ -209,16 +209,25 @@ describe('webhooks of access requests', () => {
     await access.end({ as: 'alice' }, request);
   });
 
-  it('WHK-03 are told again by the next leader, with the same id, if the first one stops before it noted them', async () => {
-    whole.behave = whole.hangs;
+  it('WHK-03 are told again by the next leader, with the same id, at the one receiver that had not answered', async () => {
     const request = await asked();
     const { name } = request.metadata;
-    const first = await whole.until(name, 'access.requested');
-    const next = await server.replica();
+    await Promise.all([whole, brief].map((one) => one.until(name, 'access.requested')));
+    whole.behave = whole.hangs;
+    await access.end({ as: 'alice' }, request);
+    const first = await whole.until(name, 'access.ended');
+    await brief.until(name, 'access.ended');
+    await advance(1_000);
+    expect(await outcomeOf(request, 'ended-1/webhook/brief')).to.equal('Sent');
+    await server.replica();
     await server.stopFirst();
     whole.behave = takes;
-    const again = await whole.until(name, 'access.requested', 2);
+    const again = await whole.until(name, 'access.ended', 2);
+
     expect(again.id).to.equal(first.id);
-    expect(next.url).to.be.a('string');
+    expect(await outcomeOf(request, 'ended-1')).to.equal('Sent');
+    expect((await noticesOf(request)).filter(({ event }) => event.startsWith('ended'))).to.have.length(1);
+    for (const type of ['access.requested', 'access.ended']) expect(brief.of(name, type), type).to.have.length(1);
+    expect(whole.of(name, 'access.requested')).to.have.length(1);
   });
 });
