@@ -15,6 +15,7 @@ import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, fileProblems, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { secretOf } from './config/secret-file.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
 import { createLog, GatheredLines } from './telemetry/log.ts';
@@ -83,7 +84,7 @@ async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {
 
 async function createAdmin({ config: file, passwordFile, ...options }: CreateAdminOptions): Promise<void> {
   const config = parseConfig(configSources(file));
-  const password = passwordFile === undefined ? undefined : readNamedFile('--password-file', passwordFile).replace(/\r?\n$/, '');
+  const password = passwordFile === undefined ? undefined : secretOf(readNamedFile('--password-file', passwordFile));
   const { runCreateAdmin } = await import('./create-admin.ts');
   console.log(await runCreateAdmin({ ...options, password, config, connection: await connect(config) }));
 }

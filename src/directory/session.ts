@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { AndFilter, type Entry, EqualityFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { Connection, type Connector, DirectoryError, reasonOf } from './connection.ts';
 import type { Listing } from './connector-sync.ts';
 import type { Membership } from './directory-users.ts';
@@ -169,7 +169,7 @@ function parsed(filter: string, setting: string): Filter {
 async function secretOf({ bindDN, bindPasswordFile }: Connector): Promise<string> {
   if (bindDN === undefined) return '';
   try {
-    const password = (await readFile(bindPasswordFile ?? '', 'utf8')).trim();
+    const password = await readSecretFile(bindPasswordFile ?? '');
     if (password !== '') return password;
   } catch (error) {
     throw new DirectoryError('NotConfigured', 'bindPasswordFile cannot be read', { cause: error });

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import type { Config } from '../config/schema.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { discard, TrustingAgent } from '../http/outgoing.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 
@@ -111,11 +111,10 @@ const backchannelLogoutOf = (url: string): Partial<ClientMetadata> => ({
   backchannel_logout_session_required: true,
 });
 
-/** Reads the secret file, if there is one. A line break at its end is not part of the secret. */
+/** Reads the secret file, if there is one. */
 async function authentication(
   secretFile: string | undefined,
 ): Promise<Pick<ClientMetadata, 'token_endpoint_auth_method' | 'client_secret'>> {
   if (secretFile === undefined) return { token_endpoint_auth_method: 'none' };
-  const secret = await readFile(secretFile, 'utf8');
-  return { token_endpoint_auth_method: 'client_secret_basic', client_secret: secret.replace(/\r?\n$/, '') };
+  return { token_endpoint_auth_method: 'client_secret_basic', client_secret: await readSecretFile(secretFile) };
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
 import { StatusError, unauthorized } from '../api/status.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
@@ -141,7 +141,7 @@ export class IssuerClient {
     const metadata = await this.#discovery.metadata();
     const { token_endpoint_auth_methods_supported: offered } = metadata;
     try {
-      const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
+      const secret = clientSecretFile === undefined ? undefined : await readSecretFile(clientSecretFile);
       const configuration = new client.Configuration(metadata, clientID, {}, clientAuthentication({ secret, transport, offered }));
       if (isInsecure(issuer)) client.allowInsecureRequests(configuration);
       configuration[client.customFetch] = customFetch(this.#fetch, signal, onAnswer);

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { tlsTrust } from '../http/outgoing.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 
@@ -72,4 +72,4 @@ async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from
   }
 }
 
-const secretOf = async (file: string | undefined) => (file === undefined ? undefined : (await readFile(file, 'utf8')).trim());
+const secretOf = async (file: string | undefined) => (file === undefined ? undefined : await readSecretFile(file));

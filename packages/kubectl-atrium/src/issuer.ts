@@ -34,7 +34,7 @@ export class Issuer {
   /** Discovers the endpoints of the issuer. @throws CommandError */
   static async find(logIn: LogIn, terminal: Terminal): Promise<Issuer> {
     const { issuer, clientID, clientSecretFile, clientAuthentication: transport = 'basic', certificateAuthority } = logIn;
-    const secret = clientSecretFile === undefined ? undefined : (await readNamed('--client-secret-file', clientSecretFile)).trim();
+    const secret = clientSecretFile === undefined ? undefined : secretIn(await readNamed('--client-secret-file', clientSecretFile));
     const fetch = issuerFetch(terminal, certificateAuthority);
     try {
       const isInsecure = issuer.startsWith('http:');
@@ -125,6 +125,9 @@ export class Issuer {
     await this.#fetch.close();
   }
 }
+
+/** Returns a secret without the byte order mark and the line breaks that editors add, as the service reads its files. */
+const secretIn = (text: string): string => text.replace(/^\ufeff/, '').replace(/[\r\n]+$/, '');
 
 /** RFC 7636 */
 async function proofKey() {

@@ -125,7 +125,7 @@ const allowed: ImportTable = {
     values: ['users', 'kubernetes', 'http', 'limits', 'telemetry', 'config', 'api', 'kubectl-atrium'],
     types: ['services.ts', 'keys', 'watch'],
   },
-  directory: { values: ['users', 'controllers', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'config'] },
+  directory: { values: ['users', 'controllers', 'kubernetes', 'http', 'limits', 'config', 'api'], types: ['services.ts'] },
   certificates: { values: ['users', 'kubernetes', 'http', 'config', 'api'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'api'], types: ['services.ts', 'rbac'] },
   'access-requests': {
@@ -147,7 +147,7 @@ const allowed: ImportTable = {
   'services.ts': { values: [], types: ['rbac', 'keys', 'kubernetes', 'http', 'cookies', 'telemetry', 'config'] },
   rbac: { values: ['controllers', 'watch', 'kubernetes', 'http', 'api'] },
   keys: { values: ['kubernetes', 'api'] },
-  mail: { values: ['kubernetes', 'http'], types: ['config'] },
+  mail: { values: ['kubernetes', 'http', 'config'] },
   controllers: { values: ['kubernetes', 'api'], types: ['telemetry'] },
   watch: { values: ['kubernetes', 'telemetry', 'api'] },
   kubernetes: { values: ['http', 'limits', 'telemetry', 'api'], types: ['config'] },
