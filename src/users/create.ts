@@ -15,7 +15,7 @@ import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
 import { retryOnConflict, UserRecords } from './record/records.ts';
-import { userApiVersion, userKind, userResource } from './record/schema.ts';
+import { displayName, userApiVersion, userKind, userResource } from './record/schema.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { UserStatusWriter } from './status.ts';
 import { type NewUser, nameViolations, newUserBody } from './user-body.ts';
@@ -151,7 +151,7 @@ function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spe
   const { password: _password, must_change_password: _mustChange, ...given } = spec;
   const full = {
     ...given,
-    username: spec.username ?? spec.email,
+    username: spec.username ?? displayName(spec.email),
     is_admin: false,
     connector_type: 'local',
     connector_id: 'local',
