@@ -3,6 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { typedText } from '../../../src/api/typed-text';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
@@ -100,11 +101,13 @@ interface FieldProps {
   suggestions?: readonly (Suggestion | string)[];
   children?: ComponentChildren;
   isCode?: boolean;
+  /** Blanks around the text are part of it, as in a password. */
+  isExact?: boolean;
 }
 
 /** Label, input, failure and hint of a field. Children are the options of a choice. */
 export function Field(props: FieldProps) {
-  const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode } = props;
+  const { label, name, value, type = 'text', hint, isRequired, autocomplete = 'off', suggestions, children, isCode, isExact } = props;
   const id = useId();
   const { problem, names, focusWrong } = useContext(Current);
   useEffect(() => {
@@ -125,6 +128,10 @@ export function Field(props: FieldProps) {
     'aria-describedby': described || undefined,
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLSelectElement }) => {
       value.value = currentTarget.value;
+    },
+    // The text is complete: the field is left, or the form is submitted. Blanks are copied along with what users paste.
+    onChange: () => {
+      if (type !== 'password' && !isExact) value.value = typedText(value.value);
     },
   };
   function input() {

@@ -1,5 +1,7 @@
 /** Dialog that asks for a role of a policy, for a while. */
+
 import { type Signal, useSignal } from '@preact/signals';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { type AccessOption, wish } from '../../app/ask';
@@ -63,8 +65,8 @@ function AskForm({ items, onClose, onMade }: AskFormProps) {
     const body = {
       ...{ policy, roleRef, scope, durationSeconds },
       ...(namespaces && { namespaces }),
-      ...(reason.value.trim() && { reason: reason.value.trim() }),
-      ...(item.ticketPattern !== undefined && { ticket: ticket.value.trim() }),
+      ...(typedText(reason.value) && { reason: typedText(reason.value) }),
+      ...(item.ticketPattern !== undefined && { ticket: typedText(ticket.value) }),
       ...(isGlass && { breakGlass: true }),
     };
     const request = (await bodyOf(api.POST('/auth/v1/accessrequests', { body }))) as Request;
@@ -79,7 +81,7 @@ function AskForm({ items, onClose, onMade }: AskFormProps) {
       kind={isGlass ? 'danger' : 'main'}
       onSubmit={ask}
       onCancel={onClose}
-      isDisabled={isGlass && glass.typed.value.trim() !== item.role}
+      isDisabled={isGlass && typedText(glass.typed.value) !== item.role}
     >
       <RoleField {...{ items, item, chosen }} />
       <Field label={t('ask.duration')} name="durationSeconds" value={seconds} hint={t('ask.durationHint', { duration: duration(max) })}>

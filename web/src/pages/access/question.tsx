@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { typedText } from '../../../../src/api/typed-text';
 import { useLoad } from '../../api/load';
 import { explain, may, type Right, useRights } from '../../app/rights';
 import { WhyButton } from '../../app/why';
@@ -47,8 +48,8 @@ export function Question({ namespaces }: { namespaces: readonly string[] }) {
     else
       answer.value = {
         right,
-        subject: { kind, name: subject.value.trim() },
-        ...(await reviewOf({ kind, name: subject.value.trim() }, right)),
+        subject: { kind, name: typedText(subject.value) },
+        ...(await reviewOf({ kind, name: typedText(subject.value) }, right)),
       };
   }
   return (

@@ -1,10 +1,12 @@
+import { typedText } from '../../../../src/api/typed-text.ts';
+
 interface Text {
   readonly value: string;
 }
 
 /** Reads a resource as kubectl writes it, such as `deployments.apps/scale`, or as `deployments/scale.apps`. */
 export function rightOf({ verb, resource, namespace, name }: Readonly<Record<'verb' | 'resource' | 'namespace' | 'name', Text>>) {
-  const [, before = '', after = ''] = /^([^/]*)\/?(.*)$/.exec(resource.value.trim()) ?? [];
+  const [, before = '', after = ''] = /^([^/]*)\/?(.*)$/.exec(typedText(resource.value)) ?? [];
   const [[kind, groupOfKind], [subresource, groupOfSubresource]] = [splitGroup(before), splitGroup(after)];
   return {
     verb: verb.value,

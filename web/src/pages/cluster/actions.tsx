@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Bug, Ellipsis, Scaling, Trash2 } from 'lucide';
+import { typedText } from '../../../../src/api/typed-text';
 import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
 import { type ClusterObject, deleteOptions, getJson, type Metadata, write } from '../../api/objects';
@@ -171,7 +172,7 @@ function DeleteObject({ kind, object, onClose }: DialogProps) {
   const title = t('cluster.deleteOf', { kind: kind.kind, name });
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form action={title} kind="danger" onSubmit={remove} onCancel={onClose} isDisabled={typed.value.trim() !== name}>
+      <Form action={title} kind="danger" onSubmit={remove} onCancel={onClose} isDisabled={typedText(typed.value) !== name}>
         <Field
           label={t('cluster.propagation')}
           name="propagationPolicy"

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf } from '../../api/client';
 import { apiPath, type Kind, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
@@ -50,7 +51,7 @@ function DebugForm({ kind, pod, image: initial, onClose }: DebugProps & { image:
   const usual = targets.find((one) => one.name === defaultContainer(pod)) ?? targets[0];
   const [image, target, profile] = [useSignal(initial), useSignal(usual?.name ?? ''), useSignal<string>('baseline')];
   const name = useMemo(debugName, []);
-  const wanted = { name, image: image.value.trim(), target: target.value, profile: profile.value } as DebugContainer;
+  const wanted = { name, image: typedText(image.value), target: target.value, profile: profile.value } as DebugContainer;
   async function add(signal: AbortSignal): Promise<void> {
     const path = apiPath(kind, { ...pod.metadata, subresource: 'ephemeralcontainers' });
     await write(path, { method: 'PATCH', body: debugPatch(wanted), contentType: 'application/strategic-merge-patch+json' });

@@ -1,5 +1,7 @@
 /** The change of the form, as simulations take it. */
+
 import type { Signal } from '@preact/signals';
+import { typedText } from '../../../../src/api/typed-text.ts';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { apiPath } from '../../api/kinds';
 import { getJson } from '../../api/objects';
@@ -34,24 +36,29 @@ export async function changeOf(fields: ChangeFields): Promise<Change> {
   if (type.value === 'rule') return roleOf(fields);
   if (type.value === 'delete') {
     const found = deletable.find((one) => one === kind.value) ?? 'UserBinding';
-    return { type: 'delete', kind: found, name: name.value.trim(), ...(isNamespaced(found) && { namespace: namespace.value.trim() }) };
+    return {
+      type: 'delete',
+      kind: found,
+      name: typedText(name.value),
+      ...(isNamespaced(found) && { namespace: typedText(namespace.value) }),
+    };
   }
-  const named = { kind: subject.kind.value === 'group' ? ('Group' as const) : ('User' as const), name: subject.name.value.trim() };
-  return { type: 'userBinding', userBinding: bindingBody(named, role.value.trim(), place.value) };
+  const named = { kind: subject.kind.value === 'group' ? ('Group' as const) : ('User' as const), name: typedText(subject.name.value) };
+  return { type: 'userBinding', userBinding: bindingBody(named, typedText(role.value), place.value) };
 }
 
 export const isNamespaced = (kind: string): boolean => kind === 'Role' || kind === 'RoleBinding';
 
 /** Members are named by their records. */
 async function memberOf({ group, action, subject }: ChangeFields): Promise<Change> {
-  const { user } = await bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { email: subject.name.value.trim(), limit: 1 } } }));
-  return { type: 'member', group: group.value.trim(), user: user.name, action: action.value === 'remove' ? 'remove' : 'add' };
+  const { user } = await bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { email: typedText(subject.name.value), limit: 1 } } }));
+  return { type: 'member', group: typedText(group.value), user: user.name, action: action.value === 'remove' ? 'remove' : 'add' };
 }
 
 /** Adds a rule to the rules that the role has. */
 async function roleOf({ kind, name, namespace, verb, resource }: ChangeFields): Promise<Change> {
   const isLocal = kind.value === 'Role';
-  const place = { name: name.value.trim(), ...(isLocal && { namespace: namespace.value.trim() }) };
+  const place = { name: typedText(name.value), ...(isLocal && { namespace: typedText(namespace.value) }) };
   const right = rightOf({ verb, resource, namespace, name });
   const added = {
     verbs: verb.value.split(/[\s,]+/).filter(Boolean),

@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { typedText } from '../../../../src/api/typed-text';
 import { t } from '../../text/text';
 import { Field } from '../../ui/form';
 
@@ -33,7 +34,7 @@ export function SubjectFields({ kind, name, offered = kinds }: SubjectSignals & 
 
 /** Returns the query of the subject. */
 export function subjectQuery({ kind, name }: SubjectSignals): { user?: string; group?: string; serviceaccount?: string } {
-  const given = name.value.trim();
+  const given = typedText(name.value);
   if (kind.value === 'group') return { group: given };
   return kind.value === 'account' ? { serviceaccount: given } : { user: given };
 }

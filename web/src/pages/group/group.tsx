@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Eye, Trash2, UserPlus } from 'lucide';
 import { useEffect } from 'preact/hooks';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { groupViewer } from '../../api/view';
@@ -222,7 +223,7 @@ function AddMember({ group, onClose }: { group: string; onClose: () => void }) {
   async function add(signal: AbortSignal): Promise<void> {
     const { items } = await bodyOf(api.GET('/auth/v2/users', { params: { query: { search: email.value, limit: 10 } }, signal }));
     signal.throwIfAborted();
-    const user = items.find(({ spec }) => spec.email.toLowerCase() === email.value.trim().toLowerCase());
+    const user = items.find(({ spec }) => spec.email.toLowerCase() === typedText(email.value).toLowerCase());
     if (user === undefined) throw new Error(t('groups.noSuchUser'));
     const parameters = { params: { path: { name: group } }, body: { names: [user.metadata.name] } };
     check(await bodyOf(api.POST('/auth/v1/groups/{name}/members', parameters)));

@@ -1,6 +1,8 @@
 /** Answers to a request by others than its requester: approval, denial, and the review of break-glass. */
+
 import { useSignal } from '@preact/signals';
 import { Check, X } from 'lucide';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf } from '../../api/client';
 import { refetch } from '../../api/load';
 import { asProblem, type Problem } from '../../api/problem';
@@ -47,7 +49,7 @@ function Decide({ request: { metadata } }: { request: AccessRequest }) {
   const comment = useSignal('');
   const { busy, failure, send } = useAnswer();
   const decide = (approve: boolean) => {
-    const text = comment.value.trim();
+    const text = typedText(comment.value);
     const body = { approve, ...(text && { comment: text }) };
     const path = { name: metadata.name };
     void send(
@@ -77,7 +79,7 @@ function Review({ request: { metadata } }: { request: AccessRequest }) {
   const comment = useSignal('');
   const { busy, failure, send } = useAnswer();
   const review = () => {
-    const text = comment.value.trim();
+    const text = typedText(comment.value);
     const path = { name: metadata.name };
     void send(
       'review',

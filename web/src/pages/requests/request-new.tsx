@@ -1,5 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import type { AccessRequest } from '../../app/own-requests';
@@ -59,7 +60,7 @@ type Fields = ReturnType<typeof useFields>;
 /** Builds the body of a request. The service takes times in whole seconds. */
 function bodyFor(policy: Policy, { role, place, seconds, reason, ticket, notBefore, isBreakGlass }: Fields) {
   const { scope, namespaces } = place.value;
-  const words = { reason: reason.value.trim(), ticket: policy.spec.ticketPattern === undefined ? '' : ticket.value.trim() };
+  const words = { reason: typedText(reason.value), ticket: policy.spec.ticketPattern === undefined ? '' : typedText(ticket.value) };
   return {
     ...{
       policy: policy.metadata.name,

@@ -217,6 +217,7 @@ function FirstLogin({ fields: { password, isInvited, mustChangePassword } }: { f
             value={password}
             isRequired
             isCode
+            isExact
             autocomplete="new-password"
             hint={t('users.passwordHint')}
           />

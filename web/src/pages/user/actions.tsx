@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
+import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
@@ -200,7 +201,7 @@ function ResetPassword({ user, onClose }: ActionProps) {
       ) : (
         <Form isShownOnce action={t('user.reset')} kind="danger" onSubmit={reset} onCancel={onClose}>
           <p>{t('user.resetWhat')}</p>
-          <Field label={t('users.password')} name="spec.password" value={password} isCode isRequired />
+          <Field label={t('users.password')} name="spec.password" value={password} isCode isExact isRequired />
         </Form>
       )}
     </Dialog>
@@ -222,7 +223,7 @@ function DeleteUser({ user, onClose }: ActionProps) {
         kind="danger"
         onSubmit={remove}
         onCancel={onClose}
-        isDisabled={typed.value.trim().toLowerCase() !== user.spec.email.toLowerCase()}
+        isDisabled={typedText(typed.value).toLowerCase() !== user.spec.email.toLowerCase()}
       >
         <p>{t('user.deleteWhat')}</p>
         <Field label={t('user.deleteType', { email: user.spec.email })} name="name" value={typed} />
