@@ -1,6 +1,7 @@
 /** Common members of Kubernetes objects in bodies and answers. */
 import { z } from 'zod';
 import { subdomainPattern } from './labels.ts';
+import { withoutBlanks } from './typed-text.ts';
 
 const time = z.iso.datetime();
 const texts = z.record(z.string(), z.string());
@@ -110,10 +111,10 @@ export const cleaned = (text: string): string => text.toWellFormed().replaceAll(
 const singleLine = (text: z.ZodString) =>
   text.refine((given) => given.isWellFormed() && !disguises.test(given), 'may not hold control, zero-width or direction characters');
 
-/** A text of one line that others read. */
+/** A text of one line that others read, without blanks around it. */
 export const shownText = (maxCharacters: number, text = z.string()) =>
   singleLine(
-    text.refine(
+    text.overwrite(withoutBlanks).refine(
       // A character has at most two code units, so a longer text is refused without splitting it.
       (given) => given.length <= 2 * maxCharacters && [...given].length <= maxCharacters,
       `may not be longer than ${maxCharacters} characters`,

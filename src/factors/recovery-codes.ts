@@ -2,6 +2,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret } from 'otpauth';
 import { z } from 'zod';
+import { typedCode } from '../api/typed-text.ts';
 
 export const recoveryCodeCount = 10;
 const codeBytes = 10;
@@ -10,8 +11,8 @@ const codeBytes = 10;
 export const keptCodes = z.object({ key: z.base64url(), macs: z.array(z.base64url()) });
 export type KeptCodes = z.output<typeof keptCodes>;
 
-/** Normalizes a typed code: ignores case and any separators between the groups. */
-const plain = (code: string): string => code.toUpperCase().replace(/[^A-Z2-7]/g, '');
+/** Normalizes a typed code: ignores case, width and any separators between the groups. */
+const plain = (code: string): string => typedCode(code).replace(/[^A-Z2-7]/g, '');
 
 const macOf = (key: string, code: string): string =>
   createHmac('sha256', Buffer.from(key, 'base64url')).update(plain(code)).digest('base64url');

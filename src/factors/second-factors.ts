@@ -168,7 +168,7 @@ export class SecondFactors {
   async #useTOTP(account: Account, factor: Factor, content: unknown, code: string): Promise<boolean> {
     const { success, data } = totpContent.safeParse(content);
     if (!success || account.isTOTPSuspended) return false;
-    const step = stepOf(data.secret, code.replace(/\s/g, ''), this.#services.now());
+    const step = stepOf(data.secret, code, this.#services.now());
     if (step === undefined || step <= (factor.status.lastStep ?? 0)) return false;
     return this.#store.use(factor, { lastStep: step }, signal);
   }

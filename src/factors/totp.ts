@@ -1,5 +1,6 @@
 /** Codes of an app (RFC 6238) with SHA-1, 6 digits and 30 seconds, which all apps support. */
 import { Secret, TOTP } from 'otpauth';
+import { typedCode } from '../api/typed-text.ts';
 
 const periodSeconds = 30;
 const secretBytes = 20;
@@ -18,6 +19,6 @@ export const totpURL = (secret: string, { issuer, label }: { issuer: string; lab
 /** Returns the time step of a code; undefined if the code is not valid now. */
 export function stepOf(secret: string, code: string, now: Date): number | undefined {
   const timestamp = now.getTime();
-  const delta = TOTP.validate({ ...settings, token: code, secret: Secret.fromBase32(secret), timestamp, window });
+  const delta = TOTP.validate({ ...settings, token: typedCode(code), secret: Secret.fromBase32(secret), timestamp, window });
   return delta === null ? undefined : Math.floor(timestamp / 1000 / periodSeconds) + delta;
 }

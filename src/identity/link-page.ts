@@ -1,4 +1,5 @@
 /** Page of a one-time link: a form for a new password or a second factor. Only a submitted form uses up the link. */
+
 import type { Context } from 'koa';
 import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
@@ -6,6 +7,7 @@ import { formReader } from '../http/body.ts';
 import type { LinkMail } from '../one-time-links/mails.ts';
 import { auditReasons, type FoundLink, type LinkKind, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
 import type { Services } from '../services.ts';
+import { typedAddress } from '../users/record/typed-address.ts';
 import { answerEnrolLink } from './enrol-link.ts';
 import type { NewPasswordProblem } from './html.ts';
 import { forgottenPage, forgottenSentPage, linkDonePage, linkGonePage, linkPasswordPage, noMailPage } from './link-pages.ts';
@@ -32,7 +34,7 @@ export async function answerForgottenPage({ views, linkMail, origin }: Forgotten
   if (linkMail === undefined) return views.send(ctx, noMailPage(texts, views.consoleURL));
   if (ctx.method !== 'POST') return views.send(ctx, forgottenPage(texts, views.consoleURL));
   const form = await readForm(ctx);
-  linkMail.forgotten({ email: (form.get('email') ?? '').trim(), texts, origin: auditOrigin(ctx) });
+  linkMail.forgotten({ email: typedAddress(form.get('email') ?? ''), texts, origin: auditOrigin(ctx) });
   views.send(ctx, forgottenSentPage(texts, views.consoleURL));
 }
 

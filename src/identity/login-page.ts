@@ -4,6 +4,7 @@ import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
+import { typedAddress } from '../users/record/typed-address.ts';
 import { resultOf } from './account.ts';
 import { codesStep, newFactorStep } from './new-factor-step.ts';
 import { errors } from './oidc-provider.ts';
@@ -98,7 +99,7 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the login was cancelled' });
   if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
   const outcome = await orUnavailable(() => takeForm(parts, visit, form));
-  if (outcome !== undefined) parts.views.send(ctx, refuse(parts, visit, form.get('email') ?? '', outcome));
+  if (outcome !== undefined) parts.views.send(ctx, refuse(parts, visit, typedAddress(form.get('email') ?? ''), outcome));
 }
 
 const firstPage = (parts: LoginPageParts, visit: Visit) =>

@@ -195,7 +195,7 @@ export async function takeNewFactor(parts: StepParts, visit: FormVisit, given: G
 async function takeApp(parts: StepParts, visit: FormVisit, given: GivenFactor): Promise<'added' | 'overtaken' | Page> {
   const { progress, account, form, mayAdd } = given;
   const { secret = '' } = progress;
-  const code = (form.get('code') ?? '').replace(/\s/g, '');
+  const code = form.get('code') ?? '';
   const outcome = await parts.factors?.addTOTP(account, { secret, code }, auditOrigin(visit.ctx), mayAdd);
   if (outcome === 'added' || outcome === 'overtaken') return outcome;
   visit.ctx.status = 422;

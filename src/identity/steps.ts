@@ -5,6 +5,7 @@ import type { Texts } from '../texts/texts.ts';
 import type { ChangeVerdict } from '../users/passwords/change.ts';
 import type { PasswordCheck, PasswordVerdict } from '../users/passwords/check.ts';
 import type { Notice } from '../users/record/schema.ts';
+import { typedAddress } from '../users/record/typed-address.ts';
 import { factorPage } from './factor-pages.ts';
 import { hidden, html, type NewPasswordProblem } from './html.ts';
 import { offersPasskeys } from './new-factor-step.ts';
@@ -65,7 +66,7 @@ interface FirstProof extends Proved {
 
 async function takePassword(parts: LoginPageParts, visit: Visit, form: URLSearchParams): Promise<FirstProof | Page> {
   const { ctx, interaction } = visit;
-  const email = form.get('email') ?? '';
+  const email = typedAddress(form.get('email') ?? '');
   const browser = await parts.knownBrowsers.find(ctx);
   const attempt = { email, password: form.get('password') ?? '', browser, ...auditOrigin(ctx) };
   const verdict = await parts.passwordCheck.check(attempt, requestScope().signal);

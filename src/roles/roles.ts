@@ -16,12 +16,13 @@ import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';
 import { isSelf, subjectNamesOf } from '../users/record/subject-name.ts';
+import { typedAddress } from '../users/record/typed-address.ts';
 
 const maxLimit = 1000;
 
 const rolesQuery = z.object({
   name: z.string().min(1, 'must not be empty').optional().describe('Name of the User record. Default, without `email`: the caller.'),
-  email: z.string().min(1, 'must not be empty').optional().describe('E-mail address or login name of the user.'),
+  email: z.string().overwrite(typedAddress).min(1, 'must not be empty').optional().describe('E-mail address or login name of the user.'),
   namespace: z.string().optional().describe('Selects bindings of this namespace. Empty: bindings of the whole cluster.'),
   via: z.enum(['User', 'Group']).optional().describe('Selects bindings that name the user, or a group.'),
   sortBy: z.enum(['role', 'namespace']).default('role').describe('Orders ties by the other property, then by binding.'),

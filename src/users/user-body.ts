@@ -80,7 +80,10 @@ export const newUserBody = z
         .string()
         .min(1, 'must not be empty')
         .max(253, 'may not be longer than 253 characters')
-        .regex(/^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/, 'must be an ASCII e-mail address or login name with one @ at most')
+        .regex(
+          /^[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?$/,
+          'must be an ASCII e-mail address or login name with one @ at most (domains in Unicode as xn--…)',
+        )
         .describe('The login identity: an e-mail address or a plain login name.'),
       password,
       must_change_password: z

@@ -129,7 +129,7 @@ interface CreateOptions extends ManifestOptions {
 /** Refuses values that the custom resource definition would refuse. */
 function loginName(text: string): string {
   if (text.length > 253 || !/^[\w.!#$%&'*+=?^{|}~-]+(@[A-Za-z0-9.-]+)?$/.test(text))
-    throw new InvalidArgumentError('must be an ASCII e-mail address or login name with one @ at most');
+    throw new InvalidArgumentError('must be an ASCII e-mail address or login name with one @ at most (domains in Unicode as xn--…)');
   return text;
 }
 
