@@ -13,8 +13,16 @@ function within(text: string, edge: RegExp): string {
   return text.slice(begin, end);
 }
 
-/** Returns a one-time code in capitals and ASCII digits, without what separates its groups. Keyboards write digits of their language. */
-export const typedCode = (text: string): string =>
+/** Longer than any code with separators. */
+const longestCode = 128;
+
+/**
+ * Returns a one-time code in capitals and ASCII digits, without what separates its groups. Keyboards write digits of their language.
+ * Returns '' for a text that is too long for a code.
+ */
+export const typedCode = (text: string): string => (text.length > longestCode ? '' : plainCode(text));
+
+const plainCode = (text: string): string =>
   text
     .normalize('NFKC')
     .replaceAll(/\p{Nd}/gu, valueOfDigit)
