@@ -263,6 +263,12 @@ export const installationIncomplete = (target: GroupResource, reason: string, wh
 export const timedOut = (dependency: Dependency | 'the request' | 'the body of the request', options: ErrorOptions = {}) =>
   new StatusError(504, 'Timeout', `${dependency} did not answer in time, try again`, { details: { retryAfterSeconds: 1 }, ...options });
 
+/** 504: a version that has not been seen within the wait, in the words of the API server. */
+export const resourceVersionTooLarge = (wanted: string, current: string) =>
+  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }], retryAfterSeconds: 1 },
+  });
+
 /** 503 of the service itself: a cause for each failed check, with its name as `reason`. */
 export const notReady = (causes: StatusCause[]) =>
   new StatusError(503, 'ServiceUnavailable', `not ready: ${causes.map(({ reason, message }) => `${reason} (${message})`).join(', ')}`, {

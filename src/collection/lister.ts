@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { badParameter, timedOut } from '../api/status.ts';
+import { badParameter, resourceVersionTooLarge } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
@@ -171,7 +171,8 @@ export class Lister<Row extends ListRow> {
     if (resourceVersion === '' || resourceVersion === '0') return;
     // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
     await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
-    if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
+    if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal)))
+      throw resourceVersionTooLarge(resourceVersion, cache.resourceVersion);
   }
 
   async #positionAfter({ continue: token, page }: ListParameters, bound: string): Promise<Position | undefined> {

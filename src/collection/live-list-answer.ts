@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { badParameter, timedOut } from '../api/status.ts';
+import { badParameter, resourceVersionTooLarge } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
 import type { Caller } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
@@ -87,7 +87,8 @@ export class LiveLists<Row extends LiveRow> {
     await lister.whenUsable(signal);
     const { fits } = parseQuery(properties, parameters, scope);
     const after = versionToResumeAfter(ctx, parameters);
-    if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal))) throw timedOut('kubernetes');
+    if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal)))
+      throw resourceVersionTooLarge(after, cache.resourceVersion);
 
     const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
