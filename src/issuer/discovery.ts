@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { reader } from '../api/reader.ts';
 import { wholeRetrySeconds } from '../api/status.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
+import { runOutsideFlows } from '../limits/flow.ts';
 import { differsBySlash, faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import type { IssuerSettings } from './types.ts';
@@ -56,7 +57,7 @@ export class IssuerDiscovery {
     if (known !== undefined && this.#clock() - known.at < maxAgeMs) return known.metadata;
     const waitMs = this.#failed === undefined ? 0 : this.#failed.until - this.#clock();
     if (waitMs <= 0) {
-      this.#asking ??= this.#ask().finally(() => {
+      this.#asking ??= runOutsideFlows(() => this.#ask()).finally(() => {
         this.#asking = undefined;
       });
       this.#asking.catch(() => undefined);

@@ -2,6 +2,7 @@ import type { CustomFetch } from 'openid-client';
 import { isRecord } from '../api/reader.ts';
 import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/outgoing.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
 import { IssuerFault } from './errors.ts';
@@ -9,7 +10,8 @@ import { IssuerFault } from './errors.ts';
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */
 export const issuerTimeoutMs = 9_000;
 const maxBytes = 1024 * 1024;
-const maxConnections = 64;
+/** Bounds of calls, whose flows take turns. */
+const turns = { atOnce: 64, ofFlow: 8, maxWaiting: 1024, what: 'calls to the identity provider are waiting' };
 /** Longer than the call, whose timeout is the clearer error. */
 const connectTimeoutMs = issuerTimeoutMs + 1_000;
 
@@ -25,11 +27,12 @@ export class IssuerFetch {
   readonly #agent: TrustingAgent;
   readonly #id: string;
   readonly #metrics: Metrics;
+  readonly #turns = new Semaphore(turns);
 
   constructor({ id, caFile }: Pick<IssuerConfig, 'id'> & { caFile?: string | undefined }, metrics: Metrics) {
     this.#id = id;
     this.#metrics = metrics;
-    this.#agent = new TrustingAgent({ caFile, connections: maxConnections, connectTimeoutMs });
+    this.#agent = new TrustingAgent({ caFile, connections: turns.atOnce, connectTimeoutMs });
   }
 
   /** @throws Error without an answer, or for one that is too large */
@@ -47,14 +50,23 @@ export class IssuerFetch {
 
   async #request(url: string, { signal, method = 'GET', headers, body }: OutgoingRequest) {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(issuerTimeoutMs)]);
+    return this.#turns.hold(
+      () => this.#timed(url, { method, headers, body, signal: bounded }, signal),
+      (answer) => answer.body,
+      bounded,
+    );
+  }
+
+  async #timed(url: string, request: OutgoingRequest, outer: AbortSignal) {
+    const { method = 'GET', headers, signal } = request;
     const endTimer = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
     const outgoing = beginCall({ name: `issuer ${this.#id}`, method, server: new URL(url).host }, endTimer);
     try {
-      const answer = await this.#agent.request(url, { method, headers: { ...headers, ...outgoing.headers }, body, signal: bounded });
+      const answer = await this.#agent.request(url, { ...request, headers: { ...headers, ...outgoing.headers } });
       outgoing.end(answer.statusCode);
       return answer;
     } catch (error) {
-      outgoing.end(signal.aborted ? 'aborted' : bounded.aborted ? 'timeout' : 'unreachable');
+      outgoing.end(outer.aborted ? 'aborted' : signal.aborted ? 'timeout' : 'unreachable');
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { z } from 'zod';
 import { neverAborts } from '../kubernetes/deadline.ts';
+import { runOutsideFlows } from '../limits/flow.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import { type IssuerFetch, isInsecure } from './fetch.ts';
@@ -102,7 +103,7 @@ export class IssuerKeys {
 
   /** @throws StatusError 503 */
   #read(): Promise<KeySet> {
-    this.#reading ??= this.#fetch().finally(() => {
+    this.#reading ??= runOutsideFlows(() => this.#fetch()).finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
 import { parseExact } from '../api/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';
 import { ServerClock } from './clock.ts';
@@ -13,11 +14,11 @@ import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
 import { isResourcePath } from './resource.ts';
 import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
-/** Bound of connections. Further calls wait for one, within their deadline. */
-const maxConnections = 64;
-
-/** Bound of pending calls. Further calls are refused, because they would only wait for their deadline. */
-const maxPending = 2048;
+/**
+ * Bounds of calls, each with a connection of its own. Further calls wait within their deadline, and flows take turns: the API server may be
+ * slow for one caller, whose calls must not keep others waiting.
+ */
+const turns = { atOnce: 128, ofFlow: 16, maxWaiting: 2048, what: 'calls to the API server are waiting' };
 
 const maxRetries = 2;
 
@@ -85,7 +86,7 @@ export class Transport {
   readonly #timeoutMs: number;
   readonly #metrics: Metrics;
   readonly serverClock: ServerClock;
-  #pending = 0;
+  readonly #turns = { ours: new Semaphore(turns), theirs: new Semaphore(turns) };
   #failure: string | undefined;
   readonly #log: Logger | undefined;
   readonly #server: string;
@@ -105,11 +106,12 @@ export class Transport {
     const pools = (showsCertificate: boolean) => {
       const shared = poolOptions(connection, requestTimeoutMs, showsCertificate);
       return {
-        short: new Pool(origin, { ...shared, connections: maxConnections, bodyTimeout: requestTimeoutMs }),
+        short: new Pool(origin, { ...shared, connections: turns.atOnce, bodyTimeout: requestTimeoutMs }),
         long: unboundedPool(origin, { ...shared, bodyTimeout: 0 }),
       };
     };
     this.#pools = { ours: pools(true), theirs: pools(false) };
+    for (const places of Object.values(this.#turns)) metrics.countPlaces('kubernetes', places);
   }
 
   /** Returns the error code of the last attempt, undefined if it got an answer. */
@@ -160,7 +162,9 @@ export class Transport {
 
   /** Sends a call. @returns a success */
   async #open(pool: keyof Pools, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
-    const response = await this.#send(this.#pools[credential.isTheirs ? 'theirs' : 'ours'][pool], call, credential, deadline);
+    const side = credential.isTheirs ? 'theirs' : 'ours';
+    const send = () => this.#send(this.#pools[side][pool], call, credential, deadline);
+    const response = pool === 'long' ? await send() : await this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
@@ -168,13 +172,11 @@ export class Transport {
   }
 
   async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
-    if (this.#pending >= maxPending) throw serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') });
     const options = this.#requestOptions(call, credential);
     const endTimer = this.#metrics.upstream.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
     const headers = { ...outgoing.headers, ...options.headers };
     const sentAt = performance.now();
-    this.#pending += 1;
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await abortable(pool.request({ ...options, headers, signal: deadline.signal }), deadline.signal);
@@ -187,8 +189,6 @@ export class Transport {
       if (outcome !== 'aborted') this.#failed(deadline.hasPassed ? 'no answer in time' : codeOf(error));
       outgoing.end(outcome);
       throw error;
-    } finally {
-      this.#pending -= 1;
     }
   }
 

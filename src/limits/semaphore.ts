@@ -1,7 +1,9 @@
+import type { Readable } from 'node:stream';
 import { tooManyRequests } from '../api/status.ts';
+import { currentFlow } from './flow.ts';
 
 interface ConcurrencyLimitOptions {
-  /** Bound of one holder, such as a plugin or a caller. */
+  /** Bound of one holder, such as a caller. */
   maxEach: number;
   maxInAll?: number;
   /** The last places of `maxInAll`, for holders of fewer than `maxEach` places. */
@@ -10,7 +12,7 @@ interface ConcurrencyLimitOptions {
   what: string;
 }
 
-/** Bounds the requests of each holder, so that one holder leaves room for the others. */
+/** Bounds the requests of each holder, so that one holder leaves room for the others. Nothing waits. */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions;
   readonly #each = new Map<string, number>();
@@ -43,21 +45,53 @@ export class ConcurrencyLimit {
 export interface Bounds {
   /** Bound of running work. */
   atOnce: number;
+  /** Bound of the running work of one flow. Work of the service itself has no such bound. Default: `atOnce`. */
+  ofFlow?: number;
+  /** Bound of running and waiting work of one flow. Default: none but `maxWaiting`. */
+  maxOfFlow?: number;
   /** Bound of waiting work. */
   maxWaiting: number;
   /** Completes "too many …" of a refusal. */
   what: string;
 }
 
-/** Runs a bounded number of tasks at a time, queues a bounded number, and refuses more. */
+interface Waiter {
+  begin(): void;
+  refuse(error: Error): void;
+}
+
+/** Work of one flow. */
+interface Share {
+  running: number;
+  /** First in, first out. */
+  readonly waiting: Set<Waiter>;
+}
+
+/** Key of the work of the service itself. */
+const service = '';
+
+/**
+ * Runs a bounded number of tasks at a time, queues a bounded number, and refuses more. Flows (`flow.ts`) take turns, so that a flow with
+ * many tasks delays no other flow. Once the queue is full, the flow with most waiting tasks is refused.
+ */
 export class Semaphore {
   readonly #bounds: Bounds;
-  /** First in, first out. */
-  readonly #waiting = new Set<() => void>();
+  readonly #shares = new Map<string, Share>();
+  /** Flows with waiting tasks, the next one first. */
+  readonly #turns = new Map<string, Share>();
   #running = 0;
+  #waiting = 0;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
   }
 
   /**
@@ -65,41 +99,127 @@ export class Semaphore {
    * @throws StatusError 429 when too many wait already; the signal's reason; whatever `work` throws
    */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (this.#running < this.#bounds.atOnce) this.#running += 1;
-    else await this.#turn(signal);
+    const key = currentFlow() ?? service;
+    await this.enter(key, () => signal);
     try {
       return await work();
     } finally {
-      this.#handOver();
+      this.leave(key);
     }
   }
 
-  /** Hands its place to the next in the queue, so that no later task takes it first. */
-  #handOver(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running -= 1;
+  /**
+   * Holds a place from the beginning of a call until its answer is read.
+   *
+   * @param bodyOf returns the body of the answer
+   * @throws as `run` does
+   */
+  async hold<T>(call: () => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
+    const key = currentFlow() ?? service;
+    await this.enter(key, () => signal);
+    try {
+      const answer = await call();
+      bodyOf(answer).once('close', () => this.leave(key));
+      return answer;
+    } catch (error) {
+      this.leave(key);
+      throw error;
+    }
+  }
+
+  /**
+   * Takes a place, which `leave` gives back.
+   *
+   * @param signalOf is called only if there is a wait
+   * @returns undefined if the place is taken at once
+   * @throws StatusError 429, the signal's reason
+   */
+  enter(key: string, signalOf: () => AbortSignal | undefined): Promise<void> | undefined {
+    const { atOnce, maxOfFlow = Number.POSITIVE_INFINITY } = this.#bounds;
+    const share = this.#shares.get(key) ?? { running: 0, waiting: new Set() };
+    if (this.#running < atOnce && share.running < this.#boundOf(key)) {
+      this.#begin(key, share);
+      return undefined;
+    }
+    if (share.running + share.waiting.size >= maxOfFlow) throw this.#refusal();
+    return this.#wait(key, share, signalOf());
+  }
+
+  /** Gives a place back, to the next flow that waits. */
+  leave(key: string): void {
+    const share = this.#shares.get(key);
+    if (share === undefined) return;
+    share.running -= 1;
+    this.#running -= 1;
+    this.#forgetIdle(key, share);
+    for (const [next, waiting] of this.#turns) {
+      if (waiting.running >= this.#boundOf(next)) continue;
+      const [waiter] = waiting.waiting;
+      if (waiter === undefined) continue;
+      this.#remove(next, waiting, waiter);
+      // The flow goes to the end of the line.
+      if (this.#turns.delete(next)) this.#turns.set(next, waiting);
+      this.#begin(next, waiting);
+      waiter.begin();
       return;
     }
-    this.#waiting.delete(next);
-    next();
   }
 
-  async #turn(signal: AbortSignal | undefined): Promise<void> {
-    const { maxWaiting, what } = this.#bounds;
+  #begin(key: string, share: Share): void {
+    this.#shares.set(key, share);
+    share.running += 1;
+    this.#running += 1;
+  }
+
+  #boundOf(key: string): number {
+    const { atOnce, ofFlow = atOnce } = this.#bounds;
+    return key === service ? atOnce : ofFlow;
+  }
+
+  async #wait(key: string, share: Share, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#waiting.size >= maxWaiting) throw tooManyRequests(`too many ${what}, try again`);
+    if (this.#waiting >= this.#bounds.maxWaiting) this.#makeRoom(share);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    const leave = () => {
-      if (this.#waiting.delete(resolve)) reject(signal?.reason);
+    const waiter = { begin: resolve, refuse: reject };
+    this.#shares.set(key, share);
+    this.#turns.set(key, share);
+    share.waiting.add(waiter);
+    this.#waiting += 1;
+    const abort = () => {
+      if (this.#remove(key, share, waiter)) reject(signal?.reason);
     };
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
     try {
       await promise;
     } finally {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /** Refuses the last task of the flow with most waiting tasks. @throws StatusError 429 if that is the flow that asks */
+  #makeRoom(asking: Share): void {
+    let longest: [string, Share] | undefined;
+    for (const entry of this.#turns) if (entry[1].waiting.size > (longest?.[1].waiting.size ?? asking.waiting.size)) longest = entry;
+    const last = [...(longest?.[1].waiting ?? [])].at(-1);
+    if (longest === undefined || last === undefined) throw this.#refusal();
+    this.#remove(...longest, last);
+    last.refuse(this.#refusal());
+  }
+
+  #remove(key: string, share: Share, waiter: Waiter): boolean {
+    if (!share.waiting.delete(waiter)) return false;
+    this.#waiting -= 1;
+    if (share.waiting.size === 0) this.#turns.delete(key);
+    this.#forgetIdle(key, share);
+    return true;
+  }
+
+  #forgetIdle(key: string, share: Share): void {
+    if (share.running === 0 && share.waiting.size === 0) this.#shares.delete(key);
+  }
+
+  #refusal(): Error {
+    return tooManyRequests(`too many ${this.#bounds.what}, try again`);
   }
 }
 
@@ -115,15 +235,36 @@ export class KeyedSemaphore {
 
   /** @throws as `Semaphore.run` does */
   async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { turns, leave } = this.#use(key);
+    try {
+      return await turns.run(work, signal);
+    } finally {
+      leave();
+    }
+  }
+
+  /** @throws as `Semaphore.hold` does */
+  async hold<T>(key: string, call: () => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
+    const { turns, leave } = this.#use(key);
+    try {
+      const answer = await turns.hold(call, bodyOf, signal);
+      bodyOf(answer).once('close', leave);
+      return answer;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #use(key: string): { turns: Semaphore; leave(): void } {
     const own = this.#turns.get(key) ?? { turns: new Semaphore(this.#bounds), count: 0 };
     this.#turns.set(key, own);
     own.count += 1;
-    try {
-      return await own.turns.run(work, signal);
-    } finally {
+    const leave = () => {
       own.count -= 1;
       if (own.count === 0) this.#turns.delete(key);
-    }
+    };
+    return { turns: own.turns, leave };
   }
 }
 

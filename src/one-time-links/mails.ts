@@ -146,7 +146,7 @@ function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }
   return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
 }
 
-const turns = { atOnce: 4, maxWaiting: 100, what: 'mails are waiting' };
+const turns = { atOnce: 12, ofFlow: 2, maxWaiting: 100, what: 'mails are waiting' };
 
 /** Sends mail in the background. No request waits for a mail server. */
 class MailQueue {

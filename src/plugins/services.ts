@@ -8,7 +8,7 @@ import { lookupOf, type Network } from '../http/outgoing.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import type { UpstreamResponse } from '../kubernetes/transport.ts';
-import { ConcurrencyLimit } from '../limits/semaphore.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
@@ -17,7 +17,8 @@ import type { ServiceReference } from './console-plugins.ts';
 /** Bound of request and answer bodies (docs/contract/console.md). */
 export const maxBytes = 10 * 1024 * 1024;
 
-const maxConnections = 32;
+/** Bounds of the requests to one plugin, whose flows take turns. */
+const turns = { atOnce: 64, ofFlow: 12, maxOfFlow: 64, maxWaiting: 256, what: 'requests to the plugin are under way' };
 const connectTimeoutMs = 5_000;
 /** Idle connections may be lost without notice. */
 const maxIdleMs = 20_000;
@@ -55,7 +56,7 @@ export class PluginServices {
   readonly #forbidden: ForbiddenTarget;
   readonly #authorities: RefreshedValue<string | undefined>;
   /** Bounds requests, so that a hanging plugin blocks neither other plugins nor the console. */
-  readonly #inFlight = new ConcurrencyLimit({ maxEach: 64, maxInAll: 256, what: 'requests to plugins' });
+  readonly #turns = new KeyedSemaphore(turns);
   /** Agents by certificate authorities. */
   readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => void agent.close().catch(() => undefined) });
 
@@ -74,25 +75,21 @@ export class PluginServices {
    * @throws StatusError 429 if too many requests are in progress, 503 if the Service cannot be reached, 504 after the timeout
    */
   async request(request: ServiceRequest): Promise<UpstreamResponse> {
-    const end = this.#inFlight.begin(request.plugin);
     const deadline = new Deadline(request.signal, request.timeoutMs);
-    const finish = () => {
-      deadline.end();
-      end();
-    };
     const endTimer = this.#metrics.plugins.startTimer({ call: request.call });
     const call = { name: `plugin ${request.call}`, method: request.method, server: hostOf(request.service) };
     const outgoing = beginCall(call, endTimer);
     try {
-      const answer = await this.#send(request, outgoing.headers, deadline.signal);
+      const send = () => this.#send(request, outgoing.headers, deadline.signal);
+      const answer = await this.#turns.hold(request.plugin, send, ({ body }) => body, deadline.signal);
       outgoing.end(answer.statusCode);
-      answer.body.once('close', finish);
+      answer.body.once('close', () => deadline.end());
       // The reader of the body gets the error too. Without a listener, an error before the first read would end the process.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
       outgoing.end(deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable');
-      finish();
+      deadline.end();
       if (request.signal.aborted) throw request.signal.reason;
       if (error instanceof StatusError) throw error;
       throw deadline.hasPassed ? timedOut('the plugin', { cause: error }) : serviceUnavailable('the plugin', { cause: error });
@@ -129,7 +126,7 @@ export class PluginServices {
     if (agent === undefined) {
       agent = new Agent({
         connect: this.#connector(ca),
-        connections: maxConnections,
+        connections: turns.atOnce,
         pipelining: 1,
         headersTimeout: 0,
         bodyTimeout: 0,

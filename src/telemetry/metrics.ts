@@ -11,6 +11,12 @@ export interface WatchReport {
   objects: number;
 }
 
+/** Bounded work of one class, whose flows take turns. */
+interface Places {
+  readonly running: number;
+  readonly waiting: number;
+}
+
 /** Size of a bounded cache. */
 export interface CacheReport {
   name: string;
@@ -89,11 +95,21 @@ export class Metrics {
     registers: [this.registry],
     collect: () => this.#setInFlight(),
   });
+  readonly places = new Gauge({
+    name: 'atrium_places',
+    help: 'Work by class and state: running, or waiting for its turn. Classes are people, strangers and static for requests, and kubernetes for calls to the API server.',
+    labelNames: ['class', 'state'] as const,
+    registers: [this.registry],
+    collect: () => this.#setPlaces(),
+  });
+  readonly #places: [string, Readonly<Places>][] = [];
+
   readonly #inFlight: (() => Readonly<Record<string, number>>)[] = [];
 
   readonly refused = new Counter({
     name: 'atrium_http_requests_refused_total',
-    help: 'Requests answered 429 because too many were in flight.',
+    help: 'Requests answered 429 because their flow has no place left, by class (people, strangers, static), or because there are too many of their kind (receiving, long).',
+    labelNames: ['class'] as const,
     registers: [this.registry],
   });
 
@@ -257,9 +273,23 @@ export class Metrics {
     this.#inFlight.push(read);
   }
 
+  #setPlaces(): void {
+    this.places.reset();
+    for (const [name, { running, waiting }] of this.#places) {
+      this.places.inc({ class: name, state: 'running' }, running);
+      this.places.inc({ class: name, state: 'waiting' }, waiting);
+    }
+  }
+
   #setInFlight(): void {
     this.inFlight.reset();
     for (const read of this.#inFlight) for (const [kind, count] of Object.entries(read())) this.inFlight.inc({ kind }, count);
+  }
+
+  /** @param places are read at each scrape, and added to others of that class */
+  countPlaces(name: string, places: Readonly<Places>): void {
+    this.refused.inc({ class: name }, 0);
+    this.#places.push([name, places]);
   }
 
   /** @returns a function that removes the report */

@@ -54,12 +54,12 @@ interface CheckedPassword {
 
 /**
  * Bound of concurrent checks. Hashing takes most of the time. Further checks would compete for the same record, and longer queues would
- * exceed the deadlines.
+ * exceed the deadlines. The API server or a directory may be slow for one flow, which leaves places for the others.
  */
-const turns = { atOnce: 16, maxWaiting: 128, what: 'passwords are being checked' };
+const turns = { atOnce: 16, ofFlow: 3, maxWaiting: 128, what: 'passwords are being checked' };
 
 /** Bound per user. Right passwords are not counted as failures, so that a client with one right password could otherwise take all turns. */
-const userConcurrency = { ...turns, atOnce: 2 };
+const userConcurrency = { ...turns, atOnce: 2, ofFlow: 1 };
 
 /** Refusals are delayed to multiples of this duration, so that the time does not reveal the reason. */
 const refusalStepMs = 250;

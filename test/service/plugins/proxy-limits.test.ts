@@ -126,9 +126,11 @@ describe('the proxy of plugins, put to the test', () => {
     // The Service allocates all of it again in this process.
     const held = () => collectedMemory().arrayBuffers / mebibyte;
     const before = held();
-    const sockets = Array.from({ length: 20 }, () => {
+    // One caller gets a part of the places of a plugin.
+    const tokens = [token, await suite.server.token('bob')];
+    const sockets = Array.from({ length: 20 }, (_, index) => {
       const socket = connect(suite.server.port, '127.0.0.1').pause();
-      socket.write(`GET /api/proxy/plugin/shop/plain/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+      socket.write(`GET /api/proxy/plugin/shop/plain/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens[index % 2]}\r\n\r\n`);
       return socket;
     });
     await eventually(
