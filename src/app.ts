@@ -136,7 +136,7 @@ export class App {
   }
 
   async #shadowedFiles(): Promise<string[]> {
-    const prefixes = this.#features.before === undefined ? [] : ['/identity'];
+    const prefixes = this.#features.before === undefined ? [] : [this.#features.before.prefix];
     return shadowedPaths(await this.#features.staticPaths(), this.operations, prefixes);
   }
 

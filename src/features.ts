@@ -1,6 +1,5 @@
 /** Wires the features with their dependencies. Only this file and app.ts, which mounts them, know all features. */
 
-import type { Middleware } from 'koa';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { createAccess } from './access/routes.ts';
 import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
@@ -18,6 +17,7 @@ import { createGroups } from './groups/groups.ts';
 import type { Authenticator } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
 import type { Operation } from './http/operation.ts';
+import type { ChainOptions } from './http/request-listener.ts';
 import type { Issuers } from './issuer/issuers.ts';
 import { serverProblem } from './kubernetes/identity.ts';
 import { createLists } from './lists/routes.ts';
@@ -45,8 +45,8 @@ export interface Features {
   /** Services that the features share. */
   services: Services;
   authenticator: Authenticator;
-  /** Middleware before all operations: the embedded OpenID provider. */
-  before: Middleware | undefined;
+  /** The embedded OpenID provider, which answers the requests below its prefix. */
+  before: ChainOptions['before'];
   /** Operations of all features. The console's static files match all remaining paths, and so come last. */
   operations: readonly Operation[];
   checks: readonly Check[];
@@ -141,7 +141,7 @@ export function createFeatures(context: ProcessContext): Features {
   return {
     services,
     authenticator,
-    before: identity?.middleware,
+    before: identity,
     operations: features.flatMap(({ operations = [] }) => operations),
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),

@@ -78,7 +78,9 @@ const server = z.strictObject({
     .int()
     .min(1)
     .default(1000)
-    .describe('Maximum number of concurrent requests. More are 429. Watches have a separate limit of the same size.'),
+    .describe(
+      'Maximum number of concurrent requests, with a share for each user and client network. More are 429. Watches have a separate limit of the same size.',
+    ),
   shutdownGrace: duration().prefault('25s').describe('Time for requests in flight after SIGTERM.'),
 });
 

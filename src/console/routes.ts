@@ -152,6 +152,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
     method: 'GET',
     paths: ['/{*subpath}'],
     ignoredQuery: 'all',
+    places: 'static',
     tag,
     summary: 'Serves a file of the console',
     description: 'Returns the index for a missing path without extension, if the request accepts `text/html`.',

@@ -136,14 +136,20 @@ export class TokenGuard {
     this.#refusals = new RateLimit({ limit: refusalsPerMinute, what: 'refused tokens', ...(clock && { clock }) });
   }
 
+  /** Reports whether a credential was accepted lately, or verified by the service itself. */
+  isAccepted({ hash: tokenHash, isVerified }: Bearer): boolean {
+    return isVerified === true || this.#accepted.has(tokenHash);
+  }
+
   /**
    * Asks the API server about a token.
    *
    * @throws StatusError 429, or what `call` throws
    */
-  async ask<T>(source: string, { hash: tokenHash, isVerified }: Bearer, call: () => Promise<T>): Promise<T> {
-    if (isVerified) return call();
-    if (!this.#accepted.has(tokenHash)) this.#refusals.requireRoom(source);
+  async ask<T>(source: string, bearer: Bearer, call: () => Promise<T>): Promise<T> {
+    const { hash: tokenHash } = bearer;
+    if (bearer.isVerified) return call();
+    if (!this.isAccepted(bearer)) this.#refusals.requireRoom(source);
     try {
       const result = await call();
       this.#accepted.set(tokenHash, true);

@@ -87,6 +87,7 @@ export class Health {
         method: 'GET',
         paths: ['/readyz'],
         ignoredQuery: 'all',
+        places: 'none',
         tag: 'operations',
         summary: 'Reports whether this replica should receive requests',
         description:
@@ -109,6 +110,7 @@ const livenessOperation = (id: string, path: string): Operation =>
     method: 'GET',
     paths: [path],
     ignoredQuery: 'all',
+    places: 'none',
     tag: 'operations',
     summary: 'Reports whether the process lives',
     credential: 'none',

@@ -72,6 +72,13 @@ export function callerKey(caller: Bearer & { identity?: Identity }): string {
   return name === undefined ? `token ${caller.hash}` : `name ${name}`;
 }
 
+/** Returns the key of the caller's flow: a person whose credential has been accepted. */
+export function flowOf(caller: Bearer & { identity?: Identity }): string {
+  const { user, subject } = caller.viewing?.by ?? caller;
+  if (user !== undefined) return `user ${user}`;
+  return subject === undefined ? callerKey(caller) : `subject ${subject.issuer} ${subject.sub}`;
+}
+
 /**
  * Use of credentials by an operation (docs/contract/conventions.md):
  * - `none`: ignores them;
@@ -122,8 +129,17 @@ interface Described {
   passedOn?: string;
 }
 
+/** Classes of requests in flight, each of which has places of its own. */
+export type RequestClass = 'people' | 'strangers' | 'static';
+
 /** Bounds of a request that an operation may change. */
 export interface RequestBounds {
+  /** Counts a request whose credential waits for another server as one of its network. */
+  whileReading<T>(ctx: Context, reading: Promise<T>): Promise<T>;
+  /** Waits for a place of the request's flow, and works in it. @throws StatusError 429, or what the work throws */
+  inPlace(ctx: Context, requestClass: RequestClass, work: () => Promise<void>): Promise<void>;
+  /** Exchanges the place of the request for one of its present flow. @returns undefined if there is no wait. @throws StatusError 429 */
+  enter(ctx: Context, requestClass: RequestClass): Promise<void> | undefined;
   /** Lets a request outlive the deadline. @param holder counts the request in its bound. @throws StatusError 429 */
   onLongRunning(ctx: Context, holder: string): void;
   /** Gives a request a longer deadline. */
@@ -149,6 +165,8 @@ interface OperationBase {
   described?: Described;
   /** True for an operation that a user may call who must change the password. Operations without a credential need no mark. */
   openToPasswordDue?: true;
+  /** Places of an operation without a credential: those of static files, or none for a probe that is always answered. Default: `strangers`. */
+  places?: 'static' | 'none';
   /** False if HEAD must be 405 because it would have an effect: a link checker must not use up a code. */
   answersHead?: false;
   /** Keeps parsed bodies by their text, where the same body, without secrets, comes again and again. */

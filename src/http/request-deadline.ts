@@ -18,7 +18,10 @@ export class RequestLifetime {
   readonly #onClose: (() => void)[] = [];
   #isClosed = false;
   #leaveWork: (reason: unknown) => void = () => undefined;
+  #leavePlace: (() => void) | undefined;
   kind: Kind;
+  /** Called once the body has arrived. */
+  onArrival: (() => void) | undefined;
   /** True for an operation with a deadline of its own. */
   isSlow = false;
   /** True if the caller went away before the answer was out: there is no answer to send, and no failure to log. */
@@ -68,6 +71,22 @@ export class RequestLifetime {
       this.#leaveWork = reject;
       work().then(resolve, reject);
     });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** @param leave gives the place of the request back (`middleware/admission.ts`) */
+  takePlace(leave: () => void): void {
+    this.#leavePlace = leave;
+  }
+
+  /** Gives the place of the request back, if it has one. */
+  leavePlace(): void {
+    const leave = this.#leavePlace;
+    this.#leavePlace = undefined;
+    leave?.();
   }
 
   becomeLong(): void {

@@ -21,8 +21,8 @@ export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, 
   log: Logger;
   /** Default: passes the traces of callers on. */
   tracing?: Tracing;
-  /** Gets each request before the operations, as the embedded issuer does for its own paths. */
-  before?: Middleware;
+  /** Answers the requests below a prefix, as the embedded issuer does. */
+  before?: { prefix: string; middleware: Middleware };
 }
 
 export interface Chain {
@@ -51,12 +51,20 @@ export function requestChain(options: ChainOptions): Chain {
   app.use(requestHead);
   if (basePath !== '') app.use(stripBasePath(basePath));
   app.use(representation);
-  if (before) app.use(before);
+  if (before) app.use(below(before.prefix, before.middleware, admission));
   if (corsOrigins.length > 0) app.use(cors(corsOrigins));
   app.use(routeOperations({ ...options, bounds: admission }));
 
   return { listener: app.callback(), endLongRunning: () => admission.endLongRunning(), inFlight: () => admission.inFlight };
 }
+
+/** Passes the requests below a prefix to the middleware, in a place of their network. */
+const below =
+  (prefix: string, middleware: Middleware, admission: Admission): Middleware =>
+  (ctx, next) =>
+    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
+      ? admission.inPlace(ctx, 'strangers', async () => void (await middleware(ctx, next)))
+      : next();
 
 /**
  * Makes `ctx.query` in one pass. Koa's own getter looks for all values of a name once for each time that the name is there: a name that

@@ -5,7 +5,7 @@ import { networkOf } from '../limits/rate-limit.ts';
 import { type Authenticator, TokenGuard } from './authenticator.ts';
 import { checkLength } from './body.ts';
 import { inputReader } from './input.ts';
-import { type Bearer, type Caller, callerKey, type Operation, type RequestBounds } from './operation.ts';
+import { type Bearer, type Caller, callerKey, flowOf, type Operation, type RequestBounds } from './operation.ts';
 import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {
@@ -77,6 +77,13 @@ function answerOptions(ctx: Context, allowed: readonly string[]): void {
 }
 
 type Params = Readonly<Record<string, string>>;
+/** Credential of a request, and its owner if the API server need not be asked. */
+interface Presented {
+  bearer: Bearer;
+  caller: Caller | undefined;
+  isView: boolean;
+}
+
 type Serve = (ctx: Context, params: Params) => Promise<void>;
 
 function runner(operation: Operation, options: RouterOptions, guard: TokenGuard): Serve {
@@ -94,19 +101,37 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     const isView = hasViewHeaders(ctx.req);
     if (isView && accessOf === undefined) throw viewHeadersRefused();
     if (varies !== '') ctx.vary(varies);
-    if (credential === 'none') return handle(ctx, params, undefined);
-    const bearer = checkCredential(await authenticator.read(ctx, credential === 'optional'), operation);
-    if (bearer === undefined) return handle(ctx, params, undefined);
+    if (operation.places === 'none') return handle(ctx, params, undefined);
+    if (credential === 'none') return bounds.inPlace(ctx, operation.places ?? 'strangers', () => handle(ctx, params, undefined));
+    return authenticated(ctx, params, isView);
+  };
+
+  async function authenticated(ctx: Context, params: Params, isView: boolean): Promise<void> {
+    const reading = authenticator.read(ctx, credential === 'optional');
+    const bearer = checkCredential(await bounds.whileReading(ctx, reading), operation);
+    if (bearer === undefined) return bounds.inPlace(ctx, 'strangers', () => handle(ctx, params, undefined));
+    const caller = authenticator.identified?.(bearer);
+    const isKnown = caller !== undefined || guard.isAccepted(bearer);
+    if (isKnown) ctx.state.flow.key = flowOf(caller ?? bearer);
+    return bounds.inPlace(ctx, isKnown ? 'people' : 'strangers', () => identified(ctx, params, { bearer, caller, isView }));
+  }
+
+  async function identified(ctx: Context, params: Params, { bearer, caller: known, isView }: Presented): Promise<void> {
     const state = ctx.state;
     // The call that the operation makes with a forwarded token verifies it. The bound of long requests needs the caller's name before.
     if (credential === 'forwarded' && !state.isLasting && !isView)
       return guard.ask(state.source, bearer, () => handle(ctx, params, bearer));
     const identify = () => authenticator.identify(bearer, state.signal);
-    const caller = authenticator.identified?.(bearer) ?? (await guard.ask(state.source, bearer, identify));
+    const caller = known ?? (await guard.ask(state.source, bearer, identify));
     state.userName = caller.identity.name;
+    const flow = flowOf(caller);
+    if (flow !== state.flow.key) {
+      state.flow.key = flow;
+      await bounds.enter(ctx, 'people');
+    }
     const isOwn = !isView || view === undefined || accessOf === undefined;
     return handleCaller(ctx, params, isOwn ? caller : await view(ctx, caller, accessOf(ctx, params)));
-  };
+  }
 
   async function handleCaller(ctx: Context, params: Params, caller: Caller): Promise<void> {
     try {

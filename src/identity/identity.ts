@@ -61,7 +61,8 @@ interface IdentityNeeds {
 }
 
 export interface Identity {
-  /** Answers every request below `/identity`. */
+  readonly prefix: string;
+  /** Answers every request below the prefix. */
   middleware: Middleware;
   /**
    * Records that the holder of a refresh token has just given the password again: renewed tokens are as recent as a new login.
@@ -102,9 +103,8 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   };
   const sweeper = new Sweeper(services, recordSweep({ client, namespace, now }));
   return {
-    // This middleware receives all requests of the service.
-    middleware: (ctx, next) =>
-      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inRequestScope(ctx, now, () => answer(ctx, pages)) : next(),
+    prefix,
+    middleware: (ctx) => inRequestScope(ctx, now, () => answer(ctx, pages)),
     markReauthenticated: (ctx, refreshToken) =>
       inRequestScope(ctx, now, async () => {
         const found = await records.find('RefreshToken', refreshToken);

@@ -12,7 +12,7 @@ interface ConcurrencyLimitOptions {
   what: string;
 }
 
-/** Bounds the requests of each holder, so that one holder leaves room for the others. Nothing waits. */
+/** Bounds the requests of each holder, so that one holder leaves room for the others. */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions;
   readonly #each = new Map<string, number>();

@@ -132,6 +132,7 @@ export const scrapeOperation = (metrics: Metrics): Operation =>
     method: 'GET',
     paths: ['/metrics'],
     ignoredQuery: 'all',
+    places: 'none',
     tag: 'operations',
     summary: 'Metrics',
     credential: 'none',

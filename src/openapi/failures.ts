@@ -74,7 +74,7 @@ const failures: Record<number, StatusError> = {
   422: invalid({ group: users.group, kind: 'User', name: jane }, [
     { reason: 'FieldValueInvalid', message: 'Invalid value: "***": is a common password', field: 'spec.password' },
   ]),
-  429: tooManyRequests('too many requests are in flight, try again'),
+  429: tooManyRequests('too many requests of yours are under way, try again'),
   431: headersTooLarge(),
   500: internalError(),
   503: serviceUnavailable('kubernetes'),

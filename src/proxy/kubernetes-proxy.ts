@@ -21,8 +21,6 @@ import { relay } from './tunnel.ts';
 
 /** Bound of the API server. */
 export const maxBodyBytes = 3 * 1024 * 1024;
-/** Bound of short requests of a caller within `server.maxInFlight`, so that others get their share. */
-const maxShortOfCaller = 100;
 /** Bound of Secret bodies of a caller, each of which is buffered in memory. */
 const maxHeldSecretsOfCaller = 8;
 /** Milliseconds after which a reader that takes no bytes is disconnected. */
@@ -41,7 +39,6 @@ export class KubernetesProxy {
   readonly #own: string;
   readonly #targets = new WeakMap<Context, Target>();
   readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
-  readonly #short = new ConcurrencyLimit({ maxEach: maxShortOfCaller, what: 'requests of yours to the Kubernetes API' });
 
   constructor(services: Services, authenticator: Authenticator) {
     this.#services = services;
@@ -72,10 +69,10 @@ export class KubernetesProxy {
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = ctx.state.isLasting === true;
-    const lasting = isLong ? this.#whilePermitted({ ctx, caller, target }, signal) : { signal, end: this.#short.begin(callerKey(caller)) };
+    const lasting = isLong ? this.#whilePermitted({ ctx, caller, target }, signal) : undefined;
     const reader = cutWhenStuck(ctx.req.socket, { stuckMs: isLong ? rules.idleTimeout : stuckMs, over: signal });
     ctx.state.lifetime.onClose(() => {
-      lasting.end();
+      lasting?.end();
       reader.end();
     });
     const call: PassedCall = {
@@ -85,7 +82,7 @@ export class KubernetesProxy {
       headers: ctx.state.isCompressed && isDiscovery(target) ? withPlainETags(ctx.req.headers) : ctx.req.headers,
       body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
       isLong,
-      signal: lasting.signal,
+      signal: lasting?.signal ?? signal,
     };
     if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call);
     const answer = await apiServer.passageOf(caller).answer(call);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
+import type { RequestFlow } from '../../limits/flow.ts';
+import { networkOf } from '../../limits/rate-limit.ts';
 import { runInTrace, type Trace, type Tracing } from '../../telemetry/tracing.ts';
 import { isProbe } from '../health.ts';
 import type { ViewedAccess, ViewTarget } from '../operation.ts';
@@ -45,6 +47,7 @@ class RequestState {
   readonly source: string;
   readonly startedAt = performance.now();
   readonly lifetime: RequestLifetime;
+  readonly flow: RequestFlow;
   operationId?: string;
   /** Undefined if the request belongs to no trace. */
   trace?: Trace;
@@ -68,6 +71,7 @@ class RequestState {
   constructor(ctx: Context, { requestId, source, timeoutMs }: RequestStart) {
     this.requestId = requestId;
     this.source = source;
+    this.flow = { key: `network ${networkOf(source)}` };
     this.lifetime = new RequestLifetime(ctx, timeoutMs);
   }
 

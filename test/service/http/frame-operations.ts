@@ -79,6 +79,7 @@ export const operations = [
     id: 'Page',
     method: 'GET',
     paths: ['/{*subpath}'],
+    places: 'static',
     credential: 'none',
     handle({ ctx }) {
       ctx.body = 'page';

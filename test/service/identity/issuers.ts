@@ -247,7 +247,7 @@ async function startReplica({
     log,
     metrics,
     isStopping: () => false,
-    before: identity.middleware,
+    before: identity,
     operations: [],
     authenticator: tokensOnly(async () => {
       throw unauthorized({ tokenGiven: true });

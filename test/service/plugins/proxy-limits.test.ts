@@ -126,7 +126,7 @@ describe('the proxy of plugins, put to the test', () => {
     // The Service allocates all of it again in this process.
     const held = () => collectedMemory().arrayBuffers / mebibyte;
     const before = held();
-    // One caller gets a part of the places of a plugin.
+    // A caller has a part of the places of a plugin.
     const tokens = [token, await suite.server.token('bob')];
     const sockets = Array.from({ length: 20 }, (_, index) => {
       const socket = connect(suite.server.port, '127.0.0.1').pause();

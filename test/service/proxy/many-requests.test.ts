@@ -34,7 +34,7 @@ describe('many requests of one caller to the Kubernetes API at once', () => {
     expect(oneMore.status).to.equal(429);
     expect(oneMore.headers.get('retry-after')).to.equal('1');
     expect(code).to.equal(429);
-    expect(message).to.equal('too many requests of yours to the Kubernetes API are under way, try again');
+    expect(message).to.equal('too many requests of yours are under way, try again');
     expect(answers.map(({ status }) => status)).to.deep.equal(Array(101).fill(200));
     // An answer that has arrived at the client may still be in progress in the service.
     await eventually(
