@@ -18,7 +18,13 @@ import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
  * Bounds of calls, each with a connection of its own. Further calls wait within their deadline, and flows take turns: the API server may be
  * slow for one caller, whose calls must not keep others waiting.
  */
-const turns = { atOnce: 128, ofFlow: 16, maxWaiting: 2048, what: 'calls to the API server are waiting' };
+const turns = {
+  atOnce: 128,
+  ofFlow: 16,
+  maxWaiting: 1920,
+  what: 'calls to the API server are waiting',
+  refusal: () => serviceUnavailable('kubernetes', { cause: new Error('too many calls are waiting') }),
+};
 
 const maxRetries = 2;
 

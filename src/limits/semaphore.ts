@@ -53,6 +53,8 @@ export interface Bounds {
   maxWaiting: number;
   /** Completes "too many …" of a refusal. */
   what: string;
+  /** Returns another refusal than 429. */
+  refusal?: () => Error;
 }
 
 interface Waiter {
@@ -96,7 +98,7 @@ export class Semaphore {
 
   /**
    * @param signal ends the wait, not the work
-   * @throws StatusError 429 when too many wait already; the signal's reason; whatever `work` throws
+   * @throws StatusError 429 (or the other refusal) when too many wait already; the signal's reason; whatever `work` throws
    */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const key = currentFlow() ?? service;
@@ -219,7 +221,8 @@ export class Semaphore {
   }
 
   #refusal(): Error {
-    return tooManyRequests(`too many ${this.#bounds.what}, try again`);
+    const { what, refusal } = this.#bounds;
+    return refusal?.() ?? tooManyRequests(`too many ${what}, try again`);
   }
 }
 
