@@ -55,6 +55,13 @@ const promcheck: Module = {
   sources: ['main.go'],
 };
 
+const authority: Module = {
+  directory: join(import.meta.dirname, 'authority'),
+  programs: { authority: '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 const clientGo: Module = {
   directory: join(import.meta.dirname, '../tools/clients/client-go'),
   programs: { 'client-go': '.' },
@@ -82,6 +89,9 @@ export const nodeProgram = async () => join(await programsOf(node), 'node');
 
 /** Returns the path of the program that checks metrics and alerts like promtool. The first call builds it. */
 export const promcheckProgram = async () => join(await programsOf(promcheck), 'promcheck');
+
+/** Returns the path of the program that answers like kubectl and kube-controller-manager. The first call builds it, which takes minutes. */
+export const authorityProgram = async () => join(await programsOf(authority), 'authority');
 
 /** Returns the path of the program that calls the Kubernetes API by client-go. The first call builds it. */
 export const clientGoProgram = async () => join(await programsOf(clientGo), 'client-go');
@@ -127,7 +137,14 @@ if (import.meta.main) {
   await Promise.resolve()
     .then(async () => {
       if (process.argv[2] === 'kubectl') console.log(await kubectlDirectory());
-      else console.log(await controlPlanePrograms(), await helmProgram(), await nodeProgram(), await promcheckProgram());
+      else
+        console.log(
+          await controlPlanePrograms(),
+          await helmProgram(),
+          await nodeProgram(),
+          await promcheckProgram(),
+          await authorityProgram(),
+        );
     })
     .catch((error: unknown) => {
       console.error(error instanceof Error ? error.message : error);
