@@ -1,7 +1,8 @@
 /** Formats of the columns of `kubectl get` for workloads. Source: kubernetes/pkg/printers/internalversion. */
 
 import { podState } from '../../../../src/api/pod-state.ts';
-import { columnsOf, type Formats, kindsWithColumns, orNone, since } from '../columns.ts';
+import { since } from '../age.ts';
+import { columnsOf, type Formats, kindsWithColumns, orNone } from '../columns.ts';
 import { at, controllerOf, type JsonObject, type KubernetesObject, objectsAt } from '../objects.ts';
 import type { Column } from '../resources.ts';
 
@@ -16,6 +17,12 @@ function restarts(object: KubernetesObject, now: Date): string {
   return times === 0 || lastRestartAt === undefined ? String(times) : `${times} (${since(lastRestartAt, now)} ago)`;
 }
 
+function readinessGates(gates: readonly JsonObject[], pod: KubernetesObject): string {
+  const conditions = objectsAt(pod, 'status.conditions');
+  const held = gates.filter(({ conditionType }) => conditions.find(({ type }) => type === conditionType)?.status === 'True');
+  return gates.length === 0 ? '<none>' : `${held.length}/${gates.length}`;
+}
+
 function nodeState(ready: unknown, node: KubernetesObject): string {
   const state = ready === undefined ? 'Unknown' : ready === 'True' ? 'Ready' : 'NotReady';
   return at(node, 'spec.unschedulable') === true ? `${state},SchedulingDisabled` : state;
@@ -23,7 +30,9 @@ function nodeState(ready: unknown, node: KubernetesObject): string {
 
 const rolePrefix = 'node-role.kubernetes.io/';
 const nodeRoles = (labels: unknown) =>
-  Object.keys(labels ?? {}).flatMap((label) => (label.startsWith(rolePrefix) ? [label.slice(rolePrefix.length)] : []));
+  Object.entries((labels ?? {}) as Record<string, string>)
+    .map(([label, value]) => (label === 'kubernetes.io/role' ? value : label.startsWith(rolePrefix) ? label.slice(rolePrefix.length) : ''))
+    .filter(Boolean);
 
 const servicePort = ({ port, nodePort, protocol }: JsonObject) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`;
 
@@ -106,7 +115,9 @@ function className({ metadata: { name, annotations } }: KubernetesObject): strin
 
 const formats: Formats = {
   amount: ([value]) => String(value ?? 'N/A'),
-  unknown: ([value]) => value ?? '<unknown>',
+  unknown: ([value]) => value || '<unknown>',
+  kernel: ([version, architecture]) => `${version || '<unknown>'}${architecture ? ` (${architecture})` : ''}`,
+  gates: (gates, pod) => readinessGates(gates as JsonObject[], pod),
   True: ([value]) => (value === true ? 'True' : 'False'),
   slash: (values) => values.join('/'),
   someUnset: (values) => joined(values, '<unset>'),
@@ -116,7 +127,7 @@ const formats: Formats = {
   podWord: (_, pod) => podState(pod).word,
   restarts: (_, pod, now) => restarts(pod, now),
   nodeState: ([ready], node) => nodeState(ready, node),
-  roles: ([labels]) => orNone(nodeRoles(labels).sort().join(',')),
+  roles: ([labels]) => orNone([...new Set(nodeRoles(labels))].sort().join(',')),
   servicePorts: (ports) => orNone((ports as JsonObject[]).map(servicePort).join(',')),
   serviceIP: ([type], service) => serviceIP(type, service),
   controller: (_, revision) => controllerName(revision),

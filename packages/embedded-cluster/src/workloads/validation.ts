@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { at, isJsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
+import { parseSchedule } from './cron.ts';
 
 /** Returns the check of members that are required. */
 export const members =
@@ -68,9 +69,11 @@ export const job = (object: KubernetesObject, old: StoredObject | undefined): Fi
 
 function scheduleErrors(schedule: unknown): FieldError[] {
   if (typeof schedule !== 'string' || schedule === '') return [required('spec.schedule')];
+  if (parseSchedule(schedule) !== undefined) return [];
   const fields = schedule.trim().split(/\s+/);
-  if (schedule.startsWith('@') || fields.length === 5) return [];
-  return [invalidValue('spec.schedule', schedule, `expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`)];
+  const isCounted = fields.length !== 5 && !schedule.startsWith('@');
+  const problem = isCounted ? `expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]` : 'cron cannot parse it';
+  return [invalidValue('spec.schedule', schedule, problem)];
 }
 
 function zoneErrors(zone: unknown): FieldError[] {

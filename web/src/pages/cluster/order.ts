@@ -13,7 +13,8 @@ export function quantityIn(text: string): number | undefined {
   const power = binary.indexOf(suffix);
   if (power >= 0) return Number(digits) * 1024 ** (power + 1);
   const tens = suffix === '' ? Number(exponent ?? 0) : decimal[suffix];
-  return tens === undefined ? undefined : Number(digits) * 10 ** tens;
+  const value = tens === undefined ? Number.NaN : Number(digits) * 10 ** tens;
+  return Number.isFinite(value) ? value : undefined;
 }
 
 const seconds: Readonly<Record<string, number>> = {
