@@ -49,24 +49,32 @@ export interface PodState {
 /** @param object a Pod (core/v1), in which every member may be missing */
 export function podState(object: unknown): PodState {
   const pod = readPod(object);
-  const { metadata, spec, status = {} } = pod;
+  const { spec, status = {} } = pod;
   const { initContainerStatuses = [], containerStatuses = [], phase = 'Unknown' } = status;
   // Sidecars: see "Sidecar Containers" in the documentation of Kubernetes.
   const names = new Set(spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name));
-  const sidecars = initContainerStatuses.filter(({ name }) => names.has(name));
-  const initWord = initState(pod, names);
+  // Source: printPod counts no init container after the one that the pod waits for.
+  const current = currentInit(initContainerStatuses, names);
+  const begun = current < 0 ? initContainerStatuses : initContainerStatuses.slice(0, current + 1);
+  const sidecars = begun.filter(({ name }) => names.has(name));
+  const initWord = initState(pod, current);
   const isInitialized = initWord === undefined || conditionOf(pod, 'Initialized')?.status === 'True';
-  const counted = isInitialized ? [...sidecars, ...containerStatuses] : initContainerStatuses;
+  const counted = isInitialized ? [...sidecars, ...containerStatuses] : begun;
   const running = isInitialized ? containerStatuses.filter(({ ready, state }) => ready && state?.running !== undefined) : [];
   const word = isInitialized ? mainState(pod, initWord, running.length > 0) : (initWord ?? phase);
-  const isPhase = metadata?.deletionTimestamp === undefined || phase === 'Succeeded' || phase === 'Failed';
   return {
-    word: isPhase ? word : status.reason === 'NodeLost' ? 'Unknown' : 'Terminating',
-    ready: running.length + sidecars.filter(({ ready, started }) => ready && started).length,
+    word: deletedState(pod) ?? word,
+    ready: running.length + sidecars.filter(({ ready, started, state }) => ready && started && state?.terminated?.exitCode !== 0).length,
     total: (spec?.containers?.length ?? 0) + names.size,
     restarts: counted.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
     lastRestartAt: lastEnd(counted),
   };
+}
+
+function deletedState({ metadata, status: { phase, reason } = {} }: Pod): string | undefined {
+  if (metadata?.deletionTimestamp === undefined) return undefined;
+  if (reason === 'NodeLost') return 'Unknown';
+  return phase === 'Succeeded' || phase === 'Failed' ? undefined : 'Terminating';
 }
 
 const conditionOf = ({ status }: Pod, type: string) => status?.conditions?.find((condition) => condition.type === type);
@@ -77,11 +85,12 @@ function wordOf({ waiting, terminated }: ContainerState = {}): string | undefine
   return terminated.reason || (terminated.signal ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode ?? 0}`);
 }
 
-/** Returns the state of the init container that the pod waits for; undefined if it waits for none. */
-function initState({ spec, status }: Pod, sidecars: ReadonlySet<string | undefined>): string | undefined {
-  const statuses = status?.initContainerStatuses ?? [];
-  const index = statuses.findIndex(({ name, started, state }) => state?.terminated?.exitCode !== 0 && !(sidecars.has(name) && started));
-  const current = statuses[index];
+/** Returns the index of the init container that the pod waits for, -1 if it waits for none. */
+const currentInit = (statuses: readonly ContainerStatus[], sidecars: ReadonlySet<string | undefined>): number =>
+  statuses.findIndex(({ name, started, state }) => state?.terminated?.exitCode !== 0 && !(sidecars.has(name) && started));
+
+function initState({ spec, status }: Pod, index: number): string | undefined {
+  const current = status?.initContainerStatuses?.[index];
   if (current === undefined) return undefined;
   const word = wordOf(current.state);
   return word === undefined || word === 'PodInitializing' ? `Init:${index}/${spec?.initContainers?.length ?? 0}` : `Init:${word}`;

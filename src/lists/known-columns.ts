@@ -97,17 +97,21 @@ const readNode = reader(
 /** Returns the status of a node as kubectl shows it: `Ready,SchedulingDisabled`. */
 function nodeStatus(node: KubernetesObject): string {
   const { spec, status } = readNode(node);
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const ready = status?.conditions?.findLast(({ type }) => type === 'Ready')?.status;
   const word = ready === 'True' ? 'Ready' : ready === undefined ? 'Unknown' : 'NotReady';
   return spec?.unschedulable === true ? `${word},SchedulingDisabled` : word;
 }
 
 const roleLabel = 'node-role.kubernetes.io/';
+const oldRoleLabel = 'kubernetes.io/role';
 
 const nodeRoles = ({ metadata: { labels = {} } }: KubernetesObject): string | null =>
-  Object.keys(labels)
-    .filter((key) => key.startsWith(roleLabel))
-    .map((key) => key.slice(roleLabel.length))
+  [
+    ...new Set(
+      Object.keys(labels).map((key) => (key === oldRoleLabel ? labels[key] : key.startsWith(roleLabel) ? key.slice(roleLabel.length) : '')),
+    ),
+  ]
+    .filter(Boolean)
     .sort()
     .join() || null;
 

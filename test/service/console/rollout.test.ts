@@ -11,6 +11,7 @@ const object = (kind: string, spec: object, status: object, metadata: object = {
 const all = (count: number) => ({
   ...{ observedGeneration: 2, replicas: count, updatedReplicas: count, readyReplicas: count, availableReplicas: count },
 });
+const late = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' };
 const stuck = { conditions: [{ type: 'Progressing', status: 'False', message: 'timed out' }] };
 
 describe('the rollout of a workload in the console', () => {
@@ -35,6 +36,15 @@ describe('the rollout of a workload in the console', () => {
       ),
     ],
   ];
+  const updated = (count: number, updateStrategy: object) =>
+    object('StatefulSet', { replicas: 3, updateStrategy }, { ...all(3), updatedReplicas: count });
+  cases.push(
+    // A rollout of a part is complete, and pods with OnDelete wait for their deletion.
+    ['done', updated(1, { type: 'RollingUpdate', rollingUpdate: { partition: 2 } })],
+    ['progressing', updated(0, { type: 'RollingUpdate', rollingUpdate: { partition: 2 } })],
+    ['done', updated(0, { type: 'OnDelete' })],
+    ['stuck', object('Deployment', { replicas: 3 }, { ...all(3), conditions: [late] })],
+  );
   for (const [index, [state, of]] of cases.entries()) it(`is ${state} (${index})`, () => expect(rolloutOf(of).state).to.equal(state));
 
   it('says what the controller says of one that is stuck', () =>

@@ -4,6 +4,7 @@ import { first, type Pack, packs } from 'virtual:texts';
 import { signal } from '@preact/signals';
 import { createInstance } from 'i18next';
 import type en from './en.json';
+import { durationParts } from './human-duration';
 
 type Words = keyof typeof en;
 /** Key of a text, or its part before `_one` and `_other` of a plural. */
@@ -206,15 +207,6 @@ export function duration(seconds: number): string {
   return new Intl.NumberFormat(language.value, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
 }
 
-/** The units of kubectl's ages: a unit is used until two of the next one have passed, or three of an hour. */
-const briefUnits: readonly [unit: string, seconds: number, until: number][] = [
-  ['second', 1, 120],
-  ['minute', 60, 10_800],
-  ['hour', 3600, 172_800],
-  ['day', 86_400, 63_072_000],
-  ['year', 31_536_000, Infinity],
-];
-
 const unitFormats = new Map<string, Intl.NumberFormat>();
 
 function unitFormat(unit: string): Intl.NumberFormat {
@@ -224,12 +216,13 @@ function unitFormat(unit: string): Intl.NumberFormat {
   return format;
 }
 
-/** Formats an age: `17m`, `3h`. A time in the future is written out. */
+const unitNames = { y: 'year', d: 'day', h: 'hour', m: 'minute', s: 'second' } as const;
+
+/** Formats an age in the units of kubectl: `5m30s`, `17m`. A time in the future is written out. */
 export function brief(time: string | number): string {
   const seconds = (Date.now() - new Date(time).getTime()) / 1000;
   // The clocks of the cluster and the browser may differ a little.
   if (seconds < -60) return relative(time);
-  const passed = Math.max(0, seconds);
-  const [unit, size] = briefUnits.find(([, , until]) => passed < until) ?? ['second', 1];
-  return unitFormat(unit).format(Math.trunc(passed / size));
+  const parts = durationParts(seconds).map(([count, unit]) => unitFormat(unitNames[unit]).format(count));
+  return parts.join(parts.some((part) => /\s/.test(part)) ? ' ' : '');
 }

@@ -1,5 +1,5 @@
 import { folded } from '../../../../src/api/folded';
-import { type ClusterEvent, lastOf, timesOf } from './events';
+import { type ClusterEvent, lastOf, timesOf } from './event-times';
 
 /** Events of one object with the same type and reason. */
 export interface EventGroup {

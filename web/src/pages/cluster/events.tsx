@@ -9,19 +9,7 @@ import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, FirstOnly } from '../../ui/state';
 import { StateWord } from './cells';
-
-export interface ClusterEvent {
-  metadata: { uid: string; creationTimestamp: string; namespace?: string };
-  involvedObject?: { apiVersion?: string; kind?: string; name?: string; namespace?: string };
-  type?: string;
-  reason?: string;
-  message?: string;
-  count?: number;
-  eventTime?: string | null;
-  firstTimestamp?: string | null;
-  lastTimestamp?: string | null;
-  series?: { count?: number; lastObservedTime?: string };
-}
+import { type ClusterEvent, lastOf, timesOf } from './event-times';
 
 export interface EventList {
   metadata: { resourceVersion: string; continue?: string };
@@ -75,8 +63,3 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
     </Loaded>
   );
 }
-
-export const lastOf = ({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: ClusterEvent): string =>
-  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? metadata.creationTimestamp;
-
-export const timesOf = ({ count, series }: ClusterEvent): number => series?.count ?? count ?? 1;

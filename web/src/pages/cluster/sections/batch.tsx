@@ -1,8 +1,9 @@
+import { humanDuration } from '../../../text/human-duration';
 import { dateTime, t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
-import { durationText, jobState, secondsText } from './job-state';
+import { jobState, secondsText } from './job-state';
 import { isControlledBy } from './pod-owner';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
@@ -29,7 +30,7 @@ function JobView({ object }: SectionProps) {
           [t('job.completions'), t('rollout.of', { count: succeeded, wanted })],
           [t('job.active'), String(active)],
           [t('job.failed'), String(failed)],
-          [t('job.duration'), seconds !== undefined && durationText(seconds)],
+          [t('job.duration'), seconds !== undefined && humanDuration(seconds)],
           [t('job.parallelism'), numberText(spec.parallelism)],
           [t('job.mode'), spec.completionMode === 'Indexed' && spec.completionMode],
           [t('job.backoff'), numberText(spec.backoffLimit)],

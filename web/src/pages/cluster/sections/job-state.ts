@@ -44,7 +44,7 @@ export function jobState({ metadata, spec = {}, status = {} }: ClusterObject, no
     isFailing: failure !== undefined,
     reason: failure?.reason ?? '',
     message: failure?.message ?? '',
-    wanted: numberOf(spec.completions ?? spec.parallelism ?? 1),
+    wanted: numberOf(spec.completions ?? 1),
     active: numberOf(status.active),
     succeeded: numberOf(status.succeeded),
     failed: numberOf(status.failed),
@@ -59,7 +59,7 @@ const units = [
   ['s', 1n],
 ] as const;
 
-/** Returns a duration in its two largest units, as kubectl prints it: `3m12s`. */
+/** Returns a duration of a setting in its two largest units: `1m30s`. */
 export function durationText(seconds: number | bigint): string {
   let rest = BigInt(seconds);
   const parts = units.map(([unit, size]) => {

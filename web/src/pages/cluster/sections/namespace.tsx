@@ -6,7 +6,7 @@ import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';
 import { groupsOf } from '../event-groups';
 import { GroupTable } from '../event-list';
-import type { ClusterEvent } from '../events';
+import type { ClusterEvent } from '../event-times';
 import { problems } from './condition-notices';
 import { findKind } from './find-kind';
 import { NamespacePods } from './namespace-pods';

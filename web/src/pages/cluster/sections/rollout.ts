@@ -1,4 +1,4 @@
-/** The progress of a workload, from its spec and status. Kubernetes API: apps/v1. */
+/** The progress of a workload, from its spec and status. Source: `kubectl rollout status`. */
 
 import type { ClusterObject } from '../../../api/object-types.ts';
 
@@ -18,7 +18,13 @@ const numberOf = (value: unknown): number => (typeof value === 'number' ? value 
 interface Condition {
   type?: string;
   status?: string;
+  reason?: string;
   message?: string;
+}
+
+interface Strategy {
+  type?: string;
+  rollingUpdate?: { partition?: number };
 }
 
 export function rolloutOf({ kind, metadata, spec = {}, status = {} }: ClusterObject): Rollout {
@@ -35,14 +41,27 @@ export function rolloutOf({ kind, metadata, spec = {}, status = {} }: ClusterObj
     ({ type, status: is }) => (type === 'Progressing' && is === 'False') || (type === 'ReplicaFailure' && is === 'True'),
   );
   const isSeen = numberOf(status.observedGeneration) >= numberOf(metadata.generation);
+  const isLate = failed?.reason === 'ProgressDeadlineExceeded';
   return { ...counts, state: stateOf(), message: failed?.message ?? '' };
 
   function stateOf(): Rollout['state'] {
     if (!isSeen) return 'unseen';
-    const { wanted, updated, ready, available } = counts;
-    const isDone = [updated, ready, available, current].every((count) => count === wanted);
-    if (isDone) return wanted === 0 ? 'stopped' : 'done';
+    if (isLate) return 'stuck';
+    // Unlike kubectl, the page also reports a scale down.
+    if (isRolledOut() && (isDaemonSet || current <= counts.wanted)) return counts.wanted === 0 ? 'stopped' : 'done';
     if (spec.paused === true) return 'paused';
     return failed === undefined ? 'progressing' : 'stuck';
+  }
+
+  function isRolledOut(): boolean {
+    const { wanted, updated, ready, available } = counts;
+    const { type, rollingUpdate } = (spec.updateStrategy ?? {}) as Strategy;
+    const isOneRevision = status.updateRevision === status.currentRevision;
+    // Pods are replaced when they are deleted, whenever that is.
+    const toUpdate = type === 'OnDelete' ? 0 : wanted - (rollingUpdate?.partition ?? 0);
+    if (kind === 'Deployment') return updated >= wanted && current <= updated && available >= updated;
+    if (kind === 'DaemonSet') return updated >= toUpdate && available >= wanted;
+    if (kind === 'StatefulSet') return ready >= wanted && (type === 'OnDelete' || (rollingUpdate ? updated >= toUpdate : isOneRevision));
+    return [current, ready, available].every((count) => count === wanted);
   }
 }
