@@ -8,7 +8,8 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import type { Authority } from '@atrium/embedded-cluster/certificates.ts';
-import { Ber, BerReader, BerWriter, type Filter, FilterParser, ProtocolOperation as Operation } from 'ldapts';
+import { type BerReader, type Filter, FilterParser, ProtocolOperation as Operation } from 'ldapts';
+import { done, endOfMessage, entryMessage, type LdapRequest, requestOf } from './ldap-messages.ts';
 import type { DemoPerson } from './objects.ts';
 
 interface DirectoryEntry {
@@ -16,12 +17,6 @@ interface DirectoryEntry {
   attributes: Readonly<Record<string, readonly string[]>>;
   /** Password for binds as the entry; without one, binds are refused. */
   password?: string;
-}
-
-interface Request {
-  id: number;
-  operation: number;
-  reader: BerReader;
 }
 
 const result = { success: 0, invalidCredentials: 49, unwillingToPerform: 53 } as const;
@@ -69,6 +64,7 @@ export class LdapServer {
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
+      if (received.length > maxBytes) return void socket.destroy();
       try {
         for (let end = endOfMessage(received); end !== undefined; end = endOfMessage(received)) {
           const message = received.subarray(0, end);
@@ -81,7 +77,7 @@ export class LdapServer {
     });
   }
 
-  #answer(socket: Socket, { id, operation, reader }: Request): void {
+  #answer(socket: Socket, { id, operation, reader }: LdapRequest): void {
     if (operation === Operation.LDAP_REQ_BIND) socket.write(done(id, Operation.LDAP_RES_BIND, this.#bind(reader)));
     else if (operation === Operation.LDAP_REQ_SEARCH) {
       for (const entry of this.#search(reader)) socket.write(entryMessage(id, entry));
@@ -111,23 +107,6 @@ export class LdapServer {
   }
 }
 
-/** Returns the end of the first message; undefined while it is incomplete. @throws Error for an invalid message */
-function endOfMessage(bytes: Buffer): number | undefined {
-  if (bytes.length > maxBytes) throw new Error('too long');
-  const reader = new BerReader(bytes);
-  if (reader.readSequence(Ber.Sequence | Ber.Constructor) === null) return undefined;
-  const end = reader.offset + reader.length;
-  return end <= bytes.length ? end : undefined;
-}
-
-function requestOf(message: Buffer): Request {
-  const reader = new BerReader(message);
-  reader.readSequence();
-  const id = reader.readInt() ?? 0;
-  const operation = reader.readSequence() ?? 0;
-  return { id, operation, reader };
-}
-
 /** Reports whether a choice of values matches, because the library's filters look at a single value of each attribute. */
 function matches(filter: Filter, attributes: DirectoryEntry['attributes']): boolean {
   const choices = Object.entries(attributes).reduce<Record<string, string>[]>(
@@ -136,39 +115,6 @@ function matches(filter: Filter, attributes: DirectoryEntry['attributes']): bool
   );
   return choices.some((choice) => filter.matches(choice));
 }
-
-function message(id: number, operation: number, write: (writer: BerWriter) => void): Buffer {
-  const writer = new BerWriter();
-  writer.startSequence();
-  writer.writeInt(id);
-  writer.startSequence(operation);
-  write(writer);
-  writer.endSequence();
-  writer.endSequence();
-  return writer.buffer;
-}
-
-const done = (id: number, operation: number, code: number): Buffer =>
-  message(id, operation, (writer) => {
-    writer.writeEnumeration(code);
-    writer.writeString('');
-    writer.writeString('');
-  });
-
-const entryMessage = (id: number, { dn, attributes }: DirectoryEntry): Buffer =>
-  message(id, Operation.LDAP_RES_SEARCH_ENTRY, (writer) => {
-    writer.writeString(dn);
-    writer.startSequence();
-    for (const [name, values] of Object.entries(attributes)) {
-      writer.startSequence();
-      writer.writeString(name);
-      writer.startSequence(Ber.Constructor | Ber.Set);
-      for (const value of values) writer.writeString(value);
-      writer.endSequence();
-      writer.endSequence();
-    }
-    writer.endSequence();
-  });
 
 const suffix = 'dc=example,dc=com';
 const people = `ou=people,${suffix}`;
