@@ -64,6 +64,7 @@ const sessions = createSessions(services, {
     ofLogin: () => undefined,
     ofLinked: () => undefined,
     ofIssuerSubject: () => [],
+    ofEntry: () => [],
     ofLinkedName: () => undefined,
     administrators: () => [],
     watch: { state: 'synced', isSynced: true, isSilent: () => false } as never,

@@ -1,7 +1,7 @@
 /** Operations for the caller's own record, and the public key for passwords. */
 import { z } from 'zod';
 import { partsOf } from '../api/reader.ts';
-import { notFound, passwordDue, StatusError } from '../api/status.ts';
+import { notFound, passwordDue, StatusError, serviceUnavailable } from '../api/status.ts';
 import { dryRun } from '../api/write-options.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
@@ -10,8 +10,8 @@ import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
-import { type Account, accountOf, forgottenSub } from './record/account.ts';
-import { UserRecords } from './record/records.ts';
+import { type Account, accountOf, directoryType, forgottenSub } from './record/account.ts';
+import { retryOnConflict, UserRecords } from './record/records.ts';
 import { readUser, userName, userResource, userSchema } from './record/schema.ts';
 import { isSelf, subjectNamesOf } from './record/subject-name.ts';
 import type { UserRow } from './row.ts';
@@ -22,16 +22,16 @@ export const subjectOperations = (context: UsersContext): Operation[] => [
     method: 'DELETE',
     paths: ['/auth/v1/users/:name/subjects'],
     tag: 'users',
-    summary: 'Removes the accounts of external issuers from a user',
+    summary: 'Removes the accounts of external issuers and the directory entry from a user',
     description:
-      'Lets a user whose account was recreated at the issuer log in again: the next login adds the new account. Ends the sessions, tokens and access tokens of the user. Requires `update users/password`, and `impersonate users` for the name that Kubernetes sees.',
+      'Lets a user whose account was recreated at the issuer, or whose entry was recreated in the directory, log in again: the next login adds the new account, and the next synchronisation the entry with the address. Ends the sessions, tokens and access tokens of the user. Requires `update users/password`, and `impersonate users` for the name that Kubernetes sees.',
     credential: 'required',
     params: z.object({ name: userName }),
     query: z.object({ dryRun }),
     answers: {
-      204: { description: 'The user has no account of an issuer.' },
+      204: { description: 'The user has no account of an issuer, and no directory entry.' },
       403: { description: 'RBAC denies it, or the caller uses an access token.' },
-      404: { description: 'The user does not exist, or has no account of an issuer.' },
+      404: { description: 'The user does not exist, or has no account of an issuer and no directory entry.' },
       409: { description: 'The user was deleted meanwhile, or is an administrator whose Kubernetes name is unknown.' },
     },
     async handle({ ctx, caller, params: { name }, query, signal }) {
@@ -151,12 +151,31 @@ async function unlinkSubjects(
   requireRecentLogin('issuerAccounts', caller, services.config.login.stepUp, services.now());
   // Reads the stored status, because an `Account` has no subjects if its record is not canonical.
   const held = partsOf(object).status?.subjects;
-  if (!Array.isArray(held) || held.every(isForgotten)) throw belongsToNone(name);
+  const hasSubjects = Array.isArray(held) && !held.every(isForgotten);
+  const hasEntry = (account.directoryIDs ?? []).length > 0;
+  if (!hasSubjects && !hasEntry) throw belongsToNone(name);
   if (isDryRun) return account;
   await endLinked(context, account, signal);
-  const { metadata } = await endAccess({ user: account, change: unlinkedSubjects, withAccessTokens: true }, 'SubjectsForgotten', signal);
+  let { metadata } = await endAccess({ user: account, change: unlinkedSubjects, withAccessTokens: true }, 'SubjectsForgotten', signal);
+  if (hasEntry) ({ metadata } = await forgetEntry(context, account, signal));
   await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
   return account;
+}
+
+/** Removes the ids of directory entries. The next synchronisation or login gives the record to the entry that has its address. */
+async function forgetEntry({ services }: UsersContext, { name, uid }: Account, signal: AbortSignal): Promise<KubernetesObject> {
+  const records = new UserRecords(services.client);
+  const written = await retryOnConflict(async () => {
+    const object = await records.readInstalled(name, signal);
+    if (object === undefined || object.metadata.uid !== uid) throw notFound(userResource, name);
+    const ids = (readUser(object).spec?.ids ?? []).filter(({ type }) => type !== directoryType);
+    return records.patch(object, { spec: { ids: ids.length > 0 ? ids : null } }, signal);
+  }, signal);
+  return written ?? contested();
+}
+
+function contested(): never {
+  throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
 }
 
 const isForgotten = (subject: unknown) => z.object({ sub: z.literal(forgottenSub) }).safeParse(subject).success;
@@ -192,6 +211,6 @@ async function endLinked({ services, endAccess }: UsersContext, account: Account
 }
 
 const belongsToNone = (name: string) =>
-  new StatusError(404, 'NotFound', `users.auth.platform.io "${name}": the user belongs to no account of an issuer`, {
+  new StatusError(404, 'NotFound', `users.auth.platform.io "${name}": the user belongs to no account of an issuer and no directory entry`, {
     details: { name, group: userResource.group, kind: userResource.resource },
   });

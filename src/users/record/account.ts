@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { withoutLocalGroups } from './local-groups.ts';
-import { type Notice, noticeType, readUser, type UserStatus } from './schema.ts';
+import { type Notice, noticeType, readUser, type UserSpec, type UserStatus } from './schema.ts';
 
 /** Subject of a user at an issuer (OpenID Connect Core 2). */
 export interface Subject {
@@ -43,6 +43,8 @@ export interface Account {
   readonly subjectName: string;
   /** Subjects at external issuers, with linked ones; absent before the first login that adopts the record. */
   readonly subjects?: readonly Subject[];
+  /** Ids of the entry of a user of a directory. Absent for users of other sources. Records of earlier versions may have none or several. */
+  readonly directoryIDs?: readonly string[];
   /** Linked subjects; absent if there are none. */
   readonly linked?: readonly LinkedSubject[];
   /** True for a user of the embedded issuer, who has a password here or in a directory, or has logged in there. */
@@ -108,7 +110,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   const lockedUntil = seconds(status.lockedUntil);
   const held = isCanonical ? subjectsIn(status.subjects) : {};
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
-  const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', 'ldap'].includes(spec.connector_type ?? '');
+  const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', directoryType].includes(spec.connector_type ?? '');
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -120,6 +122,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     isAdmin: spec.is_admin === true,
     subjectName: (isCanonical && status.subjectName) || '',
     ...held,
+    ...(spec.connector_type === directoryType && { directoryIDs: directoryIDsOf(spec) }),
     isLocal: isPasswordKnown || (status.lastLoginTime !== undefined && held.subjects?.length === held.linked?.length),
     groups: groupsOf((isCanonical && status.groups) || []),
     mustChangePassword: status.mustChangePassword === true,
@@ -137,6 +140,12 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     lastActive: Math.max(...active),
   };
 }
+
+/** `spec.connector_type` of users of directories, and the type of their ids in `spec.ids`. */
+export const directoryType = 'ldap';
+
+export const directoryIDsOf = ({ ids = [] }: UserSpec): string[] =>
+  ids.flatMap(({ type, id }) => (type === directoryType && id !== undefined ? [id] : []));
 
 const linkedSubject = ({ issuer = '', sub = '', subjectName = '', groups = [], linkedTime = '' }: RecordedSubject): LinkedSubject => ({
   issuer,

@@ -27,6 +27,8 @@ export interface AccountLookup {
   ofLinked(subject: Subject): Account | undefined;
   /** Returns the accounts that have the subject, linked or not. Several accounts have it only for a moment after concurrent logins. */
   ofIssuerSubject(subject: Subject): readonly Account[];
+  /** Returns the accounts of the directory that have the id of an entry. */
+  ofEntry(entry: DirectoryEntry): readonly Account[];
   /** Returns the account by the user name that Kubernetes sees of a linked account. */
   ofLinkedName(subjectName: string): Account | undefined;
   /** Returns the administrators. There are few, because they are created at the installation or with kubectl. */
@@ -35,6 +37,12 @@ export interface AccountLookup {
   readonly watch: Records;
   /** Calls the listener with every created, changed or deleted record. @returns a function that removes the listener */
   onChange(listener: (name: string, change: AccountChange) => void): () => void;
+}
+
+/** Entry of a directory. */
+interface DirectoryEntry {
+  readonly connectorID: string;
+  readonly id: string;
 }
 
 /** Requires that the records are known. @throws StatusError 503 while they are unknown */
@@ -83,6 +91,7 @@ export function accountLookup(records: Records): AccountLookup {
   const subjects = new NameIndex();
   const linkedSubjects = new NameIndex();
   const linkedNames = new NameIndex();
+  const entries = new NameIndex();
 
   const get = (name: string) => records.get(name)?.account;
   const administrators = new Set<string>();
@@ -108,11 +117,20 @@ export function accountLookup(records: Records): AccountLookup {
       }
     }
   };
+  const nameEntry = ({ old, new: current }: Change<{ account: Account }>) => {
+    for (const [account, act] of [
+      [old?.account, 'remove'],
+      [current?.account, 'add'],
+    ] as const)
+      if (account?.isCanonical)
+        for (const id of account.directoryIDs ?? []) entries[act](entryKey({ connectorID: account.connectorID, id }), account.name);
+  };
   const firstOf = ([name]: readonly string[]) => (name === undefined ? undefined : get(name));
 
   records.onChange((change) => {
     nameSubject(change);
     nameLinked(change);
+    nameEntry(change);
     nameAdministrator(change);
     const told = { old: change.old?.account, new: change.new?.account };
     for (const listener of listeners) listener(change.key, told);
@@ -142,6 +160,7 @@ export function accountLookup(records: Records): AccountLookup {
     ofSubject: (subjectName) => get(names.get(subjectName) ?? '') ?? firstOf(linkedNames.of(subjectName)),
     ofLinked,
     ofIssuerSubject,
+    ofEntry: (entry) => entries.of(entryKey(entry)).flatMap((name) => get(name) ?? []),
     ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
     watch: records,
@@ -151,5 +170,7 @@ export function accountLookup(records: Records): AccountLookup {
     },
   };
 }
+
+const entryKey = ({ connectorID, id }: DirectoryEntry): string => JSON.stringify([connectorID, id]);
 
 const keyOf = ({ issuer, sub }: Subject): string => JSON.stringify([issuer, sub]);

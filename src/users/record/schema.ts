@@ -168,7 +168,7 @@ const maxDisplayName = 128;
 export const maxGroups = 512;
 const maxSourceIDs = 16;
 const maxSourceType = 63;
-const maxSourceID = 512;
+export const maxSourceID = 512;
 
 export const displayName = (text: string): string => [...cleaned(text.slice(0, 4 * maxDisplayName))].slice(0, maxDisplayName).join('');
 
