@@ -11,7 +11,7 @@ export interface LockRule {
 }
 
 export type LoginProblem =
-  | { kind: 'refused' | 'passkeyRefused' | 'passwordFirst' }
+  | { kind: 'refused' | 'passkeyRefused' | 'passwordFirst' | 'subjectDiffers' }
   | { kind: 'tooMany'; seconds: number }
   | { kind: 'unavailable' };
 
@@ -58,6 +58,7 @@ export function explain(texts: Texts, problem: LoginProblem, { failures, windowS
   if (problem.kind === 'tooMany') return texts.t('identity.tooMany', { wait: durationText(texts, problem.seconds) });
   if (problem.kind === 'unavailable') return texts.t('identity.unavailable');
   if (problem.kind === 'passkeyRefused') return texts.t('identity.passkeys.refusedAlone');
+  if (problem.kind === 'subjectDiffers') return texts.t('identity.subjectDiffers');
   if (problem.kind === 'passwordFirst') return texts.t('identity.passkeys.passwordFirst');
   const rule = texts.t('identity.lockRule', {
     failures,

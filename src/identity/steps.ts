@@ -101,6 +101,10 @@ export function refuse(parts: LoginPageParts, visit: Visit, email: string, verdi
     ctx.set(verdict.status.headers);
     return passwordStep.show(parts, visit, email, { kind: 'unavailable' });
   }
+  if (verdict.reason === 'SubjectDiffers') {
+    ctx.status = 401;
+    return passwordStep.show(parts, visit, email, { kind: 'subjectDiffers' });
+  }
   const seconds = verdict.retryAfterSeconds;
   ctx.status = seconds === undefined ? 403 : 429;
   if (seconds !== undefined) ctx.set('Retry-After', String(seconds));

@@ -7,14 +7,23 @@ import { atMost } from '../../limits/eviction-queue.ts';
 import { RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
-import { type Account, accountOf } from '../record/account.ts';
+import { type Account, accountOf, directoryType } from '../record/account.ts';
 import { phaseOf } from '../record/conditions.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { retryOnConflict, UserRecords } from '../record/records.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
 
-/** Reason why an attempt was refused. Clients must not learn it. */
-export type Refusal = 'UnknownUser' | 'NotLocal' | 'Invalid' | 'Disabled' | 'Locked' | 'Contested' | 'WrongPassword' | 'TooManyFromSource';
+/** Reason why an attempt was refused. Clients must not learn it, but for `SubjectDiffers`, which follows a right password. */
+export type Refusal =
+  | 'UnknownUser'
+  | 'NotLocal'
+  | 'Invalid'
+  | 'Disabled'
+  | 'Locked'
+  | 'Contested'
+  | 'WrongPassword'
+  | 'TooManyFromSource'
+  | 'SubjectDiffers';
 
 /** Multiple of `lockout.failures` that an address may reach, because all users of an office share one address. */
 const failuresPerSource = 10;
@@ -146,7 +155,7 @@ export class LoginAttempts {
   }
 
   #isJudgedHere({ connectorType, connectorID }: Account): boolean {
-    return connectorType === 'local' || (connectorType === 'ldap' && this.#directories?.has(connectorID) === true);
+    return connectorType === 'local' || (connectorType === directoryType && this.#directories?.has(connectorID) === true);
   }
 }
 
