@@ -30,7 +30,10 @@ const ldapConnector = z
         username: attribute('The display name.', 'cn'),
         account: attribute('The login name at the source.', 'uid'),
         mobile: attribute('The mobile number.', 'mobile'),
-        id: attribute('Attribute that stays when an entry is renamed.', 'entryUUID'),
+        id: attribute(
+          'Attribute that identifies an entry for ever, and that users cannot edit. Users are found by it, and the address only proposes. Active Directory: objectGUID. After a change of this setting no user is found.',
+          'entryUUID',
+        ),
       })
       .prefault({}),
     groups: z
@@ -39,9 +42,27 @@ const ldapConnector = z
         filter: z.string().min(1).default('(objectClass=groupOfNames)').describe('Which entries are groups (RFC 4515).'),
         name: attribute('The name of a group.', 'cn'),
         member: attribute('Attribute with the DNs of the members of a group.', 'member'),
+        nested: z
+          .enum(['none', 'walk', 'matchingRule'])
+          .default('none')
+          .describe(
+            'Groups that are members of groups. none: they are not followed, and the synchronisation says so. walk: followed over 10 levels, through groups that groups.baseDN and groups.filter find. matchingRule: the directory follows them, by the rule 1.2.840.113556.1.4.1941 of Active Directory, with one search for each user.',
+          ),
+        primary: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Adds the primary group of Active Directory (primaryGroupID), which does not list its members. Disabled: it is not followed, and the synchronisation says so.',
+          ),
       })
       .optional()
       .describe('Groups of users. Default: none.'),
+    referrals: z
+      .enum(['report', 'ignore'])
+      .default('report')
+      .describe(
+        'Referrals to other servers, which are never followed. report: the synchronisation says so, and then no user becomes invalid and none loses a group, because the other server may have them. ignore: they lead to no users and no groups, as at the root of a domain of Active Directory.',
+      ),
   })
   .refine(({ bindDN, bindPasswordFile }) => (bindDN === undefined) === (bindPasswordFile === undefined), {
     path: ['bindPasswordFile'],

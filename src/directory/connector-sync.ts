@@ -2,21 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { StatusError } from '../api/status.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Connector } from './connection.ts';
-import type { DirectoryUsers, Membership } from './directory-users.ts';
+import type { AssignedMembership, DirectoryUsers, Membership, Refusal } from './directory-users.ts';
+import type { Listing } from './listing.ts';
 import type { ConnectorResult, SyncError } from './schema.ts';
 
 /** Failure of an entry, a name or a whole directory. The message is for callers who may synchronise. */
 type Failure = Pick<SyncError, 'reason' | 'message'>;
-
-/** Entries of a directory, read to the end. */
-export interface Listing {
-  /** Number of entries, with entries that cannot be users. */
-  fetched: number;
-  members: readonly Membership[];
-  errors: readonly SyncError[];
-  /** Searches the directory for these addresses, and reports whether one of them exists. */
-  hasAny(emails: readonly string[]): Promise<boolean>;
-}
 
 export interface SyncRules {
   maxInvalidPercent: number;
@@ -34,6 +25,15 @@ const incomplete: Failure = { reason: 'Incomplete', message: 'the directory list
 const refusals = {
   NameTaken: 'a record of another e-mail address has the name: delete that record first',
   Administrator: 'an administrator is never linked',
+  EntryDiffers:
+    'the address belongs to another entry: if it is the same person, DELETE /auth/v1/users/NAME/subjects lets the record forget the former entry, else delete the record and its role bindings',
+  Duplicate: 'another entry has the same e-mail address, so that the owner of the address is unknown: change one of them in the directory',
+} satisfies Record<Refusal['reason'], string>;
+
+const notes = {
+  AddressChanged: 'the entry has another address than its user, who keeps address, roles and login',
+  SeveralEntries:
+    'the record has the ids of several entries, from an earlier version that gave it to each entry with its address: check who uses it, and let it forget them by DELETE /auth/v1/users/NAME/subjects',
 };
 
 /**
@@ -57,25 +57,33 @@ export class ConnectorSync {
   }
 
   /** @returns the result, which is partial if a write failed; @throws the signal's reason */
-  async run({ fetched, members, errors, hasAny }: Listing): Promise<ConnectorResult> {
+  async run(listing: Listing): Promise<ConnectorResult> {
+    const { fetched, members, errors, warnings, isWhole, leftOut } = listing;
     const { isDryRun, isForced, maxInvalidPercent } = this.#rules;
     const result = this.#result;
     result.fetched = fetched;
     for (const error of errors) this.#fail(error);
-    const emails = new Set(members.map(({ person }) => person.email.toLowerCase()));
-    const { names, counting } = this.#users.vanished(this.#connector, emails);
+    for (const warning of warnings) this.#warn(warning);
+    const { assigned, refused } = this.#users.assign(members, this.#connector);
+    for (const { membership, reason } of refused) this.#refuse(membership, reason);
+    for (const membership of assigned)
+      for (const reason of this.#users.notesOn(membership)) this.#warn({ reason, message: notes[reason], entry: membership.person.dn });
+    const { users: missing, counting } = this.#users.vanished(this.#connector, listing.has);
     if (fetched === 0 && !isForced) return this.#end(incomplete);
+    // A user whom another server may have is not known to be gone.
+    const vanished = isWhole ? missing : [];
+    const names = vanished.map(({ name }) => name);
     if (!isForced && names.length * 100 > counting * maxInvalidPercent)
       return this.#end({
         reason: 'TooManyInvalid',
         message: `${names.length} of ${counting} users would be invalidated, more than ${maxInvalidPercent} percent`,
       });
-    // Some servers truncate a list without an error. A search for the missing addresses detects that.
-    if (names.length > 0 && (await hasAny(names.map((name) => this.#users.emailOf(name)))))
+    // Some servers truncate a list without an error. A search for the missing users detects that.
+    if (vanished.length > 0 && (await leftOut(vanished)))
       return this.#end({ ...incomplete, message: 'the directory left out entries that it has' });
-    if (isDryRun) return this.#preview(members, names);
+    if (isDryRun) return this.#preview(assigned, names);
     try {
-      await this.#forEach(members, (member) => this.#apply(member));
+      await this.#forEach(assigned, (member) => this.#apply(member));
       await this.#forEach(names, async (name) => {
         if (await this.#users.invalidate(name, this.#connector, this.#signal)) result.invalidated += 1;
       });
@@ -87,7 +95,7 @@ export class ConnectorSync {
     return result;
   }
 
-  async #preview(members: readonly Membership[], vanished: readonly string[]): Promise<ConnectorResult> {
+  async #preview(members: readonly AssignedMembership[], vanished: readonly string[]): Promise<ConnectorResult> {
     await this.#forEach(members, async (member) => {
       const change = this.#users.preview(member, this.#connector);
       if (change.outcome === 'failed') this.#refuse(member, change.reason);
@@ -97,19 +105,24 @@ export class ConnectorSync {
     return this.#result;
   }
 
-  async #apply(member: Membership): Promise<void> {
+  async #apply(member: AssignedMembership): Promise<void> {
     const outcome = await this.#users.apply(member, this.#connector, this.#signal);
     if (typeof outcome === 'string') this.#result[outcome] += 1;
     else this.#refuse(member, outcome.reason);
   }
 
-  #refuse({ person: { dn } }: Membership, reason: keyof typeof refusals): void {
+  #refuse({ person: { dn } }: Membership, reason: Refusal['reason']): void {
     this.#fail({ reason, message: refusals[reason], entry: dn });
   }
 
   #fail(error: SyncError): void {
     this.#result.failed += 1;
     if (this.#result.errors.length < maxErrors) this.#result.errors.push({ ...error, entry: error.entry?.slice(0, maxEntry) });
+  }
+
+  #warn(warning: SyncError): void {
+    const { warnings } = this.#result;
+    if (warnings.length < maxErrors) warnings.push({ ...warning, entry: warning.entry?.slice(0, maxEntry) });
   }
 
   #end(failure: Failure): ConnectorResult {
@@ -144,6 +157,7 @@ export const emptyResult = ({ id }: Pick<Connector, 'id'>): ConnectorResult => (
   invalidated: 0,
   failed: 0,
   errors: [],
+  warnings: [],
 });
 
 /** Puts the failure of the directory before the failures of its entries. */

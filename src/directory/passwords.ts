@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Services } from '../services.ts';
-import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
+import type { DirectoryPasswords, Provisioned } from '../users/passwords/directory-passwords.ts';
 import { recordName } from '../users/record/account.ts';
 import type { Connector } from './connection.ts';
 import { type DirectoryUsers, type Membership, namedGroups } from './directory-users.ts';
+import type { KnownUser, Person } from './person.ts';
 import type { DirectorySession } from './session.ts';
 
 /** Verifies passwords by a bind as their owner, on a connection of its own. */
@@ -12,37 +13,55 @@ export function directoryPasswords({ config, log }: Services, users: DirectoryUs
   const { ldap: connectors, autoProvision } = config.users;
   const find = (id: string) => connectors.find((connector) => connector.id === id);
 
-  /** Finds a user in a directory, with the user's groups. */
-  const look = (connector: Connector, email: string, signal: AbortSignal) =>
+  /** Finds a user in a directory, with the user's groups, and the entry of another user with the address. */
+  const look = (connector: Connector, user: KnownUser, signal: AbortSignal) =>
     inSession(connector, signal, log, async (session) => {
-      const person = await session.find(email);
-      return person && { person, groups: await session.groupsOf(person) };
+      const { own, other } = await session.find(user);
+      if (own === undefined) return { own, other };
+      const { names, hasReferences } = await session.groupsOf(own);
+      return { own: { person: own, groups: names, areGroupsWhole: !hasReferences }, other };
     });
 
-  const isPasswordOf = async (connector: Connector, { person }: Membership, password: string, signal: AbortSignal) => {
+  const isPasswordOf = async (connector: Connector, person: Person, password: string, signal: AbortSignal) => {
     const { bindsAs } = await import('./session.ts');
     return answered(connector, log, bindsAs(connector, person.dn, password, signal));
   };
 
+  const provisionEntry = async (
+    connector: Connector,
+    entry: Membership,
+    { email, password }: { email: string; password: string },
+    signal: AbortSignal,
+  ): Promise<Provisioned | undefined> => {
+    // The password is verified, and the attempt counted, as for the address of the record.
+    const holder = users.holderOf(entry.person, connector);
+    if (holder !== undefined) return { login: holder.email };
+    if (!(await isPasswordOf(connector, entry.person, password, signal))) return undefined;
+    const membership = { ...entry, record: users.nameOf(entry) };
+    const change = users.preview(membership, connector);
+    const applied = change.outcome === 'failed' || !autoProvision ? change : await users.apply(membership, connector, signal);
+    if (typeof applied === 'string') return { login: email };
+    return applied.outcome === 'failed' && applied.reason === 'EntryDiffers' ? 'SubjectDiffers' : undefined;
+  };
+
   return {
     has: (connectorID) => find(connectorID) !== undefined,
-    async check({ connectorID, email, password }, signal) {
-      const connector = find(connectorID);
+    async check({ account, password }, signal) {
+      const connector = find(account.connectorID);
       if (connector === undefined || password === '') return undefined;
-      const found = await look(connector, email, signal);
-      if (found === undefined) return undefined;
-      return (await isPasswordOf(connector, found, password, signal)) ? { groups: namedGroups(found.groups) } : undefined;
+      const { own, other } = await look(connector, { email: account.email, ids: account.directoryIDs ?? [] }, signal);
+      if (own !== undefined && (await isPasswordOf(connector, own.person, password, signal)))
+        return { groups: namedGroups(own.areGroupsWhole ? own.groups : [...own.groups, ...account.groups]) };
+      return other !== undefined && (await isPasswordOf(connector, other, password, signal)) ? 'SubjectDiffers' : undefined;
     },
     async provision({ email, password }, signal) {
       // A bind without a password succeeds anonymously (RFC 4513, 5.1.2).
-      if (!autoProvision || password === '' || recordName(email) === undefined) return false;
+      if (password === '' || recordName(email) === undefined) return undefined;
       for (const connector of connectors) {
-        const membership = await look(connector, email, signal);
-        if (membership === undefined) continue;
-        if (!(await isPasswordOf(connector, membership, password, signal))) return false;
-        return typeof (await users.apply(membership, connector, signal)) === 'string';
+        const { own } = await look(connector, { email, ids: [] }, signal);
+        if (own !== undefined) return provisionEntry(connector, own, { email, password }, signal);
       }
-      return false;
+      return undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Entry } from 'ldapts';
 import { recordName } from '../users/record/account.ts';
-import { displayName } from '../users/record/schema.ts';
+import { displayName, maxSourceID } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 
 /**
@@ -41,26 +41,70 @@ export interface Person {
   readonly username: string;
   readonly account: string;
   readonly mobile: string;
+  /** Security identifier of the primary group of Active Directory in hexadecimal digits; '' if the entry has none. */
+  readonly primaryGroupSID: string;
+}
+
+/** User as a record knows it. */
+export interface KnownUser {
+  readonly email: string;
+  /** Ids of entries. Empty in records of earlier versions. */
+  readonly ids: readonly string[];
+}
+
+/** Entry of a directory, as far as it can be read. */
+export interface PersonEntry {
+  readonly dn: string;
+  /** '' if the entry has none that a record can have. */
+  readonly id: string;
+  /** All values of the attribute of the address, in lower case. An entry is also found by its further addresses. */
+  readonly addresses: readonly string[];
+  /** Undefined without an e-mail address or login string that a record can have, or without an id. */
+  readonly person: Person | undefined;
 }
 
 /** Bounds of the custom resource definition. */
 const maxAccount = 253;
 const mobilePattern = /^[0-9+() -]{0,32}$/;
 
-/** @returns undefined for an entry without an e-mail address or login string that a record can have, or without an id */
-export function personOf(entry: Entry, { attributes }: Connector): Person | undefined {
-  const email = text(firstOf(entry, attributes.email)).trim();
-  const id = identifier(firstOf(entry, attributes.id));
-  if (recordName(email) === undefined || id === '') return undefined;
+/** Attributes of the primary group of Active Directory. */
+export const primaryGroup = { id: 'primaryGroupID', sid: 'objectSid' } as const;
+
+/** Attributes with bytes. An id that is also another attribute is text. */
+export const byteAttributes = ({ attributes }: Pick<Connector, 'attributes'>): string[] =>
+  isTextID(attributes) ? [primaryGroup.sid] : [attributes.id, primaryGroup.sid];
+
+const isTextID = ({ id, ...others }: Connector['attributes']): boolean =>
+  Object.values(others).some((name) => name.toLowerCase() === id.toLowerCase());
+
+export function readPerson(entry: Entry, connector: Pick<Connector, 'attributes'>): PersonEntry {
+  const { attributes } = connector;
+  const addresses = valuesOf(entry, attributes.email).map((value) => text(value).trim());
+  const [email = ''] = addresses;
+  const given = firstOf(entry, attributes.id);
+  const id = idOf(isTextID(attributes) ? text(given) : identifier(given));
   const mobile = text(firstOf(entry, attributes.mobile));
-  return {
+  const person = {
     dn: entry.dn,
     id,
     email,
     username: displayName(text(firstOf(entry, attributes.username))) || displayName(email),
     account: accountOf(text(firstOf(entry, attributes.account))),
     mobile: mobilePattern.test(mobile) ? mobile : '',
+    primaryGroupSID: primarySID(entry),
   };
+  const isFit = recordName(email) !== undefined && id !== '';
+  return { dn: entry.dn, id, addresses: addresses.map((address) => address.toLowerCase()), person: isFit ? person : undefined };
+}
+
+/** Returns the identifier of the domain, which begins that of the person, with the number of the group (MS-DTYP 2.4.2.2). */
+function primarySID(entry: Entry): string {
+  const sid = firstOf(entry, primaryGroup.sid);
+  const group = Number(text(firstOf(entry, primaryGroup.id)));
+  if (!Buffer.isBuffer(sid) || sid.length < 12 || !Number.isInteger(group) || group <= 0 || group > 0xffff_ffff) return '';
+  const number = Buffer.alloc(4);
+  number.writeUInt32LE(group);
+  return Buffer.concat([sid.subarray(0, -4), number]).toString('hex');
 }
 
 /** Returns all values of an attribute. Names of attributes are case-insensitive. */
@@ -80,5 +124,7 @@ function identifier(value: string | Buffer | undefined): string {
   const read = value.toString('latin1');
   return /^[\x21-\x7e]+$/.test(read) ? read : value.toString('hex');
 }
+
+const idOf = (given: string): string => (given.length <= maxSourceID && given.isWellFormed() ? given : '');
 
 const accountOf = (given: string): string => (given.length <= maxAccount ? given.toWellFormed() : '');

@@ -41,6 +41,12 @@ const connectorResult = z
     invalidated: count.describe('Users whose entry no longer exists.'),
     failed: count.describe('Entries that could not become users.'),
     errors: z.array(syncError).describe('The first 20 errors.'),
+    warnings: z
+      .array(syncError)
+      .default([])
+      .describe(
+        'The first 20 hints for administrators: what the directory has and the synchronisation does not follow, and users whose entry has changed.',
+      ),
   })
   .meta({ id: 'UserSyncConnectorResult' });
 
@@ -65,6 +71,7 @@ const completed = {
       invalidated: 2,
       failed: 0,
       errors: [],
+      warnings: [],
     },
   ],
 };

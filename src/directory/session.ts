@@ -1,23 +1,30 @@
-import { AndFilter, type Entry, EqualityFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
+import { AndFilter, EqualityFilter, ExtensibleFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { Connection, type Connector, DirectoryError, reasonOf } from './connection.ts';
-import type { Listing } from './connector-sync.ts';
-import type { Membership } from './directory-users.ts';
-import { dnKey, type Person, personOf, valuesOf } from './person.ts';
-import type { SyncError } from './schema.ts';
+import { type DirectoryGroup, walkUp } from './groups.ts';
+import { byteAttributes, type KnownUser, type Person, type PersonEntry, primaryGroup, readPerson, valuesOf } from './person.ts';
+import { type Found, searchAll } from './search.ts';
 
-const pageSize = 500;
-const timeLimitSeconds = 30;
-/** Addresses in one search. */
+/** Users or values in one search. */
 const batch = 50;
+/** Rule of Active Directory that follows groups in groups (MS-ADTS 3.1.1.3.4.4.3). */
+const inChain = '1.2.840.113556.1.4.1941';
 
 /** Result codes of a refused bind: wrong or missing password, locked account, bind not permitted (RFC 4511 appendix A). */
 const refusals = new Set([19, 32, 34, 48, 49, 50, 53]);
 
-/** Entries of a directory: people, and the DNs of entries that cannot be users. */
-export interface Listed {
-  people: Person[];
-  unfit: string[];
+/** Entries that a login may belong to. */
+export interface Candidates {
+  /** Entry of the user. */
+  own: Person | undefined;
+  /** Entry of another user who has the address now. */
+  other: Person | undefined;
+}
+
+interface Listed<T> {
+  entries: readonly T[];
+  /** True if the directory referred to other servers for further entries. */
+  hasReferences: boolean;
 }
 
 /** A connection that may search a directory. Referrals are not followed, because they lead to servers that are not configured. */
@@ -52,90 +59,111 @@ export class DirectorySession {
     return this.#connection.close();
   }
 
-  /** Returns all users. @throws DirectoryError Incomplete */
-  async people(): Promise<Listed> {
-    const listed: Listed = { people: [], unfit: [] };
-    const { id } = this.#connector.attributes;
-    for await (const entry of this.#entries(this.#connector.baseDN, this.#filters.people, this.#attributes, [id])) {
-      const person = personOf(entry, this.#connector);
-      if (person === undefined) listed.unfit.push(entry.dn);
-      else listed.people.push(person);
-    }
-    return listed;
+  /** Returns all entries of users. @throws DirectoryError Incomplete */
+  people(): Promise<Listed<PersonEntry>> {
+    return this.#people(this.#filters.people);
   }
 
-  /** Returns the names of groups by the `dnKey` of their members. @throws DirectoryError Incomplete */
-  async groups(): Promise<Map<string, string[]>> {
+  /** Returns all groups with their members. @throws DirectoryError Incomplete */
+  async groups(): Promise<Listed<DirectoryGroup>> {
+    return this.#groups(undefined, true);
+  }
+
+  /** Returns the entries that have the id or an address of one of these users. @throws DirectoryError Incomplete */
+  async holders(users: readonly KnownUser[]): Promise<PersonEntry[]> {
+    const found: PersonEntry[] = [];
+    for (let start = 0; start < users.length; start += batch) {
+      const filters = users.slice(start, start + batch).flatMap((user) => this.#isUser(user));
+      found.push(...(await this.#people(new AndFilter({ filters: [this.#filters.people, new OrFilter({ filters })] }))).entries);
+    }
+    return found;
+  }
+
+  /**
+   * Returns the entry of a user, found by id or, for records without one, by the address, and the entry of another user with the address.
+   * Neither is known if several entries could be it.
+   *
+   * @throws DirectoryError Incomplete
+   */
+  async find(user: KnownUser): Promise<Candidates> {
+    const people = (await this.holders([user])).flatMap(({ person }) => person ?? []);
+    // The server may match by looser rules, such as ignoring spaces, and matches further addresses.
+    const named = people.filter(({ email }) => email.toLowerCase() === user.email.toLowerCase());
+    if (user.ids.length === 0) return { own: only(named), other: undefined };
+    const isHeld = ({ id }: Person) => user.ids.includes(id);
+    const held = people.filter(isHeld);
+    return { own: only(named.filter(isHeld)) ?? only(held), other: only(named.filter((person) => !isHeld(person))) };
+  }
+
+  /** Returns the groups of a user, as configured. @throws DirectoryError Incomplete */
+  async groupsOf(person: Person): Promise<{ names: string[]; hasReferences: boolean }> {
     const { groups } = this.#connector;
-    const byMember = new Map<string, string[]>();
-    if (groups === undefined || this.#filters.groups === undefined) return byMember;
-    for await (const entry of this.#entries(groups.baseDN, this.#filters.groups, [groups.name, groups.member])) {
-      const [name] = valuesOf(entry, groups.name);
-      if (typeof name !== 'string') continue;
-      for (const member of valuesOf(entry, groups.member)) {
-        if (typeof member !== 'string') continue;
-        const key = dnKey(member);
-        const names = byMember.get(key);
-        if (names === undefined) byMember.set(key, [name]);
-        else names.push(name);
+    if (groups === undefined) return { names: [], hasReferences: false };
+    let hasReferences = false;
+    const search = async (filter: Filter) => {
+      const found = await this.#groups(filter, false);
+      hasReferences ||= found.hasReferences;
+      return found.entries;
+    };
+    const sid = groups.primary ? person.primaryGroupSID : '';
+    const primary = sid === '' ? [] : await search(new EqualityFilter({ attribute: primaryGroup.sid, value: Buffer.from(sid, 'hex') }));
+    const rule = groups.nested === 'matchingRule' ? inChain : undefined;
+    const parentsOf = async (dns: readonly string[]) => {
+      const parents: DirectoryGroup[] = [];
+      for (let start = 0; start < dns.length; start += batch) {
+        const filters = dns.slice(start, start + batch).map((dn) => hasMember(groups.member, dn, rule));
+        parents.push(...(await search(new OrFilter({ filters }))));
       }
-    }
-    return byMember;
+      return parents;
+    };
+    const isChain = rule !== undefined;
+    const direct = [...primary, ...(await parentsOf([person.dn, ...(isChain ? primary.map(({ dn }) => dn) : [])]))];
+    const all = groups.nested === 'walk' ? await walkUp(direct, (level) => parentsOf(level.map(({ dn }) => dn))) : direct;
+    return { names: all.map(({ name }) => name), hasReferences };
   }
 
-  /** Reports whether an entry has one of these e-mail addresses. @throws DirectoryError Incomplete */
-  async hasAny(emails: readonly string[]): Promise<boolean> {
-    for (let start = 0; start < emails.length; start += batch) {
-      const some = new OrFilter({ filters: emails.slice(start, start + batch).map((email) => this.#isEmail(email)) });
-      const filter = new AndFilter({ filters: [this.#filters.people, some] });
-      for await (const _entry of this.#entries(this.#connector.baseDN, filter, ['1.1'])) return true;
-    }
-    return false;
+  async #people(filter: Filter): Promise<Listed<PersonEntry>> {
+    const { baseDN, attributes } = this.#connector;
+    const asked = [...Object.values(attributes), primaryGroup.id, primaryGroup.sid];
+    const { entries, hasReferences } = await this.#search({ baseDN, filter, attributes: asked, asBytes: byteAttributes(this.#connector) });
+    return { entries: entries.map((entry) => readPerson(entry, this.#connector)), hasReferences };
   }
 
-  /** Returns the user with that e-mail address; undefined unless exactly one entry has it. @throws DirectoryError Incomplete */
-  async find(email: string): Promise<Person | undefined> {
-    const filter = new AndFilter({ filters: [this.#filters.people, this.#isEmail(email)] });
-    const found: Entry[] = [];
-    const { id } = this.#connector.attributes;
-    for await (const entry of this.#entries(this.#connector.baseDN, filter, this.#attributes, [id])) found.push(entry);
-    const [entry, other] = found;
-    const person = entry && other === undefined ? personOf(entry, this.#connector) : undefined;
-    // The server may match by looser rules, such as ignoring spaces.
-    return person?.email.toLowerCase() === email.toLowerCase() ? person : undefined;
-  }
-
-  /** Returns the names of the groups of a user. The server compares the DN. @throws DirectoryError Incomplete */
-  async groupsOf({ dn }: Person): Promise<string[]> {
+  async #groups(condition: Filter | undefined, hasMembers: boolean): Promise<Listed<DirectoryGroup>> {
     const { groups } = this.#connector;
-    if (groups === undefined || this.#filters.groups === undefined) return [];
-    const isMember = new EqualityFilter({ attribute: groups.member, value: dn });
-    const names: string[] = [];
-    for await (const entry of this.#entries(groups.baseDN, new AndFilter({ filters: [this.#filters.groups, isMember] }), [groups.name])) {
+    if (groups === undefined || this.#filters.groups === undefined) return { entries: [], hasReferences: false };
+    const filter = condition === undefined ? this.#filters.groups : new AndFilter({ filters: [this.#filters.groups, condition] });
+    const attributes = [groups.name, primaryGroup.sid, ...(hasMembers ? [groups.member] : [])];
+    const found = await this.#search({ baseDN: groups.baseDN, filter, attributes, asBytes: [primaryGroup.sid] });
+    const entries = found.entries.flatMap((entry) => {
       const [name] = valuesOf(entry, groups.name);
-      if (typeof name === 'string') names.push(name);
-    }
-    return names;
+      const [sid] = valuesOf(entry, primaryGroup.sid);
+      const members = valuesOf(entry, groups.member).filter((member) => typeof member === 'string');
+      return typeof name === 'string' ? [{ dn: entry.dn, name, members, sid: Buffer.isBuffer(sid) ? sid.toString('hex') : '' }] : [];
+    });
+    return { entries, hasReferences: found.hasReferences };
   }
 
-  get #attributes(): string[] {
-    return Object.values(this.#connector.attributes);
+  async #search(query: Parameters<typeof searchAll>[1]): Promise<Found> {
+    const found = await searchAll(this.#connection.client, query);
+    return this.#connector.referrals === 'ignore' ? { ...found, hasReferences: false } : found;
   }
 
-  #isEmail(email: string): Filter {
-    return new EqualityFilter({ attribute: this.#connector.attributes.email, value: email });
-  }
-
-  async *#entries(baseDN: string, filter: Filter, attributes: string[], asBytes: string[] = []): AsyncGenerator<Entry> {
-    const options = { scope: 'sub', derefAliases: 'never', filter, attributes, explicitBufferAttributes: asBytes } as const;
-    try {
-      const pages = this.#connection.client.searchPaginated(baseDN, { ...options, timeLimit: timeLimitSeconds, paged: { pageSize } });
-      for await (const { searchEntries } of pages) yield* searchEntries;
-    } catch (error) {
-      throw new DirectoryError('Incomplete', `the directory did not answer a search to its end: ${reasonOf(error)}`, { cause: error });
-    }
+  /** An id in hexadecimal digits may be bytes or text, so both are searched for. */
+  #isUser({ email, ids }: KnownUser): Filter[] {
+    const { attributes } = this.#connector;
+    const values = ids.flatMap((id) => (/^([0-9a-f]{2})+$/.test(id) ? [id, Buffer.from(id, 'hex')] : [id]));
+    return [
+      new EqualityFilter({ attribute: attributes.email, value: email }),
+      ...values.map((value) => new EqualityFilter({ attribute: attributes.id, value })),
+    ];
   }
 }
+
+const only = <T>(found: readonly T[]): T | undefined => (found.length === 1 ? found[0] : undefined);
+
+const hasMember = (attribute: string, dn: string, rule: string | undefined): Filter =>
+  rule === undefined ? new EqualityFilter({ attribute, value: dn }) : new ExtensibleFilter({ matchType: attribute, rule, value: dn });
 
 /**
  * Verifies the password of an entry by a bind on a separate connection.
@@ -175,34 +203,4 @@ async function secretOf({ bindDN, bindPasswordFile }: Connector): Promise<string
     throw new DirectoryError('NotConfigured', 'bindPasswordFile cannot be read', { cause: error });
   }
   throw new DirectoryError('NotConfigured', 'bindPasswordFile is empty');
-}
-
-/**
- * Reads a directory to the end, and calls `use` while the connection is still open for searches.
- *
- * @param use receives the listing; its result is returned
- * @throws DirectoryError
- */
-export async function withListing<T>(connector: Connector, use: (listing: Listing) => Promise<T>, signal: AbortSignal): Promise<T> {
-  const session = await DirectorySession.open(connector, signal);
-  try {
-    const { people, unfit } = await session.people();
-    const groups = await session.groups();
-    const errors: SyncError[] = unfit.map((dn) => ({
-      reason: 'Unfit',
-      message: 'the entry has no e-mail address or login string that a user can have, or no id',
-      entry: dn,
-    }));
-    const members: Membership[] = [];
-    const emails = new Set<string>();
-    for (const person of people) {
-      const email = person.email.toLowerCase();
-      if (emails.has(email)) errors.push({ reason: 'Duplicate', message: 'another entry has the same e-mail address', entry: person.dn });
-      else members.push({ person, groups: groups.get(dnKey(person.dn)) ?? [] });
-      emails.add(email);
-    }
-    return await use({ fetched: people.length + unfit.length, members, errors, hasAny: (names) => session.hasAny(names) });
-  } finally {
-    await session.close();
-  }
 }

@@ -129,7 +129,7 @@ export class UserSync {
   async #sync(connector: Connector, { isDryRun, isForced }: SyncRequest, signal: AbortSignal): Promise<ConnectorResult> {
     const { config, log } = this.#services;
     // The LDAP library is loaded when it is first needed.
-    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./session.ts'), import('./connection.ts')]);
+    const [{ withListing }, { DirectoryError }] = await Promise.all([import('./listing.ts'), import('./connection.ts')]);
     const rules = { isDryRun, isForced, maxInvalidPercent: config.users.sync.maxInvalidPercent };
     try {
       const result = await withListing(
@@ -137,8 +137,11 @@ export class UserSync {
         (listing) => new ConnectorSync(this.#users, connector, { rules, signal }).run(listing),
         signal,
       );
-      const { errors, ...counts } = result;
-      log.info({ ...counts, isDryRun, reason: errors[0]?.reason }, 'directory synchronised');
+      const { errors, warnings, ...counts } = result;
+      log.info(
+        { ...counts, isDryRun, reason: errors[0]?.reason, warnings: [...new Set(warnings.map(({ reason }) => reason))] },
+        'directory synchronised',
+      );
       return result;
     } catch (error) {
       signal.throwIfAborted();

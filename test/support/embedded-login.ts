@@ -35,7 +35,7 @@ export interface EmbeddedLogin {
   /** @param at another replica than the first */
   request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'duplex'>, at?: string): Promise<Response>;
   /**
-   * Logs in until the UserInfo answer. Returns it with the browser that has the session and the address to which the issuer redirected.
+   * Logs in until the UserInfo answer, or the page of a refusal. Returns it with the browser that has the session and the address to which the issuer redirected.
    * Storage is `cookie` unless the parameters name another one; `at` is the replica that gets all requests, also those to the issuer.
    */
   logIn(
@@ -44,8 +44,13 @@ export interface EmbeddedLogin {
     parameters?: string,
     at?: string,
   ): Promise<{ browser: Browser; back: URL; status: number; body: string }>;
-  /** Logs in up to the answer of the issuer, which is not sent to the service yet. */
-  authorize(email: string, password: string, parameters?: string, at?: string): Promise<{ browser: Browser; back: URL; refusal: number }>;
+  /** Logs in up to the answer of the issuer, which is not sent to the service yet. A refusal has the page with the reason. */
+  authorize(
+    email: string,
+    password: string,
+    parameters?: string,
+    at?: string,
+  ): Promise<{ browser: Browser; back: URL; refusal: number; page: string }>;
   stop(): Promise<void>;
 }
 
@@ -216,8 +221,8 @@ async function startAll(
   const authorize: EmbeddedLogin['authorize'] = async (email, given, parameters = '?token_storage=cookie', at = url) => {
     const browser = new Browser(url, [at], { dispatcher });
     const { auth_url } = JSON.parse((await browser.get(`${url}/api/v2/token/login${parameters}`)).body);
-    const { url: back, response } = await browser.submit(await browser.get(auth_url), { email, password: given });
-    return { browser, back, refusal: response.status };
+    const { url: back, response, body } = await browser.submit(await browser.get(auth_url), { email, password: given });
+    return { browser, back, refusal: response.status, page: body };
   };
   return {
     url,
@@ -231,8 +236,8 @@ async function startAll(
     request,
     authorize,
     async logIn(email, given, parameters, at) {
-      const { browser, back, refusal } = await authorize(email, given, parameters, at);
-      if (!back.searchParams.has('code')) return { browser, back, status: refusal, body: '' };
+      const { browser, back, refusal, page } = await authorize(email, given, parameters, at);
+      if (!back.searchParams.has('code')) return { browser, back, status: refusal, body: page };
       const { response, body } = await browser.get(`${url}/api/v2/token/callback${back.search}`);
       return { browser, back, status: response.status, body };
     },

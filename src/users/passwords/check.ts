@@ -6,7 +6,7 @@ import { KeyedSemaphore, Semaphore } from '../../limits/semaphore.ts';
 import type { Services } from '../../services.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
 import { type Counted, failuresOfSources, LoginAttempts, type Proved, type Refusal } from '../logins/lockout.ts';
-import { type Account, recordName, shortHash } from '../record/account.ts';
+import { type Account, directoryType, recordName, shortHash } from '../record/account.ts';
 import type { AccountLookup } from '../record/lookup.ts';
 import { type DirectoryPasswords, DirectoryProvisioning } from './directory-passwords.ts';
 import type { Passwords } from './passwords.ts';
@@ -166,24 +166,32 @@ export class PasswordCheck {
     );
   }
 
-  async #verify({ email, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
+  async #verify({ email: typed, password }: PasswordAttempt, signal: AbortSignal): Promise<CheckedPassword> {
     const accounts = this.#accounts;
     const passwords = this.#passwords;
-    const known = accounts.find(email);
-    const name = known?.name ?? nameOf(email);
-    if (known === undefined && accounts.watch.isSynced) await this.#provisioning?.provision(name, { email, password }, signal);
-    const counted = await this.attempts.count({ name, email }, signal);
+    const known = accounts.find(typed);
+    const name = known?.name ?? nameOf(typed);
+    // The address of a user who is gone from the directory may have been given to another entry.
+    const mayBeNew = known === undefined || (known.connectorType === directoryType && !known.isValid);
+    const found =
+      mayBeNew && accounts.watch.isSynced ? await this.#provisioning?.provision(name, { email: typed, password }, signal) : undefined;
+    if (found === 'SubjectDiffers') {
+      await passwords.dummyVerify(password);
+      return { verdict: { outcome: 'refused', reason: 'SubjectDiffers' }, account: known };
+    }
+    const email = found?.login ?? typed;
+    const counted = await this.attempts.count({ name: nameOf(email), email }, signal);
     const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
-    if (account?.connectorType === 'ldap' && counted.refusal === undefined)
+    if (account?.connectorType === directoryType && counted.refusal === undefined)
       return this.#askDirectory({ ...counted, account }, password, signal);
-    const stored = await this.#secrets.read({ name, uid: account?.uid ?? '' }, signal);
+    const stored = await this.#secrets.read({ name: nameOf(email), uid: account?.uid ?? '' }, signal);
     if (account === undefined || stored === undefined || counted.refusal !== undefined) {
       await passwords.dummyVerify(password);
       return { verdict: { outcome: 'refused', reason: refusal }, account, isLocking: isLast };
     }
     const match = await passwords.verify(password, stored.hash);
     if (match === 'mismatch') return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
-    if (match === 'match-rehash') await this.#rehash(name, password, stored, signal);
+    if (match === 'match-rehash') await this.#rehash(account.name, password, stored, signal);
     const isComplete = await this.#isComplete(account, signal);
     const proved = await this.attempts.succeed({ account, record }, { isComplete }, signal);
     return { verdict: verdictOf(proved, { passwordChangedAt: stored.changedAt, isComplete }), account };
@@ -209,11 +217,14 @@ export class PasswordCheck {
   ): Promise<CheckedPassword> {
     const directories = this.#directories;
     const passwords = this.#passwords;
-    const { connectorID, email } = account;
     try {
       // Verifies a dummy hash, too. The same work as for local users hides which users are local.
-      const [proof] = await Promise.all([directories?.check({ connectorID, email, password }, signal), passwords.dummyVerify(password)]);
+      const [proof] = await Promise.all([directories?.check({ account, password }, signal), passwords.dummyVerify(password)]);
       if (proof === undefined) return { verdict: { outcome: 'refused', reason: 'WrongPassword' }, account, isLocking: isLast };
+      if (proof === 'SubjectDiffers') {
+        await this.attempts.takeBack(account, signal);
+        return { verdict: { outcome: 'refused', reason: 'SubjectDiffers' }, account };
+      }
       const status = { groups: proof.groups };
       const isComplete = await this.#isComplete(account, signal);
       const proved = await this.attempts.succeed({ account, record }, { isComplete, status }, signal);

@@ -1,4 +1,5 @@
 import type { RateLimit } from '../../limits/rate-limit.ts';
+import type { Account } from '../record/account.ts';
 
 /** Properties of a user from a directory that has verified the password. */
 interface DirectoryProof {
@@ -10,20 +11,25 @@ export interface DirectoryPasswords {
   /** Reports whether the connector is a directory that verifies passwords. */
   has(connectorID: string): boolean;
   /**
-   * Verifies a password at the directory of the connector.
+   * Verifies a password at the directory of the user.
    *
-   * @returns undefined if the password is wrong, or the directory has no entry with the e-mail address
+   * @returns undefined if the password is wrong, or the directory has no entry of the user; `SubjectDiffers` if it is the password of
+   * another entry, which has the address now
    * @throws StatusError 503 if the directory does not answer
    */
-  check(attempt: { connectorID: string; email: string; password: string }, signal: AbortSignal): Promise<DirectoryProof | undefined>;
+  check(attempt: { account: Account; password: string }, signal: AbortSignal): Promise<DirectoryProof | 'SubjectDiffers' | undefined>;
   /**
-   * Creates the record of a user who is new in a directory, like a synchronization would, if the password is right.
+   * Creates the record of a user who is new in a directory, like a synchronization would, if the password is right. The record of a user
+   * whose address has changed in the directory is found by the id of the entry; its password is not verified.
    *
-   * @returns false if the password is wrong, no directory knows the user, or records are not created at login
+   * @returns undefined if the password is wrong, no directory knows the user, or records are not created at login
    * @throws StatusError 503
    */
-  provision(attempt: { email: string; password: string }, signal: AbortSignal): Promise<boolean>;
+  provision(attempt: { email: string; password: string }, signal: AbortSignal): Promise<Provisioned | undefined>;
 }
+
+/** Login string of the user's record, or that the address belongs to a record of another entry. */
+export type Provisioned = { login: string } | 'SubjectDiffers';
 
 interface NewcomersOptions {
   directories: Pick<DirectoryPasswords, 'provision'>;
@@ -43,13 +49,13 @@ export class DirectoryProvisioning {
    * @param name of the record
    * @throws StatusError 503 if a directory does not answer; the attempt is not counted then
    */
-  async provision(name: string, attempt: { email: string; password: string }, signal: AbortSignal): Promise<void> {
+  async provision(name: string, attempt: { email: string; password: string }, signal: AbortSignal): Promise<Provisioned | undefined> {
     const { directories, limit } = this.#options;
-    if (limit.take(name) !== undefined) return;
-    await limit.runCounted(
+    if (limit.take(name) !== undefined) return undefined;
+    return limit.runCounted(
       name,
       () => directories.provision(attempt, signal),
-      (isProvisioned) => !isProvisioned,
+      (provisioned) => provisioned === undefined,
     );
   }
 }

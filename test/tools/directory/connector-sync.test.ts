@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { ConnectorSync, type Listing } from '../../../src/directory/connector-sync.ts';
+import { ConnectorSync } from '../../../src/directory/connector-sync.ts';
 import { DirectoryUsers } from '../../../src/directory/directory-users.ts';
+import type { Listing } from '../../../src/directory/listing.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
@@ -21,11 +22,23 @@ const emailOf = (uid: string) => `${uid}@corp.example.com`;
 const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing => ({
   fetched: uids.length,
   members: uids.map((uid) => ({
-    person: { dn: `uid=${uid},dc=example,dc=com`, id: `id-${uid}`, email: emailOf(uid), username: uid, account: uid, mobile: '' },
+    person: {
+      dn: `uid=${uid},dc=example,dc=com`,
+      id: `id-${uid}`,
+      email: emailOf(uid),
+      username: uid,
+      account: uid,
+      mobile: '',
+      primaryGroupSID: '',
+    },
     groups: [],
+    areGroupsWhole: true,
   })),
   errors: [],
-  hasAny: async () => false,
+  warnings: [],
+  isWhole: true,
+  has: ({ ids }) => ids.some((id) => uids.includes(id.replace('id-', ''))),
+  leftOut: async () => false,
   ...more,
 });
 
@@ -79,12 +92,12 @@ describe('synchronising users with a listing', () => {
   it('invalidates no user, even when forced, if the directory finds unlisted users by name', async () => {
     expect(await run(listing(['anna', 'ben', 'chris']))).to.include({ status: 'Success', created: 3 });
     const asked: string[] = [];
-    const hasAny = async (emails: readonly string[]) => {
-      asked.push(...emails);
+    const leftOut = async (missing: readonly { email: string }[]) => {
+      asked.push(...missing.map(({ email }) => email));
       return true;
     };
     for (const isForced of [false, true]) {
-      const result = await run(listing(['anna', 'ben', 'dora'], { hasAny }), isForced);
+      const result = await run(listing(['anna', 'ben', 'dora'], { leftOut }), isForced);
       expect(result).to.deep.include({ status: 'Failed', created: 0, invalidated: 0 });
       expect(result.errors[0]).to.include({ reason: 'Incomplete' });
     }
@@ -95,12 +108,12 @@ describe('synchronising users with a listing', () => {
   it('skips users that were changed meanwhile', async () => {
     const change = { spec: { is_disabled: true, mobile: '110' } };
     const path = `/apis/auth.platform.io/v1/users/${nameOf(emailOf('ben'))}`;
-    const hasAny = async () => {
+    const leftOut = async () => {
       await admin.call('PATCH', path, change, { 'content-type': 'application/merge-patch+json' });
       return false;
     };
-    const given = listing(['anna', 'ben'], { hasAny });
-    const members = given.members.map(({ person, groups }) => ({ person: { ...person, username: `${person.username} 2` }, groups }));
+    const given = listing(['anna', 'ben'], { leftOut });
+    const members = given.members.map((member) => ({ ...member, person: { ...member.person, username: `${member.person.username} 2` } }));
     expect(await run({ ...given, members })).to.include({ updated: 2, invalidated: 1 });
     expect(await specOf('ben')).to.deep.include({ is_disabled: true, username: 'ben 2' });
     expect(await specOf('ben')).not.to.have.property('mobile');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { dnKey } from '../../../src/directory/person.ts';
+import { DirectoryGroups } from '../../../src/directory/groups.ts';
 import { bindsAs, DirectorySession } from '../../../src/directory/session.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aConnector } from './a-connector.ts';
@@ -48,7 +48,9 @@ describe('a session with a directory', () => {
   };
 
   it('lists entries with odd names and the first of several values, and reports entries that cannot be users', async () => {
-    const { people: found, unfit } = await inSession((session) => session.people());
+    const { entries } = await inSession((session) => session.people());
+    const found = entries.flatMap(({ person }) => person ?? []);
+    const unfit = entries.filter(({ person }) => person === undefined).map(({ dn }) => dn);
 
     expect(found.map(({ email }) => email)).to.have.members(odd.slice(0, -1).map(({ attributes }) => [attributes.mail].flat()[0]));
     expect(unfit).to.deep.equal([`uid=nomail,${people}`]);
@@ -62,21 +64,24 @@ describe('a session with a directory', () => {
   for (const email of ['comma@example.com', 'mueller@example.com', 'two@example.com'])
     it(`finds the groups of ${email} by the DN, alone and in the list`, async () => {
       await inSession(async (session) => {
-        const person = await session.find(email);
+        const { own: person } = await session.find({ email, ids: [] });
         if (person === undefined) throw new Error('not found');
         const expected = email === 'comma@example.com' ? ['dev', 'Entwicklung Süd'] : ['dev'];
-        expect(await session.groupsOf(person)).to.have.members(expected);
-        expect((await session.groups()).get(dnKey(person.dn))).to.have.members(expected);
+        expect((await session.groupsOf(person)).names).to.have.members(expected);
+        const listed = new DirectoryGroups((await session.groups()).entries, connector().groups);
+        expect((await listed.of(person)).map(({ name }) => name)).to.have.members(expected);
       });
     });
 
   it('LDP-01 treats text that looks like a filter as a name', async () => {
     await inSession(async (session) => {
       for (const name of ['*', 'a*', ')(uid=*))(|(uid=*', '\\2a', 'jane\0', '\0', 'a\\2a@example.com', '(mail=*)', '*)(mail=*', ''])
-        expect(await session.find(name), JSON.stringify(name)).to.equal(undefined);
-      expect((await session.find('a*@example.com'))?.account).to.equal('star');
-      expect(await session.hasAny(['*', 'a*', '*)(objectClass=*'])).to.equal(false);
-      expect(await session.hasAny(['nobody@example.com', 'AX@example.com'])).to.equal(true);
+        expect((await session.find({ email: name, ids: [name] })).own, JSON.stringify(name)).to.equal(undefined);
+      expect((await session.find({ email: 'a*@example.com', ids: [] })).own?.account).to.equal('star');
+      const holders = async (emails: readonly string[]) =>
+        (await session.holders(emails.map((email) => ({ email, ids: [email] })))).map(({ addresses }) => addresses);
+      expect(await holders(['*', 'a*', '*)(objectClass=*'])).to.deep.equal([]);
+      expect(await holders(['nobody@example.com', 'AX@example.com'])).to.deep.equal([['ax@example.com']]);
     });
   });
 

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Change, Client } from 'ldapts';
+import { type Change, Client, Control } from 'ldapts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -21,6 +21,13 @@ const root = { dn: `cn=root,${suffix}`, password: 'root-secret' };
 const reader = { dn: `cn=reader,${suffix}`, password: 'reader-sécret' };
 /** Account that may search, limited to 100 entries. */
 export const limited = { dn: `cn=limited,${suffix}`, password: 'limited-secret' };
+
+/** Allows to write operational attributes (draft-zeilenga-ldap-relax). */
+class RelaxRules extends Control {
+  constructor() {
+    super('1.3.6.1.4.1.4203.666.5.12', { critical: true });
+  }
+}
 
 type Attributes = Record<string, string | string[]>;
 
@@ -159,6 +166,9 @@ export class Slapd {
   }
 
   add = ({ dn, attributes }: Entry) => this.as((client) => client.add(dn, attributes));
+  /** Adds an entry with the id that it had before it was removed. */
+  restore = ({ dn, attributes }: Entry, entryUUID: string) =>
+    this.as((client) => client.add(dn, { ...attributes, entryUUID }, new RelaxRules()));
   remove = (dn: string) => this.as((client) => client.del(dn));
   modify = (dn: string, change: Change) => this.as((client) => client.modify(dn, change));
   rename = (dn: string, to: string) => this.as((client) => client.modifyDN(dn, to));

@@ -35,7 +35,8 @@ describe('PUT /auth/v1/users/sync', () => {
       person('linked'),
       person('ahead'),
       aPerson({ uid: 'nomail', cn: 'No Mail' }),
-      aPerson({ uid: 'anna2', cn: 'Another Anna', mail: 'ANNA@corp.example.com' }),
+      person('twin'),
+      aPerson({ uid: 'twin2', cn: 'Another Twin', mail: 'TWIN@corp.example.com' }),
       aGroup('dev', [dnOf('anna'), dnOf('ben')]),
       aGroup('system:masters', [dnOf('anna')]),
       aGroup('kubeadm:cluster-admins', [dnOf('anna')]),
@@ -89,22 +90,23 @@ describe('PUT /auth/v1/users/sync', () => {
     expect(response.status).to.equal(200);
     return syncResult.parse(await response.json());
   };
-  const counts = ({ errors, connector_id, connector_type, status, ...rest }: ConnectorResult) =>
+  const counts = ({ errors, warnings, connector_id, connector_type, status, ...rest }: ConnectorResult) =>
     Object.fromEntries(Object.entries(rest).filter(([, count]) => count !== 0));
 
   it('counts and writes nothing in a dry run', async () => {
     const result = await sync({ connector_id: 'corp', dryRun: true });
-    expect(counts(result)).to.deep.equal({ fetched: 10, created: 5, linked: 2, failed: 3 });
+    expect(counts(result)).to.deep.equal({ fetched: 11, created: 5, linked: 2, failed: 4 });
     expect((await server.kubernetes.call('GET', `${users}/${nameOf('anna@corp.example.com')}`)).status).to.equal(404);
   });
 
   it('creates users of entries, with their groups, and links users of other sources, but never an administrator', async () => {
     const result = await sync();
     expect(result).to.deep.include({ connector_id: 'corp', connector_type: 'ldap', status: 'Success' });
-    expect(counts(result)).to.deep.equal({ fetched: 10, created: 5, linked: 2, failed: 3 });
+    expect(counts(result)).to.deep.equal({ fetched: 11, created: 5, linked: 2, failed: 4 });
     expect(result.errors.map(({ reason, entry }) => [reason, entry])).to.have.deep.members([
       ['Unfit', dnOf('nomail')],
-      ['Duplicate', dnOf('anna2')],
+      ['Duplicate', dnOf('twin')],
+      ['Duplicate', dnOf('twin2')],
       ['Administrator', dnOf('boss')],
     ]);
 
@@ -143,7 +145,7 @@ describe('PUT /auth/v1/users/sync', () => {
       () => read('anna'),
       ({ status }) => Array.isArray(status?.conditions),
     );
-    expect(counts(await sync())).to.deep.equal({ fetched: 10, unchanged: 7, failed: 3 });
+    expect(counts(await sync())).to.deep.equal({ fetched: 11, unchanged: 7, failed: 4 });
     expect((await read('anna')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
   });
 
@@ -160,7 +162,7 @@ describe('PUT /auth/v1/users/sync', () => {
     const { spec } = await read('chris');
     await slapd.rename(dnOf('chris'), 'uid=Chris\\, \\"the\\" \\+ One');
 
-    expect(counts(await sync())).to.deep.equal({ fetched: 10, unchanged: 4, updated: 3, failed: 3 });
+    expect(counts(await sync())).to.deep.equal({ fetched: 11, unchanged: 4, updated: 3, failed: 4 });
     expect((await read('anna')).spec.mobile).to.equal(undefined);
     expect((await read('ben')).spec.username).to.equal('Bénjamin, "Ben" + Söhne');
     expect((await read('ben')).status?.groups ?? []).to.deep.equal([]);
@@ -170,6 +172,7 @@ describe('PUT /auth/v1/users/sync', () => {
   });
 
   it('invalidates users without an entry and never deletes them, and restores them when the entry returns', async () => {
+    const id = ((await read('dora')).spec.ids as { id: string }[])[0]?.id ?? '';
     await slapd.remove(dnOf('dora'));
     expect(counts(await sync())).to.deep.include({ invalidated: 1 });
     const dora = await read('dora');
@@ -178,6 +181,10 @@ describe('PUT /auth/v1/users/sync', () => {
     expect(counts(await sync())).not.to.have.property('invalidated');
 
     await slapd.add(person('dora', { mobile: '+49 30 1234' }));
+    expect((await sync()).errors.map(({ reason, entry }) => [reason, entry])).to.deep.include(['EntryDiffers', dnOf('dora')]);
+    expect((await read('dora')).spec.valid).to.equal(false);
+    await slapd.remove(dnOf('dora'));
+    await slapd.restore(person('dora', { mobile: '+49 30 1234' }), id);
     expect(counts(await sync())).to.deep.include({ restored: 1 });
     expect((await read('dora')).status).to.include({ phase: 'Normal' });
   });

@@ -40,9 +40,9 @@ export function Sync({ onClose, onDone }: { onClose: () => void; onDone: () => v
             {result.connectors.map((connector) => (
               <li key={connector.connector_id}>
                 <strong>{connector.connector_id}</strong>: {t('sync.fetched', { count: connector.fetched })}
-                {connector.errors.length > 0 && (
+                {connector.errors.length + connector.warnings.length > 0 && (
                   <Notice kind="warn">
-                    {connector.errors.map(({ message, entry }) => (
+                    {[...connector.errors, ...connector.warnings].map(({ message, entry }) => (
                       <p key={`${entry}${message}`}>{[entry, message].filter(Boolean).join(': ')}</p>
                     ))}
                   </Notice>
