@@ -2,6 +2,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { call, writesSoFar } from './client';
 import { type Discovery, discoveryAccept, type Kind, kindsOf, staleVersionsOf } from './discovery.ts';
+import { type Place, pagePath, segments } from './page-path.ts';
 
 export type { Kind } from './discovery.ts';
 export { kindId } from './object-types.ts';
@@ -64,18 +65,6 @@ export const kindInPath = (kinds: readonly Kind[] | undefined, params: Partial<K
 
 export const isListable = ({ verbs }: Kind): boolean => verbs.includes('list');
 
-interface Place {
-  namespace?: string | undefined;
-  name?: string | undefined;
-  subresource?: string;
-}
-
-const segments = (...parts: readonly (string | undefined)[]) =>
-  parts
-    .filter((part) => part !== undefined && part !== '')
-    .map((part) => encodeURIComponent(part as string))
-    .join('/');
-
 /** Returns the path of a kind or an object at the Kubernetes API, below the base path. */
 export function apiPath({ group, version, resource }: KindPlace, { namespace, name, subresource }: Place = {}): string {
   const root = group ? segments('apis', group, version) : segments('api', version);
@@ -84,9 +73,7 @@ export function apiPath({ group, version, resource }: KindPlace, { namespace, na
 
 /** Returns the page of a kind, or of one of its objects. */
 export function pageOf(kind: KindPlace, place: Place = {}, tab?: string): string {
-  const { group, version, resource } = pathPlaceOf(kind);
-  const { namespace, name } = place;
-  return `/r/${segments(group, version, resource, ...(namespace ? ['ns', namespace] : []), name, name && tab)}`;
+  return pagePath(pathPlaceOf(kind), place, tab);
 }
 
 /** Returns the page that creates an object of a kind. */

@@ -109,24 +109,3 @@ function onClick(event: MouseEvent): void {
   event.preventDefault();
   navigate(pathOf(new URL(link.href)) + link.search);
 }
-
-/**
- * Matches `/users/:name/:tab?` against a path; `:path*` takes the rest.
- *
- * @returns the values at the colons
- */
-export function match(pattern: string, actual: string): Record<string, string> | undefined {
-  const [wanted, parts] = [pattern, actual].map((text) => text.replace(/\/$/, '').split('/')) as [string[], string[]];
-  const rest = wanted.at(-1)?.endsWith('*') ? wanted.length - 1 : undefined;
-  if (rest !== undefined) parts.splice(rest, Infinity, parts.slice(rest).join('/'));
-  if (parts.length > wanted.length) return undefined;
-  const found: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
-    const given = parts[index];
-    if (part.startsWith(':')) {
-      if (given === undefined && !part.endsWith('?')) return undefined;
-      if (given !== undefined) found[part.replace(/[:?*]/g, '')] = decodeURIComponent(given);
-    } else if (part !== given) return undefined;
-  }
-  return found;
-}

@@ -2,7 +2,8 @@ import { useEffect } from 'preact/hooks';
 import { eventsPage, fetchKinds, type Kind, kindInPath, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { chooseNamespace, namespace, useNamespaces } from '../app/namespace';
-import { match, navigate, path, query } from '../app/router';
+import { match } from '../app/path-pattern';
+import { navigate, path, query } from '../app/router';
 import { t } from '../text/text';
 import { isWithin } from './pages';
 

@@ -17,7 +17,7 @@ import {
 import type { ComponentType } from 'preact';
 import type { MenuPlace } from '../app/extensions';
 import type { PageProps } from '../app/page-props';
-import { match } from '../app/router';
+import { match } from '../app/path-pattern';
 import { type Key, loadTexts } from '../text/text';
 
 type Page = ComponentType<PageProps>;

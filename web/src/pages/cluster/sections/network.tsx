@@ -3,6 +3,7 @@ import { Facts } from '../../../ui/facts';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty } from '../../../ui/state';
 import { serviceEndpoints, sliceSections } from './endpoint-tables';
+import { routeAddress } from './ingress-address.ts';
 import { ObjectLink } from './object-link';
 import { policySections } from './policy-view';
 import type { Section, SectionProps } from './section';
@@ -122,15 +123,6 @@ function IngressFacts(props: SectionProps) {
   );
 }
 
-/** The address of a route for a browser; undefined for a host or a path that stands for many. */
-function addressOf(props: SectionProps, { host, path = '/', pathType }: { host: string; path?: string; pathType: string }) {
-  if (!/^[a-z0-9.-]+$/i.test(host) || pathType === 'ImplementationSpecific') return undefined;
-  const isSecure = (ingressOf(props).tls ?? []).some(
-    ({ hosts = [] }) => hosts.includes(host) || hosts.includes(host.replace(/^[^.]+/, '*')),
-  );
-  return `${isSecure ? 'https' : 'http'}://${host}${encodeURI(path)}`;
-}
-
 function HostLink({ host, address }: { host: string; address: string | undefined }) {
   if (address === undefined) return <>{host}</>;
   return (
@@ -149,7 +141,7 @@ function Routes(props: SectionProps) {
       rows={rows}
       idOf={(row) => JSON.stringify(row)}
       columns={[
-        { title: t('net.host'), cell: (row) => <HostLink host={row.host} address={addressOf(props, row)} /> },
+        { title: t('net.host'), cell: (row) => <HostLink host={row.host} address={routeAddress(row, ingressOf(props).tls)} /> },
         { title: t('net.path'), cell: ({ path = '/' }) => <code>{path}</code> },
         { title: t('net.pathType'), cell: ({ pathType }) => pathType },
         { title: t('net.target'), cell: ({ backend }) => <Target {...props} backend={backend} /> },
