@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isReturnPath, maxReturnPath } from '../api/return-path.ts';
 import type { Config } from '../config/schema.ts';
 import { renewPayload } from '../sessions/schema.ts';
 
@@ -90,24 +91,10 @@ export type UserInfo = z.output<typeof userInfo>;
 /** Hint that is passed on to the issuer unchanged. */
 const hint = () => z.string().max(256).optional();
 
-/** Reports whether a path has one leading slash, no empty segment, no backslash, and visible ASCII only. */
-const isPlainPath = (text: string): boolean => /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/.test(text);
-
-/** Reports whether every client resolves the path to this origin, even a client that decodes it first. */
-function isOwnPath(text: string): boolean {
-  if (!isPlainPath(text)) return false;
-  const [path = ''] = text.split(/[?#]/, 1);
-  try {
-    return !/\/\/|\\|\p{Cc}/u.test(decodeURIComponent(path));
-  } catch {
-    return false;
-  }
-}
-
 export const returnPath = z
   .string()
-  .max(2048)
-  .refine(isOwnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');
+  .max(maxReturnPath)
+  .refine(isReturnPath, 'must be a path with one leading slash, without "//", "\\" or control characters');
 
 /** Query of login and redirect. Other parameters of OpenID Connect are ignored, because the configuration determines them. */
 export const loginQuery = ({ redirectURLs, tokenStorage }: { redirectURLs: readonly string[] } & Pick<Config['login'], 'tokenStorage'>) =>

@@ -21,7 +21,7 @@ const allowed: ImportTable = {
 };
 
 /** Modules that the service and the console share. They import no module. */
-const shared = ['src/api/folded', 'src/api/typed-text', 'src/console/brand', 'src/kubernetes/resource-version'];
+const shared = ['src/api/folded', 'src/api/return-path', 'src/api/typed-text', 'src/console/brand', 'src/kubernetes/resource-version'];
 
 function room(path: string): string {
   const [, top = path, folder = ''] = /^web\/(?:src\/)?([^/]+)(?:\/(.+))?/.exec(path) ?? [];

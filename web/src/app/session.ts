@@ -1,5 +1,7 @@
 /** Login of this browser: a session that the service stores, and renews while it is used. */
+
 import { signal } from '@preact/signals';
+import { isReturnPath } from '../../../src/api/return-path';
 import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey } from '../api/client';
 import { forgetLoads } from '../api/load';
 import { asProblem, Problem, type StepUp } from '../api/problem';
@@ -26,10 +28,6 @@ const leftKey = storageKey('left');
 /** Marks a tab that left for a fresher login before an action was done. */
 const undoneKey = storageKey('undone');
 
-const maxReturnLength = 2048;
-/** Return paths that the service accepts: one leading slash, no other beside it, no backslash, no control character. */
-const returnPath = /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/;
-
 export const person = signal<Person>();
 /** True once the session has ended. The page with its forms is still shown. */
 export const hasEnded = signal(false);
@@ -46,9 +44,8 @@ type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['par
 
 /** Leaves the page for that of the identity provider. */
 export async function logIn(returnTo = location.pathname + location.search + location.hash, wanted: Wanted = {}): Promise<void> {
-  const isReturnable = returnTo.length <= maxReturnLength && returnPath.test(returnTo);
   const remembered = atIssuer(wanted);
-  const given = { ...(isReturnable && { return_to: returnTo }), ...redirection(), ...remembered, ...wanted };
+  const given = { ...(isReturnPath(returnTo) && { return_to: returnTo }), ...redirection(), ...remembered, ...wanted };
   const parameters = { token_storage: 'cookie' as const, ...given };
   try {
     const { auth_url: address } = await bodyOf(api.GET('/api/v2/token/login', { params: { query: parameters } }));
