@@ -45,6 +45,15 @@ describe('users on the console', () => {
       (user) => user === undefined,
     );
 
+  it('creates a user without what was pasted along with the texts', async () => {
+    await page.goto(`${demo.url}/users/new`);
+    await page.getByLabel('E-mail').fill('\u202apasted@example.com\u202c\u00a0');
+    await page.getByLabel('Name').fill('\ufeff Jane Pasted\u200b ');
+    await press(page, 'Create the user');
+    await page.getByText('Hand over the password now').waitFor();
+    await isStored('pasted@example.com', { 'spec.username': 'Jane Pasted' });
+  });
+
   it('creates no user after a cancel during the dry run', async () => {
     await page.goto(`${demo.url}/users/new`);
     await page.getByLabel('E-mail').fill('cancelled@example.com');

@@ -2,6 +2,7 @@
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
+import { pastedText } from './pasted-text';
 
 export interface TerminalView {
   write(data: Uint8Array): void;
@@ -13,7 +14,8 @@ export interface TerminalView {
 }
 
 interface TerminalOptions {
-  onInput: (text: string) => void;
+  /** Receives bytes for reports of the mouse in their oldest form, which is no UTF-8. */
+  onInput: (data: string | Uint8Array) => void;
   onResize: (size: { columns: number; rows: number }) => void;
   /** Ctrl+Shift+Escape: all other keys belong to what runs in the terminal. */
   onLeave: () => void;
@@ -51,6 +53,13 @@ export function startTerminal(host: HTMLElement, { onInput, onResize, onLeave }:
     return false;
   });
   terminal.onData(onInput);
+  terminal.onBinary((text) => onInput(Uint8Array.from(text, (character) => character.charCodeAt(0))));
+  const onPaste = (event: ClipboardEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    terminal.paste(pastedText(event.clipboardData?.getData('text/plain') ?? ''));
+  };
+  host.addEventListener('paste', onPaste, true);
   terminal.onResize(({ cols: columns, rows }) => onResize({ columns, rows }));
   const observer = new ResizeObserver(() => fit.fit());
   observer.observe(host);
@@ -71,6 +80,7 @@ export function startTerminal(host: HTMLElement, { onInput, onResize, onLeave }:
     },
     stop() {
       observer.disconnect();
+      host.removeEventListener('paste', onPaste, true);
       themes.disconnect();
       dark.removeEventListener('change', onTheme);
       terminal.dispose();

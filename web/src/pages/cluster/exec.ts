@@ -21,7 +21,7 @@ interface ExecOptions {
 }
 
 export interface Exec {
-  send(text: string): void;
+  send(data: string | Uint8Array): void;
   resize(size: { columns: number; rows: number }): void;
   close(): void;
 }
@@ -37,9 +37,9 @@ export function openExec({ path, container, command, onOpen, onOutput, onEnd, on
   const socket = socketAt(path, query, ['v5.channel.k8s.io']);
   let how = t('cluster.shellRefused');
   let isRefused = true;
-  const put = (channel: number, text: string) => {
+  const put = (channel: number, data: string | Uint8Array) => {
     if (socket.readyState !== WebSocket.OPEN) return;
-    const bytes = new TextEncoder().encode(text);
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
     const message = new Uint8Array(bytes.length + 1);
     message[0] = channel;
     message.set(bytes, 1);
@@ -58,7 +58,7 @@ export function openExec({ path, container, command, onOpen, onOutput, onEnd, on
   };
   socket.onclose = async () => onEnd((isRefused && (await onRefused?.())) || how);
   return {
-    send: (text) => put(channels.input, text),
+    send: (data) => put(channels.input, data),
     resize: ({ columns, rows }) => put(channels.resize, JSON.stringify({ Width: columns, Height: rows })),
     close() {
       if (socket.readyState === WebSocket.OPEN) how = t('cluster.shellClosed');

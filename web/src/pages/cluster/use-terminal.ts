@@ -72,7 +72,7 @@ export function useTerminal(options: TerminalOptions): OpenTerminal {
       const { startTerminal } = await import('../../editors/terminal');
       if (signal.aborted) return;
       const view = startTerminal(host, {
-        onInput: (text) => running.current?.exec.send(text),
+        onInput: (data) => running.current?.exec.send(data),
         onResize: (size) => running.current?.exec.resize(size),
         onLeave: () => button.current?.querySelector('button')?.focus(),
       });
