@@ -2,7 +2,7 @@
 
 export const maxReturnPath = 2048;
 
-/** One leading slash, no empty segment, no backslash, and visible ASCII only. */
+/** Path with one leading slash, without an empty segment or a backslash, in visible ASCII. */
 const plainPath = /^\/(?:[\x21-\x2e\x30-\x5b\x5d-\x7e]+\/)*[\x21-\x2e\x30-\x5b\x5d-\x7e]*$/;
 
 /** Reports whether every client resolves the path to this origin, even a client that decodes it first. */
