@@ -4,12 +4,14 @@ import type { Outcome } from '../controllers/work-queue.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import { mapLimit } from '../limits/semaphore.ts';
-import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
+import { attemptsAfter, hasAddress, type Mail, mailAttemptsAtMs, sendMail } from '../mail/mailer.ts';
 import { type Texts, timeText } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';
+import { isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
-import { type AccessEvent, type AccessEventType, type Digests, NoticeError, type Receiver } from './notices.ts';
+import { type AccessEvent, type AccessEventType, type DeliveredMails, type Digests, NoticeError, type Receiver } from './notices.ts';
 import type { RequestRow } from './request.ts';
+import { isInTime } from './standing.ts';
 import { isApproverOf, isOwn } from './visible.ts';
 import { requestURL } from './webhooks.ts';
 
@@ -27,20 +29,52 @@ export interface Letterhead {
 interface Postponed {
   readonly requests: Set<string>;
   readonly dueAt: number;
+  /** Number of attempts that have failed, and the time of the first one. */
+  readonly attempts: number;
+  readonly firstAt?: number;
 }
 
 const toApprovers: readonly AccessEventType[] = ['requested', 'breakglass'];
-const toRequester: readonly AccessEventType[] = ['granted', 'denied', 'ended'];
 /** Reasons that have a text of their own. */
 const endReasons = ['Expired', 'EndedByUser', 'NotDecided', 'PolicyChanged', 'RoleChanged'] as const;
 const isEndReason = (reason: string | undefined): reason is (typeof endReasons)[number] => endReasons.some((one) => one === reason);
+
+/** Reasons of a request that lapsed before its access began, with a subject of their own. */
+const lapseReasons = ['NotDecided', 'PolicyChanged', 'RoleChanged'] as const;
+const isLapseReason = (reason: string | undefined): reason is (typeof lapseReasons)[number] => lapseReasons.some((one) => one === reason);
+
+/** Returns the keys of the texts that are true of the request now. */
+function keysOf(type: AccessEventType, { phase, begin, ended, told: { reason } }: RequestRow, isOngoing: boolean) {
+  const textsOf = <Kind extends 'requested' | 'granted' | 'scheduled' | 'denied' | 'ended' | 'breakglass'>(kind: Kind) => ({
+    subject: `mail.access.${kind}.subject` as const,
+    text: `mail.access.${kind}.text` as const,
+  });
+  switch (type) {
+    case 'granted':
+      return textsOf(phase === 'Scheduled' ? 'scheduled' : 'granted');
+    case 'denied':
+      return textsOf('denied');
+    case 'breakglass':
+      return isOngoing ? textsOf('breakglass') : { ...textsOf('breakglass'), text: 'mail.access.breakglass.over' as const };
+    case 'ended': {
+      if (phase === 'Ended' && begin <= ended) return textsOf('ended');
+      return {
+        subject: `mail.access.lapsed.subject.${isLapseReason(reason) ? reason : 'other'}` as const,
+        text: 'mail.access.lapsed.text' as const,
+      };
+    }
+    default:
+      return textsOf('requested');
+  }
+}
+
+const isUndecidedBy = ({ decisions }: RequestRow, { name }: Account): boolean => decisions.every(({ record }) => record !== name);
 
 /** The mail of access requests. Its limits are those of one leader. */
 export class AccessMail implements Receiver, Digests {
   readonly name = 'mail';
   readonly prefix = 'mail-';
-  /** The mailer itself retries each mail. */
-  readonly attemptsAtMs = [0];
+  readonly attemptsAtMs = mailAttemptsAtMs;
   readonly #context: AccessContext;
   readonly #letterhead: Letterhead;
   readonly #limit: RateLimit;
@@ -54,25 +88,46 @@ export class AccessMail implements Receiver, Digests {
     this.#limit = new RateLimit({ limit: mailsPerHour, windowMs: oneHourMs, clock: () => now().getTime() });
   }
 
+  /** Reports whether the mail would be true now. */
   wants({ type }: AccessEvent, row: RequestRow): boolean {
-    if (type === 'requested') return row.phase === 'Pending';
-    if (type === 'ended' && row.told.endedBy === row.spec?.requester) return false;
-    return toApprovers.includes(type) || toRequester.includes(type);
+    if (type === 'requested') return row.phase === 'Pending' && isInTime(this.#context, row);
+    if (type === 'granted') return (row.phase === 'Active' || row.phase === 'Scheduled') && isInTime(this.#context, row);
+    if (type === 'breakglass') return isUnreviewed(row);
+    if (type === 'ended') return row.told.endedBy === undefined || row.told.endedBy !== row.spec?.requester;
+    return type === 'denied';
   }
 
-  async send(event: AccessEvent, row: RequestRow, signal: AbortSignal): Promise<void> {
+  async send(event: AccessEvent, row: RequestRow, { counted, taken, refused }: DeliveredMails, signal: AbortSignal): Promise<void> {
     const isForApprovers = toApprovers.includes(event.type);
     const accounts = isForApprovers ? await this.#approversOf(row) : this.#requesterOf(row);
-    const due = isForApprovers ? accounts.filter((account) => this.#isDue(account, row)) : accounts;
-    const failures = await mapLimit(atOnce, due, (account) =>
-      this.#mail(this.#mailOf(event, row, account), signal).then(
-        () => 0,
-        () => 1,
-      ),
-    );
+    for (const account of isForApprovers ? accounts : []) {
+      if (!counted.has(account.uid) && !this.#isDue(account, row)) taken.add(account.uid);
+      counted.add(account.uid);
+    }
+    const due = accounts.filter(({ uid }) => !taken.has(uid) && !refused.has(uid));
+    const attempts: number[] = [];
+    await mapLimit(atOnce, due, async (account) => {
+      try {
+        await this.#mailIfTrue(event, row, account, signal);
+        taken.add(account.uid);
+      } catch (error) {
+        const most = attemptsAfter(error);
+        if (most === 1) refused.add(account.uid);
+        else attempts.push(most);
+      }
+    });
     signal.throwIfAborted();
-    const count = failures.filter(Boolean).length;
-    if (count > 0) throw new NoticeError(`${count} of ${due.length} mails were not taken by the mail server`);
+    const failed = attempts.length + refused.size;
+    const message = `${failed} of ${taken.size + failed} mails were not taken by the mail server`;
+    if (failed > 0) throw new NoticeError(message, Math.max(1, ...attempts));
+  }
+
+  /** Mails the request as it is now: other mails of the event may have taken minutes. */
+  async #mailIfTrue(event: AccessEvent, { name, uid }: RequestRow, account: Account, signal: AbortSignal): Promise<void> {
+    const row = this.#context.requests.cache.get(name);
+    if (row?.uid !== uid || !this.wants(event, row)) return;
+    if (event.type === 'requested' && !isUndecidedBy(row, account)) return;
+    await this.#mail(this.#mailOf(event, row, account), signal);
   }
 
   onPostponed(enqueue: (record: string) => void): void {
@@ -91,9 +146,10 @@ export class AccessMail implements Receiver, Digests {
     const person = people.of(account);
     const waiting = [...postponed.requests].filter((name) => {
       const row = requests.cache.get(name);
-      return row?.phase === 'Pending' && row.decisions.every((made) => made.record !== record) && isApproverOf(this.#context, row, person);
+      const isWaiting = row?.phase === 'Pending' && isInTime(this.#context, row) && isUndecidedBy(row, account);
+      return isWaiting && isApproverOf(this.#context, row, person);
     });
-    if (waiting.length === 0 || this.#limit.take(account.uid) !== undefined) return 'done';
+    if (waiting.length === 0 || (postponed.attempts === 0 && this.#limit.take(account.uid) !== undefined)) return 'done';
     const texts = this.#letterhead.texts();
     const values = { title: this.#letterhead.title(), count: waiting.length, url: this.#urlOf() };
     const mail = {
@@ -101,8 +157,18 @@ export class AccessMail implements Receiver, Digests {
       subject: texts.t('mail.access.digest.subject', values),
       text: texts.t('mail.access.digest.text', values),
     };
-    void this.#mail(mail, signal).catch(() => undefined);
+    void this.#mail(mail, signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#postponeAgain(record, postponed, error);
+    });
     return 'done';
+  }
+
+  #postponeAgain(record: string, { requests, dueAt, attempts, firstAt = dueAt }: Postponed, error: unknown): void {
+    const next = attempts + 1 < attemptsAfter(error) ? mailAttemptsAtMs[attempts + 1] : undefined;
+    if (next === undefined) return;
+    const further = this.#postponed.get(record)?.requests ?? [];
+    this.#postponed.set(record, { requests: new Set([...requests, ...further]), dueAt: firstAt + next, attempts: attempts + 1, firstAt });
+    this.#enqueue(record);
   }
 
   /** Reports whether the user gets this mail. Otherwise a digest follows. */
@@ -111,7 +177,7 @@ export class AccessMail implements Receiver, Digests {
     const exceeded = this.#limit.take(uid);
     if (exceeded === undefined) return true;
     const dueAt = now().getTime() + exceeded.retryAfterSeconds * 1000;
-    const postponed = this.#postponed.get(name) ?? { requests: new Set(), dueAt };
+    const postponed = this.#postponed.get(name) ?? { requests: new Set(), dueAt, attempts: 0 };
     postponed.requests.add(row.name);
     this.#postponed.set(name, postponed);
     metrics.accessNotices.inc({ receiver: this.name, outcome: 'digest' });
@@ -148,8 +214,7 @@ export class AccessMail implements Receiver, Digests {
 
   #mailOf({ type, decision }: AccessEvent, row: RequestRow, { email }: Account): Mail {
     const texts = this.#letterhead.texts();
-    const { spec, told, until } = row;
-    const kind = type === 'granted' || type === 'denied' || type === 'ended' || type === 'breakglass' ? type : 'requested';
+    const { spec, told, begin, until } = row;
     const reason = isEndReason(told.reason) ? texts.t(`mail.access.reasons.${told.reason}`) : texts.t('mail.access.reasons.other');
     const values = {
       title: this.#letterhead.title(),
@@ -157,19 +222,20 @@ export class AccessMail implements Receiver, Digests {
       role: spec?.roleRef ?? '',
       place: spec?.namespaces?.join(', ') ?? texts.t('mail.access.platform'),
       minutes: Math.round((spec?.durationSeconds ?? 0) / 60),
+      from: Number.isNaN(begin) ? '' : timeText(texts, new Date(begin)),
       until: Number.isNaN(until) ? '' : timeText(texts, new Date(until)),
       by: plain(decision?.by),
       reason,
       url: this.#urlOf(row.name),
     };
-    return { to: email, subject: texts.t(`mail.access.${kind}.subject`, values), text: texts.t(`mail.access.${kind}.text`, values) };
+    const { subject, text } = keysOf(type, row, isInTime(this.#context, row));
+    return { to: email, subject: texts.t(subject, values), text: texts.t(text, values) };
   }
 
   async #mail(mail: Mail, signal: AbortSignal): Promise<void> {
     const { config, log } = this.#context.services;
-    if (!isMailSet(config.smtp)) return;
     try {
-      await sendMail(config.smtp, mail, signal);
+      await sendMail(config, mail, signal);
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'mail about an access request failed');
       throw error;

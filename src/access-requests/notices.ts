@@ -4,8 +4,9 @@ import type { accessEventTypes } from '../config/access-requests-section.ts';
 import type { Source, Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
 import { timestamp } from '../kubernetes/clock.ts';
+import { report } from '../kubernetes/events.ts';
 import type { AccessContext } from './context.ts';
-import type { Decision, Notice, RequestRow } from './request.ts';
+import { accessRequestKind, type Decision, type Notice, type RequestRow } from './request.ts';
 import { transition } from './status-writer.ts';
 
 export type AccessEventType = (typeof accessEventTypes)[number];
@@ -43,6 +44,7 @@ function eventsOf({ phase, spec, decisions, created, told: { ended, binding, rev
 
 /** Age after which an event is no longer sent to receivers that are configured later. */
 const maxAgeMs = 86_400_000;
+const eventWithinMs = 10_000;
 
 /** Time for all receivers of an event to answer. After it, the status names those that have answered. */
 const togetherMs = 1_000;
@@ -60,12 +62,29 @@ export interface Receiver {
   readonly attemptsAtMs: readonly number[];
   wants(event: AccessEvent, row: RequestRow): boolean;
   /** Makes one attempt. @throws NoticeError or another Error if the receiver has not taken the event */
-  send(event: AccessEvent, row: RequestRow, signal: AbortSignal): Promise<void>;
+  send(event: AccessEvent, row: RequestRow, delivery: DeliveredMails, signal: AbortSignal): Promise<void>;
+}
+
+/** Mails of an event, by the UIDs of their users. Another attempt leaves these users out. */
+export interface DeliveredMails {
+  /** Users who were counted for the limit of mails. */
+  readonly counted: Set<string>;
+  /** Users who have got the mail, or get a digest instead. */
+  readonly taken: Set<string>;
+  /** Users whose mail is refused for good. */
+  readonly refused: Set<string>;
 }
 
 /** Failure whose message has no secret and no text of users. */
 export class NoticeError extends Error {
   override readonly name = 'NoticeError';
+  /** Bound of the attempts. Another attempt would fail, too. */
+  readonly maxAttempts: number;
+
+  constructor(message: string, maxAttempts = Number.POSITIVE_INFINITY) {
+    super(message);
+    this.maxAttempts = maxAttempts;
+  }
 }
 
 /** Receiver with work of its own, apart from the events. */
@@ -76,7 +95,7 @@ export interface Digests {
 }
 
 /** State of an event at one receiver. */
-interface Delivery {
+interface Delivery extends DeliveredMails {
   readonly firstAt: number;
   attempts: number;
   nextAt: number;
@@ -188,7 +207,7 @@ export class NoticeTerm implements Term, Source {
     delivery.attempts += 1;
     const { name } = receiver;
     const trying = receiver
-      .send(event, row, signal)
+      .send(event, row, delivery, signal)
       .then(
         () => {
           delivery.outcome = 'Sent';
@@ -196,7 +215,8 @@ export class NoticeTerm implements Term, Source {
         },
         (error: unknown) => {
           if (signal.aborted) return;
-          const next = receiver.attemptsAtMs[delivery.attempts];
+          const isFinal = error instanceof NoticeError && delivery.attempts >= error.maxAttempts;
+          const next = isFinal ? undefined : receiver.attemptsAtMs[delivery.attempts];
           if (next === undefined) delivery.outcome = 'Failed';
           else delivery.nextAt = delivery.firstAt + next;
           metrics.accessNotices.inc({ receiver: name, outcome: next === undefined ? 'failed' : 'retried' });
@@ -204,6 +224,7 @@ export class NoticeTerm implements Term, Source {
             { accessRequest: row.name, event: event.id, receiver: name, why: whyOf(error) },
             'notice of an access request was not accepted',
           );
+          if (next === undefined) return this.#reportFailure(receiver, { event, row }, whyOf(error));
         },
       )
       .finally(() => {
@@ -212,6 +233,14 @@ export class NoticeTerm implements Term, Source {
         this.#enqueue(noticeKey(row.name));
       });
     this.#running.add(trying);
+  }
+
+  /** Tells administrators by an Event that a receiver will not get a notice. */
+  async #reportFailure({ name }: Receiver, { event, row }: { event: AccessEvent; row: RequestRow }, why: string): Promise<void> {
+    const message = `${name} was not told of ${event.id}: ${why}`;
+    const input = { type: 'Warning', reason: 'NoticeFailed', message, action: 'Notify' } as const;
+    const object = { metadata: { name: row.name, uid: row.uid } };
+    await report(this.#context.services, { kind: accessRequestKind, object }, input, AbortSignal.timeout(eventWithinMs));
   }
 
   /** Writes told events. A request that is being approved is left alone, so that its access is not delayed by a conflict. */
@@ -232,6 +261,9 @@ const newDelivery = (now: number, outcome: Notice['outcome'] | undefined): Deliv
   attempts: 0,
   nextAt: now,
   isTrying: false,
+  counted: new Set(),
+  taken: new Set(),
+  refused: new Set(),
   ...(outcome && { outcome }),
 });
 

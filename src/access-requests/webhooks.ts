@@ -7,7 +7,7 @@ import { lookupOf, type Network, TrustingAgent } from '../http/outgoing.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { accessOf } from './grant.ts';
-import { type AccessEvent, NoticeError, type Receiver } from './notices.ts';
+import { type AccessEvent, type DeliveredMails, NoticeError, type Receiver } from './notices.ts';
 import type { RequestRow } from './request.ts';
 
 const timeoutMs = 10_000;
@@ -44,7 +44,7 @@ export class Webhook implements Receiver {
     return this.#config.events.includes(type);
   }
 
-  send(event: AccessEvent, row: RequestRow, signal: AbortSignal): Promise<void> {
+  send(event: AccessEvent, row: RequestRow, _delivery: DeliveredMails, signal: AbortSignal): Promise<void> {
     return this.#turns.run(() => this.#post(event, row, signal), signal);
   }
 

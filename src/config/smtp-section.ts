@@ -21,6 +21,15 @@ export const smtpSection = z.strictObject({
   caFile: path().optional().describe('PEM certificate authority of the mail server, beside those of the system.'),
   userFile: path().optional().describe('File with the user name. Reread for each mail.'),
   passwordFile: path().optional().describe('File with the password. Reread for each mail.'),
+  name: z
+    .string()
+    .max(255)
+    .regex(
+      /^(?:[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,126}|\[[A-Za-z0-9:.]{1,64}\])$/,
+      'must be a host name, or an address in brackets',
+    )
+    .optional()
+    .describe('Name of this client in EHLO. Default: the host of `server.publicURL`.'),
   from: mailbox().optional().describe('Sender of the mail: `Atrium <no-reply@example.com>`.'),
 });
 

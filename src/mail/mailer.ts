@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { isIP } from 'node:net';
+import { hostOf } from '../config/access-requests-section.ts';
 import type { Config } from '../config/schema.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { tlsTrust } from '../http/outgoing.ts';
@@ -10,8 +11,11 @@ export interface Mail {
   text: string;
 }
 
-/** Pauses before the second and the third attempt. */
-const pausesMs = [1_000, 5_000];
+/** Begins of the attempts, in milliseconds after the first one. Greylisting mostly ends within minutes, and always within an hour. */
+export const mailAttemptsAtMs: readonly number[] = [0, 1_000, 6_000, 60_000, 300_000, 900_000, 1_800_000, 3_600_000];
+const quickAttempts = 3;
+/** Codes of nodemailer and Node.js for a mail server that cannot be reached. */
+const connectionCodes: ReadonlySet<unknown> = new Set(['ECONNECTION', 'ECONNREFUSED', 'ECONNRESET', 'EDNS', 'ESOCKET', 'ETIMEDOUT']);
 /** Timeout of a whole attempt, so that a slow server does not occupy a place in the queue. */
 const tryMs = 20_000;
 const silenceMs = 10_000;
@@ -20,29 +24,45 @@ const minVersion = 'TLSv1.2';
 /** Settings that name a mail server. */
 type SmtpSettings = Config['smtp'] & { host: string; from: string };
 
+type MailConfig = Pick<Config, 'smtp' | 'server'>;
+
 export const isMailSet = (smtp: Config['smtp']): smtp is SmtpSettings => smtp.host !== undefined && smtp.from !== undefined;
 
 /** Reports whether mail can be sent to an account. Some users log in with a name that is no address. */
 export const hasAddress = ({ email }: { email: string }): boolean => email.includes('@');
 
-/** Hands a mail to the mail server in up to three attempts. @throws Error if the server does not accept it; the signal's reason */
-export async function sendMail(smtp: SmtpSettings, mail: Mail, signal: AbortSignal): Promise<void> {
-  for (const pauseMs of [...pausesMs, undefined]) {
-    try {
-      return await tryToSend(smtp, mail, signal);
-    } catch (error) {
-      if (signal.aborted || pauseMs === undefined || isFinal(error)) throw error;
-      await sleep(pauseMs, undefined, { signal });
-    }
-  }
+/**
+ * Returns the number of attempts for a mail that failed with this error: one after a permanent refusal (RFC 5321, 4.2.1), three if the
+ * settings are probably wrong, and all within the hour after a temporary refusal, such as greylisting, or without a connection.
+ */
+export function attemptsAfter(error: unknown): number {
+  if (!(error instanceof Error)) return quickAttempts;
+  const { responseCode: code } = error as { responseCode?: unknown };
+  if (typeof code === 'number') return code >= 500 ? 1 : mailAttemptsAtMs.length;
+  const isUnreachable = error.name === 'TimeoutError' || ('code' in error && connectionCodes.has(error.code));
+  return isUnreachable ? mailAttemptsAtMs.length : quickAttempts;
 }
 
-/** Reports a permanent refusal (RFC 5321, 4.2.1). The server would refuse a retry, too. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof Error && 'responseCode' in error && typeof error.responseCode === 'number' && error.responseCode >= 500;
+/** Returns the name of the client in EHLO. A pod's own name has no dot, and relays refuse it or a loopback address. */
+function clientName({ smtp, server }: MailConfig): string | undefined {
+  if (smtp.name !== undefined || server.publicURL === undefined) return smtp.name;
+  const host = hostOf(server.publicURL);
+  const family = isIP(host);
+  if (family === 0) return host;
+  // RFC 5321, 4.1.3
+  return family === 4 ? `[${host}]` : `[IPv6:${host}]`;
+}
 
-/** Makes one attempt. Reads the files each time, because they may be rotated. */
-async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from }: SmtpSettings, mail: Mail, signal: AbortSignal) {
+/**
+ * Makes one attempt to hand a mail to the mail server. Reads the files each time, because they may be rotated.
+ *
+ * @throws Error if the server does not accept it; the signal's reason
+ */
+export async function sendMail(config: MailConfig, mail: Mail, signal: AbortSignal): Promise<void> {
+  const { smtp } = config;
+  if (!isMailSet(smtp)) return;
+  const { host, port, tls, caFile, userFile, passwordFile, from } = smtp;
+  const name = clientName(config);
   const [{ createTransport }, trust, user, pass] = await Promise.all([
     import('nodemailer'),
     tlsTrust(caFile, minVersion),
@@ -52,6 +72,7 @@ async function tryToSend({ host, port, tls, caFile, userFile, passwordFile, from
   const transport = createTransport({
     host,
     port,
+    ...(name !== undefined && { name }),
     secure: tls === 'implicit',
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',

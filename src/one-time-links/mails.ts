@@ -3,8 +3,8 @@ import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import { hasAddress, isMailSet, type Mail, sendMail } from '../mail/mailer.ts';
+import { MailQueue } from '../mail/mail-queue.ts';
+import { hasAddress, isMailSet, type Mail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
 import { type Texts, type Translations, timeText } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
@@ -15,7 +15,7 @@ import { UserStatusWriter } from '../users/status.ts';
 import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export interface LinkMailNeeds {
-  links: Pick<OneTimeLinks, 'make' | 'rules'>;
+  links: Pick<OneTimeLinks, 'emailOf' | 'make' | 'rules'>;
   accounts: Pick<AccountLookup, 'find' | 'watch'>;
   passwordChange: Pick<PasswordChange, 'stateOf'>;
   translations: Pick<Translations, 'first'>;
@@ -35,7 +35,6 @@ export interface Forgotten {
 interface Sending {
   texts: Texts;
   origin: AuditOrigin;
-  signal: AbortSignal;
 }
 
 const mailSubject = 'a mail with a link';
@@ -69,21 +68,19 @@ export class LinkMail {
    */
   forgotten(asked: Forgotten): void {
     if (this.#networks.take(asked.origin.source) !== undefined) return;
-    void this.#queue.run(mailSubject, (signal) => this.#answerForgotten(asked, signal)).catch(() => undefined);
+    void this.#queue.run(mailSubject, () => this.#answerForgotten(asked)).catch(() => undefined);
   }
 
   /** Queues a mail with a link. @throws StatusError 429 while the queue is full */
   async send(account: Account, kind: LinkKind, link: MadeLink, origin: AuditOrigin): Promise<void> {
     // A full queue rejects before the next turn of the event loop. Queued mail is not awaited.
     await Promise.race([
-      this.#queue.run(mailSubject, (signal) =>
-        this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin, signal }),
-      ),
+      this.#queue.run(mailSubject, () => this.#send(account, kind, link, { texts: this.#needs.translations.first(), origin })),
       nextTurn(),
     ]);
   }
 
-  async #answerForgotten({ email, texts, origin }: Forgotten, signal: AbortSignal): Promise<void> {
+  async #answerForgotten({ email, texts, origin }: Forgotten): Promise<void> {
     // The page is answered before the lookup begins.
     await nextTurn();
     const { accounts, links, passwordChange } = this.#needs;
@@ -95,7 +92,7 @@ export class LinkMail {
     if (!(await this.#note(account))) return;
     const state = await passwordChange.stateOf(account);
     if (state === undefined) return;
-    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { texts, origin, signal });
+    await this.#send(accountOf(state.object), 'password', links.make('password', state, forgottenSeconds), { texts, origin });
   }
 
   /**
@@ -115,18 +112,23 @@ export class LinkMail {
     return isDue;
   }
 
-  async #send(account: Account, kind: LinkKind, link: MadeLink, { texts, origin, signal }: Sending) {
-    const { config, audit } = this.#services;
-    const { name, uid, email } = account;
-    if (!isMailSet(config.smtp)) return;
+  #send({ name, uid, email }: Account, kind: LinkKind, link: MadeLink, { texts, origin }: Sending): Promise<void> {
+    const { audit } = this.#services;
     const about = { ...origin, target: { name, uid } };
-    try {
-      await sendMail(config.smtp, linkMail(texts, kind, { title: this.#needs.title(), email, ...link }), signal);
-      audit.record({ audit: 'LinkMailed', ...about, outcome: 'success', reason: auditReasons[kind] });
-    } catch (error) {
-      audit.record({ audit: 'LinkMailed', ...about, outcome: 'failure', reason: 'NotSent' });
-      throw error;
-    }
+    return this.#queue.send({
+      what: mailSubject,
+      // A link that was used, revoked or has expired, or of a user who now has another address, is not sent.
+      write: async () =>
+        (await this.#needs.links.emailOf(link)) === email
+          ? linkMail(texts, kind, { title: this.#needs.title(), email, ...link })
+          : undefined,
+      onSettled: (isSent) =>
+        audit.record({
+          audit: 'LinkMailed',
+          ...about,
+          ...(isSent ? { outcome: 'success', reason: auditReasons[kind] } : { outcome: 'failure', reason: 'NotSent' }),
+        }),
+    });
   }
 }
 
@@ -144,35 +146,6 @@ interface ToldLink {
 function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }: ToldLink): Mail {
   const text = texts.t(`mail.${kind}.text`, { title, email, url, until: timeText(texts, expiresAt) });
   return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
-}
-
-const turns = { atOnce: 12, ofFlow: 2, maxWaiting: 100, what: 'mails are waiting' };
-
-/** Sends mail in the background. No request waits for a mail server. */
-class MailQueue {
-  readonly #log: Services['log'];
-  readonly #turns = new Semaphore(turns);
-  readonly #stopping = new AbortController();
-
-  constructor({ log }: Services) {
-    this.#log = log;
-  }
-
-  stop(): void {
-    this.#stopping.abort(new Error('the service stops'));
-  }
-
-  /** Runs the work in its turn, and logs its failure. @throws StatusError 429 while the queue is full */
-  run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    return this.#turns.run(
-      () =>
-        work(signal).catch((error: unknown) => {
-          if (!signal.aborted) this.#log.warn({ err: error }, `${what} was not sent`);
-        }),
-      signal,
-    );
-  }
 }
 
 const mailsPerUser = 20;
@@ -201,14 +174,14 @@ export class NoticeMail {
   /** Queues a mail, and never throws. Mails beyond the limits are dropped, and the notice is on the record alone. */
   send(account: Account, type: NoticeType): void {
     const { config, now } = this.#services;
-    const { smtp } = config;
     const { email, uid } = account;
-    if (!isMailSet(smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
+    if (!isMailSet(config.smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
     const texts = this.#translations.first();
     const title = this.#title();
     const what = texts.t(`identity.notices.titles.${type}`);
     const text = texts.t('mail.notice.text', { title, email, what, time: timeText(texts, now()) });
     const mail = { to: email, subject: texts.t('mail.notice.subject', { title }), text };
-    void this.#queue.run('a notice', (signal) => sendMail(smtp, mail, signal)).catch(() => undefined);
+    const letter = { what: 'a notice', write: async () => mail };
+    void this.#queue.run(letter.what, () => this.#queue.send(letter)).catch(() => undefined);
   }
 }

@@ -145,6 +145,11 @@ export class OneTimeLinks {
     return { link, email: account.email, account };
   }
 
+  /** Returns the present address of the user of a link, undefined for a link that is no longer valid. @throws StatusError 503, 504 */
+  async emailOf({ url }: Pick<MadeLink, 'url'>): Promise<string | undefined> {
+    return (await this.find(url.slice(url.lastIndexOf('/') + 1)))?.email;
+  }
+
   /** Sets the password. Only one of several concurrent requests succeeds, also on other replicas. @throws StatusError 429, 503, 504 */
   async setPassword(link: Link, password: string): Promise<ChangeVerdict> {
     const verdict = await this.#needs.passwordChange.setByLink(link, password, (state) => isCurrent(link, state, this.rules()));

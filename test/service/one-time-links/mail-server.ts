@@ -9,11 +9,12 @@ import { compileCache } from '../../support/command.ts';
 const program = fileURLToPath(new URL('smtp-process.ts', import.meta.url));
 
 const eventSchema = z.object({
-  event: z.enum(['listening', 'connected', 'put off', 'mail']),
+  event: z.enum(['listening', 'connected', 'refused', 'put off', 'mail']),
   to: z.array(z.string()).default([]),
   isSecure: z.boolean().default(false),
   /** False for a client without authentication. */
   user: z.union([z.string(), z.literal(false)]).default(''),
+  ehlo: z.string().default(''),
   text: z.string().default(''),
 });
 
@@ -25,6 +26,8 @@ export interface MailServerOptions {
   password?: string;
   offersTLS?: boolean;
   putsOff?: number;
+  refused?: Readonly<Record<string, number>>;
+  greylisted?: Readonly<Record<string, number>>;
   hangs?: boolean;
 }
 
@@ -32,6 +35,8 @@ export interface TakenMail {
   to: readonly string[];
   isSecure: boolean;
   user: string;
+  /** Name of the client. */
+  ehlo: string;
   headers: string;
   body: string;
   /** Address of the link in the mail. */
@@ -54,7 +59,9 @@ export class MailServer {
       env: { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache },
     });
     const server = new MailServer(child);
-    child.stdin?.end(JSON.stringify({ user: '', password: '', offersTLS: true, putsOff: 0, hangs: false, ...options }));
+    child.stdin?.end(
+      JSON.stringify({ user: '', password: '', offersTLS: true, putsOff: 0, refused: {}, greylisted: {}, hangs: false, ...options }),
+    );
     await server.until(() => server.count('listening') === 1);
     return server;
   }
@@ -63,10 +70,15 @@ export class MailServer {
     return this.#events.filter((one) => one.event === event).length;
   }
 
+  /** Returns the number of refusals of a recipient. */
+  refusals(address: string): number {
+    return this.#events.filter(({ event, to }) => event === 'refused' && to.includes(address)).length;
+  }
+
   get mails(): readonly TakenMail[] {
     return this.#events
       .filter(({ event }) => event === 'mail')
-      .map(({ to, isSecure, user, text }) => ({ to, isSecure, user: user || '', ...read(text) }));
+      .map(({ to, isSecure, user, ehlo, text }) => ({ to, isSecure, user: user || '', ehlo, ...read(text) }));
   }
 
   async until(isSo: () => boolean): Promise<void> {

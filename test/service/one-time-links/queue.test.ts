@@ -31,7 +31,11 @@ function aQueue() {
   const linkMail = new LinkMail(servicesOf(apiServer, { log, config: parseConfig({ yaml: JSON.stringify({ smtp }) }) }), {
     title: () => 'Atrium',
     translations,
-    links: { make: () => ({ url: '', expiresAt: new Date() }), rules: () => ({ now: new Date(), idleDays: 0 }) },
+    links: {
+      emailOf: async () => undefined,
+      make: () => ({ url: '', expiresAt: new Date() }),
+      rules: () => ({ now: new Date(), idleDays: 0 }),
+    },
     accounts: {
       watch: { isSynced: true } as never,
       find(email) {

@@ -13,6 +13,10 @@ const options = z
     offersTLS: z.boolean(),
     /** Number of temporary refusals of a mail before it is accepted. */
     putsOff: z.number(),
+    /** Recipients that are refused, with the code of the answer. */
+    refused: z.record(z.string(), z.number()),
+    /** Recipients that are refused with 451, with the number of times. */
+    greylisted: z.record(z.string(), z.number()),
     /** True for a server that accepts connections and never answers. */
     hangs: z.boolean(),
   })
@@ -43,6 +47,14 @@ const server = new SMTPServer({
     if (event !== undefined) tell(event);
     answered.delete(id);
   },
+  onRcptTo({ address }, _session, callback) {
+    const greylisted = options.greylisted[address] ?? 0;
+    options.greylisted[address] = greylisted - 1;
+    const responseCode = options.refused[address] ?? (greylisted > 0 ? 451 : undefined);
+    if (responseCode === undefined) return callback();
+    tell({ event: 'refused', to: [address] });
+    callback(Object.assign(new Error('not now'), { responseCode }));
+  },
   onData(stream, session, callback) {
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -55,6 +67,7 @@ const server = new SMTPServer({
         to,
         isSecure: session.secure,
         user: session.user ?? '',
+        ehlo: session.hostNameAppearsAs || '',
         text: Buffer.concat(chunks).toString(),
       });
       callback(isPutOff ? Object.assign(new Error('try again later'), { responseCode: 451 }) : null);
