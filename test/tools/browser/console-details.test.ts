@@ -71,6 +71,23 @@ describe('the page of a workload', () => {
     expect(await bounds().innerText()).not.to.contain('HorizontalPodAutoscaler');
   });
 
+  it('says in the form of its replicas that an autoscaler changes them again', async () => {
+    const scaleForm = async (namespace: string, name: string) => {
+      await page.goto(`${demo.url}/r/apps/v1/deployments/ns/${namespace}/${name}`);
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: 'Scale' }).click();
+      await page.getByLabel('Replicas').waitFor();
+      return page.getByRole('dialog');
+    };
+    const scaled = await scaleForm('monitoring', 'metrics-api');
+    await scaled
+      .getByText(/^HorizontalPodAutoscaler metrics-api sets this number: .* 1 to 4 allowed; .* every number but 0 again\.$/)
+      .waitFor();
+    const plain = await scaleForm('shop', 'storefront');
+    await plain.getByText('Now 3.').waitFor();
+    expect(await plain.innerText()).not.to.contain('HorizontalPodAutoscaler');
+  });
+
   it('shows the template of its pods: account, nodes, containers, claims and tolerations', async () => {
     const labels = { app: 'search' };
     const mount = { name: 'data', mountPath: '/data' };

@@ -17,6 +17,7 @@ import { AsKubectl } from './as-kubectl';
 import { DebugDialog, debugRights } from './debug-dialog';
 import { kubectlFor } from './kubectl';
 import { actionsOf, type ObjectAction } from './object-actions';
+import { Autoscaled } from './sections/workload-bounds';
 
 const mergePatch = 'application/merge-patch+json';
 
@@ -25,10 +26,14 @@ interface ActionsProps {
   object: ClusterObject;
 }
 
+interface WithKinds {
+  kinds: readonly Kind[];
+}
+
 type Open = 'scale' | 'delete' | 'debug' | ObjectAction | undefined;
 
 /** Menu of the actions on an object. An action that the caller may not perform is greyed, and shows the reason. */
-export function ObjectActions({ kind, object }: ActionsProps) {
+export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds) {
   const open = useSignal<Open>(undefined);
   const { name, namespace } = object.metadata;
   const right = (verb: string, subresource?: string): Right => ({
@@ -64,7 +69,7 @@ export function ObjectActions({ kind, object }: ActionsProps) {
   return (
     <div class="buttons">
       <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
-      {open.value === 'scale' && <Scale kind={kind} object={object} onClose={close} />}
+      {open.value === 'scale' && <Scale kind={kind} kinds={kinds} object={object} onClose={close} />}
       {open.value === 'delete' && <DeleteObject kind={kind} object={object} onClose={close} />}
       {open.value === 'debug' && <DebugDialog kind={kind} pod={object} onClose={close} />}
       {typeof open.value === 'object' && <Act action={open.value} name={name} onClose={close} />}
@@ -104,18 +109,18 @@ interface ScaleObject {
   spec?: { replicas?: number };
 }
 
-function Scale({ kind, object, onClose }: DialogProps) {
+function Scale({ kind, kinds, object, onClose }: DialogProps & WithKinds) {
   const { name, namespace } = object.metadata;
   const path = apiPath(kind, { name, namespace, subresource: 'scale' });
   const load = useLoad(`scale/${path}`, (signal) => getJson<ScaleObject>(path, signal));
   return (
     <Dialog title={t('cluster.scaleOf', { kind: kind.kind, name })} onClose={onClose}>
-      <Loaded load={load}>{({ spec }) => <ScaleForm {...{ kind, object, path, onClose }} now={spec?.replicas ?? 0} />}</Loaded>
+      <Loaded load={load}>{({ spec }) => <ScaleForm {...{ kind, kinds, object, path, onClose }} now={spec?.replicas ?? 0} />}</Loaded>
     </Dialog>
   );
 }
 
-function ScaleForm({ kind, object, path, now, onClose }: DialogProps & { path: string; now: number }) {
+function ScaleForm({ kind, kinds, object, path, now, onClose }: DialogProps & WithKinds & { path: string; now: number }) {
   const { name } = object.metadata;
   const wanted = useSignal(String(now));
   const replicas = Number(wanted.value);
@@ -140,6 +145,7 @@ function ScaleForm({ kind, object, path, now, onClose }: DialogProps & { path: s
         value={wanted}
         hint={t('cluster.replicasNow', { count: now })}
       />
+      <Autoscaled kinds={kinds} object={object} />
       {isNumber && <AsKubectl command={kubectlFor(['scale'], kind, object.metadata, `--replicas=${replicas}`)} />}
     </Form>
   );

@@ -80,7 +80,7 @@ const filling = ['yaml', 'logs', 'terminal'];
 type OneProps = ObjectProps & { rights: Record<'get' | 'watch' | 'update', Right> };
 
 function OneObject(props: OneProps) {
-  const { kind, namespace, name, tab = 'summary', rights } = props;
+  const { kind, kinds, namespace, name, tab = 'summary', rights } = props;
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   const path = apiPath(kind, { namespace, name });
   const load = useObject({ path, watched: mayWatch ? { path: apiPath(kind, { namespace }), name } : undefined });
@@ -102,7 +102,7 @@ function OneObject(props: OneProps) {
             <StateWord word={stateOf(object)} />
           </Held>
         )}
-        {object && <ObjectActions kind={kind} object={object} />}
+        {object && <ObjectActions kind={kind} kinds={kinds} object={object} />}
       </header>
       {object !== undefined ? (
         <Read {...props} tab={tab} object={object} load={load} />

@@ -3,7 +3,7 @@ import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
 import { budgetFigures } from './budget';
-import { groupOf } from './find-kind';
+import { findKind, groupOf } from './find-kind';
 import { metricRows } from './metrics';
 import { ObjectLink } from './object-link';
 import { RelatedObjects } from './related-objects';
@@ -29,6 +29,26 @@ function isScaledBy({ spec }: ClusterObject, { apiVersion, kind, metadata }: Clu
 function isKeptBy({ spec }: ClusterObject, workload: ClusterObject): boolean {
   const template = workload.spec?.template as { metadata?: { labels?: Record<string, string> } } | undefined;
   return selects(spec?.selector, template?.metadata?.labels ?? {});
+}
+
+/** Says in the form of the replicas that an autoscaler will change them again. */
+export function Autoscaled({ kinds, object }: Pick<SectionProps, 'kinds' | 'object'>) {
+  const { resource, group } = families.scaler;
+  const id = `${resource}.${group}`;
+  if (findKind(kinds, id) === undefined) return null;
+  return (
+    <RelatedObjects {...{ kinds, id }} namespace={object.metadata.namespace}>
+      {(scalers) =>
+        scalers
+          .filter((scaler) => isScaledBy(scaler, object))
+          .map((scaler) => (
+            <p key={scaler.metadata.name} class="measure">
+              {t('cluster.autoscaled', { name: scaler.metadata.name, replicas: scalerText(scaler) })}
+            </p>
+          ))
+      }
+    </RelatedObjects>
+  );
 }
 
 function scalerText(scaler: ClusterObject): string {
