@@ -38,6 +38,7 @@ const rows: [title: string, line: string, shown: string][] = [
   ['a private message', '\x1b^secret\x1b\\done', 'done'],
   ['the single codes of ESC', '\x1b=\x1b>\x1bctext', 'text'],
   ['C1 codes', '\x9b31mred\x9bm \x9d0;title\x9ctext\x85', 'red text'],
+  ['an erasing of one C1 code', 'downloading\r\x9bKdone', 'done'],
   ['a bell, NUL, shift and delete', 'a\x07b\x00c\x0e\x0fd\x7fe', 'abcde'],
   ['CRLF', 'text\r', 'text'],
   ['CRCRLF', 'text\r\r', 'text'],

@@ -48,7 +48,7 @@ class Row {
 
   edit(found: string): void {
     const command = found.at(-1) ?? '';
-    if (found.length === 2) {
+    if (found.length === 2 && found.startsWith('\u001b')) {
       this.#editByEscape(command);
       return;
     }
