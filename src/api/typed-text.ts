@@ -1,7 +1,7 @@
 /** Texts that people type or paste, for the service and the console. Passwords are taken as they are. */
 
-/** Returns a text without the blanks and invisible characters around it, which are copied along with it. */
-export const typedText = (text: string): string => within(text, /[\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u);
+/** Returns a text without the blanks and invisible characters around it, which are copied along with it. No program copies a NUL. */
+export const typedText = (text: string): string => within(text, /(?!\0)[\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u);
 
 /** Returns a text without the blanks around it. A byte order mark is no blank. */
 export const withoutBlanks = (text: string): string => within(text, /[^\S\ufeff]/);
