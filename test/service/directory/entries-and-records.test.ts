@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import { type ConnectorResult, syncResult } from '../../../src/directory/schema.ts';
@@ -68,7 +69,7 @@ describe('entries of a directory and their user records', () => {
     const [member = '', value] = Object.entries(spec)[0] ?? [];
     await eventually(
       async () => ((await (await asAdmin(`/auth/v1/users/${nameOf(email)}`, { method: 'GET' })).json()) as User).spec[member] ?? null,
-      (seen) => JSON.stringify(seen) === JSON.stringify(value),
+      (seen) => isDeepStrictEqual(seen, value),
     );
   };
   const reasons = ({ errors }: ConnectorResult) => errors.map(({ reason, entry }) => [reason, entry]);
