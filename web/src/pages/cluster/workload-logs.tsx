@@ -16,7 +16,7 @@ import { tailLines } from './log-stream';
 import type { LogTarget } from './log-streams';
 import { LogView } from './log-view';
 import { useOwnPods } from './sections/own-pods';
-import { isControlledBy } from './sections/pod-owner';
+import { isOwnedBy } from './sections/pod-owner';
 import { useRelatedRows } from './sections/related-rows';
 import { selectedLabels } from './sections/selector';
 
@@ -82,7 +82,7 @@ interface NewestProps {
 }
 
 function NewestOf({ namespace, uid, mayWatchJobs, mayWatch }: NewestProps) {
-  const { list, rows } = useRelatedRows({ kind: jobKind, namespace, isOwn: isControlledBy(uid), mayWatch: mayWatchJobs });
+  const { list, rows } = useRelatedRows({ kind: jobKind, namespace, isOwn: isOwnedBy(uid), mayWatch: mayWatchJobs });
   const [problem, isPart] = [list.error.value, list.remaining.value];
   const onRetry = () => void list.refresh();
   if (rows === undefined) return problem ? <Failure problem={problem} onRetry={onRetry} /> : <Skeleton />;

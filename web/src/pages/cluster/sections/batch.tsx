@@ -4,7 +4,7 @@ import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
 import { Notice } from '../../../ui/state';
 import { jobState, secondsText } from './job-state';
-import { isControlledBy } from './pod-owner';
+import { isOwnedBy } from './pod-owner';
 import { RelatedTable } from './related-table';
 import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
@@ -102,7 +102,7 @@ function Jobs({ kinds, object }: SectionProps) {
       kind={jobs}
       namespace={object.metadata.namespace}
       selection={{}}
-      isOwn={isControlledBy(object.metadata.uid)}
+      isOwn={isOwnedBy(object.metadata.uid)}
       label={t('object.jobs')}
     />
   );

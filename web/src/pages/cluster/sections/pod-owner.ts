@@ -13,6 +13,12 @@ export const isControlledBy =
   (object: Owned): boolean =>
     uid !== undefined && controllerOf(object)?.uid === uid;
 
+/** Tells objects of an owner: Jobs that an old kubectl made of a CronJob name it without `controller`. */
+export const isOwnedBy =
+  (uid: string | undefined) =>
+  ({ metadata }: Owned): boolean =>
+    uid !== undefined && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+
 const controllers = [
   'deployments.apps',
   'replicasets.apps',
