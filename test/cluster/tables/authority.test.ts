@@ -158,7 +158,7 @@ describe('quantities beside resource.Quantity of apimachinery', () => {
     const differences = texts.flatMap((text, index) => {
       const { value, error } = answers[index] ?? {};
       const theirs = error === '' ? value : undefined;
-      // Decision 399: Go bounds Ei by an int64, and takes a text without digits as zero.
+      // Decision 403: Go bounds Ei by an int64, and takes a text without digits as zero.
       const isBounded = /^-?9223372036854775807$/.test(theirs ?? '') && text.endsWith('Ei');
       if (isBounded || (theirs !== undefined && !/\d/.test(text)) || text === '1e400') return [];
       return [
