@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
-import { type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+import { backlogFrom, type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 /** Pause before a failed controller starts again. */
 const restartMs = 5_000;
@@ -90,6 +90,7 @@ export class Controller {
     const { sources } = term;
     const { metrics } = this.#services;
     const controller = this.#settings.name.replace(/^atrium-/, '');
+    const progress = new Progress((fields) => this.#services.log.info({ lease: this.#settings.name, ...fields }, 'reconciling a backlog'));
     const endReport = metrics.queue(controller, () => queue.depth);
     const forget = sources.map((source) => source.onChange((key) => queue.add(key)));
     const work = {
@@ -99,6 +100,7 @@ export class Controller {
           return await term.reconcile(key, signal);
         } finally {
           end();
+          progress.step(queue.depth);
         }
       },
       onFailure(key: string, error: unknown) {
@@ -115,5 +117,32 @@ export class Controller {
       endReport();
       await term.end?.();
     }
+  }
+}
+
+const stepPercent = 10;
+
+/** Reports how far a backlog is, in steps of ten percent. */
+class Progress {
+  readonly #report: (fields: { percent: number; done: number; waiting: number }) => void;
+  /** Number of reconciliations in this backlog; undefined without one. */
+  #done: number | undefined;
+  #nextPercent = 0;
+
+  constructor(report: (fields: { percent: number; done: number; waiting: number }) => void) {
+    this.#report = report;
+  }
+
+  /** Counts a reconciliation. @param waiting keys that wait after it */
+  step(waiting: number): void {
+    if (this.#done === undefined && waiting < backlogFrom) return;
+    const done = (this.#done ?? 0) + 1;
+    const percent = Math.floor((100 * done) / (done + waiting));
+    if (percent >= this.#nextPercent) {
+      this.#report({ percent, done, waiting });
+      this.#nextPercent = percent - (percent % stepPercent) + stepPercent;
+    }
+    this.#done = waiting === 0 ? undefined : done;
+    if (waiting === 0) this.#nextPercent = 0;
   }
 }

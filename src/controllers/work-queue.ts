@@ -5,6 +5,9 @@ import { DueTimes } from './due-times.ts';
 /** Pause of a worker after an error, so that a failing server does not receive thousands of calls as fast as it refuses them. */
 const restMs = 100;
 
+/** Number of waiting background keys from which they are a backlog. */
+export const backlogFrom = 100;
+
 /** Bound of `setTimeout`, which fires at once for a longer time. */
 const maxTimerMs = 2 ** 31 - 1;
 
@@ -25,6 +28,11 @@ export interface WorkQueueOptions {
   /** Milliseconds before a retry, doubled with each consecutive failure up to `maxRetryMs`. */
   minRetryMs?: number;
   maxRetryMs?: number;
+  /**
+   * Recognizes keys of background work, which let other keys pass. A backlog of them gets one worker and half of its time, so that callers
+   * keep their share of the API server. Default: none.
+   */
+  isBackground?: (key: string) => boolean;
   now: () => Date;
   /** Monotonic clock, in milliseconds. */
   clock?: () => number;
@@ -48,7 +56,10 @@ export class WorkQueue {
   readonly #now: () => Date;
   readonly #clock: () => number;
   readonly #slices: Slices;
+  readonly #isBackground: (key: string) => boolean;
   readonly #ready = new Set<string>();
+  readonly #background = new Set<string>();
+  #backgroundRuns = 0;
   readonly #busy = new Set<string>();
   /** Number of consecutive retries of a key. */
   readonly #failures = new Map<string, number>();
@@ -60,11 +71,13 @@ export class WorkQueue {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WorkQueueOptions) {
-    const { workers, delayMs = 0, minRetryMs = 500, maxRetryMs = 30_000, now, clock = () => performance.now() } = options;
+    const { workers, delayMs = 0, minRetryMs = 500, maxRetryMs = 30_000, isBackground = () => false } = options;
+    const { now, clock = () => performance.now() } = options;
     this.#workers = workers;
     this.#delayMs = delayMs;
     this.#minRetryMs = minRetryMs;
     this.#maxRetryMs = maxRetryMs;
+    this.#isBackground = isBackground;
     this.#now = now;
     this.#clock = clock;
     this.#slices = new Slices(clock);
@@ -72,12 +85,12 @@ export class WorkQueue {
 
   /** Keys that wait for a worker, without those that are delayed. */
   get depth(): number {
-    return this.#ready.size;
+    return this.#ready.size + this.#background.size;
   }
 
   /** Adds a key that has changed, or may have. */
   add(key: string): void {
-    if (this.#ready.has(key)) return;
+    if (this.#isReady(key)) return;
     const at = this.#clock() + this.#delayMs;
     if (at >= (this.#later.timeOf(key) ?? Number.POSITIVE_INFINITY)) return;
     this.#dated.delete(key);
@@ -105,6 +118,7 @@ export class WorkQueue {
     this.#later.clear();
     this.#dated.clear();
     this.#ready.clear();
+    this.#background.clear();
     this.#failures.clear();
   }
 
@@ -118,7 +132,10 @@ export class WorkQueue {
   }
 
   async #workOn(key: string, work: Work, signal: AbortSignal): Promise<void> {
+    const isBackground = this.#isBackground(key);
+    const begunAt = this.#clock();
     this.#busy.add(key);
+    if (isBackground) this.#backgroundRuns += 1;
     try {
       this.#settle(key, await work.reconcile(key));
     } catch (error) {
@@ -128,14 +145,23 @@ export class WorkQueue {
       await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
     } finally {
       this.#busy.delete(key);
+      if (isBackground) await this.#yieldToCallers(this.#clock() - begunAt, signal);
     }
+  }
+
+  /** Rests for as long as the work took, which is longer the busier the API server is. */
+  async #yieldToCallers(workedMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#background.size >= backlogFrom) await sleep(Math.ceil(workedMs), undefined, { signal, ref: false }).catch(() => undefined);
+    this.#backgroundRuns -= 1;
+    // Other workers rest during a backlog, and continue at its end.
+    this.#wake();
   }
 
   #settle(key: string, outcome: Outcome): void {
     const isRetried = outcome === 'again' || (typeof outcome === 'object' && 'requeueAt' in outcome && outcome.isRetried === true);
     if (!isRetried) this.#failures.delete(key);
     // A key that was added meanwhile is reconciled again anyway.
-    if (this.#ready.has(key) || this.#later.timeOf(key) !== undefined || outcome === 'done') return;
+    if (this.#isReady(key) || this.#later.timeOf(key) !== undefined || outcome === 'done') return;
     if (isRetried) this.#later.set(key, this.#clock() + this.#retryMs(key));
     if (outcome === 'again') return;
     if ('requeueAt' in outcome) this.#dated.set(key, outcome.requeueAt);
@@ -151,14 +177,28 @@ export class WorkQueue {
   #addAtOnce(key: string): void {
     this.#later.delete(key);
     this.#dated.delete(key);
-    this.#ready.add(key);
+    (this.#isBackground(key) ? this.#background : this.#ready).add(key);
+  }
+
+  #isReady(key: string): boolean {
+    return this.#ready.has(key) || this.#background.has(key);
   }
 
   #take(): string | undefined {
-    for (let due = this.#due(); due !== undefined && this.#ready.size < this.#workers; due = this.#due()) this.#addAtOnce(due);
-    for (const key of this.#ready) {
+    for (let due = this.#due(); due !== undefined && this.#hasRoomFor(due); due = this.#due()) this.#addAtOnce(due);
+    const mayYield = this.#background.size >= backlogFrom && this.#backgroundRuns > 0;
+    return this.#takeFrom(this.#ready) ?? (mayYield ? undefined : this.#takeFrom(this.#background));
+  }
+
+  /** Due keys stay where they are while enough others are ready. */
+  #hasRoomFor(key: string): boolean {
+    return (this.#isBackground(key) ? this.#background : this.#ready).size < this.#workers;
+  }
+
+  #takeFrom(keys: Set<string>): string | undefined {
+    for (const key of keys) {
       if (this.#busy.has(key)) continue;
-      this.#ready.delete(key);
+      keys.delete(key);
       return key;
     }
     return undefined;

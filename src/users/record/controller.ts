@@ -58,7 +58,14 @@ export class UsersController implements Term {
     this.#records = new UserRecords(services.client);
     this.#status = new UserStatusWriter(services);
     this.#deleted = new DeletedUsers(services, naming, endAccess);
-    this.#controller = new Controller(services, { name: 'atrium-user-states', workers, delayMs, begin: () => this });
+    this.#controller = new Controller(services, {
+      name: 'atrium-user-states',
+      workers,
+      delayMs,
+      // No code waits for the stored phase. The tokens of deleted users end before.
+      isBackground: (key) => !this.#deleted.isKey(key),
+      begin: () => this,
+    });
     const changed: Source = {
       onChange: (enqueue) => accounts.onChange(enqueue),
       whenSynced: (signal) => accounts.watch.whenSynced(signal),

@@ -3,7 +3,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { DueTimes } from '../../../src/controllers/due-times.ts';
-import { type Outcome, WorkQueue, type WorkQueueOptions } from '../../../src/controllers/work-queue.ts';
+import { backlogFrom, type Outcome, WorkQueue, type WorkQueueOptions } from '../../../src/controllers/work-queue.ts';
 import { until } from './watch-fixture.ts';
 
 const dayMs = 86_400_000;
@@ -75,6 +75,37 @@ describe('the queue of a controller', () => {
 
     expect(new Set(looks).size).to.equal(2_000);
     expect(most).to.be.within(1, 10);
+  });
+
+  it('gives a backlog of background keys one worker, lets other keys pass, and uses all workers without a backlog', async () => {
+    const running = new Map<string, () => void>();
+    const finish = () => {
+      for (const release of running.values()) release();
+      running.clear();
+    };
+    const queue = start((key) => new Promise<Outcome>((resolve) => running.set(key, () => resolve('done'))), {
+      isBackground: (key) => key.startsWith('key-'),
+    });
+    await queue.addAll(keys(backlogFrom + 10), ending.signal);
+    // The first ones came before the backlog.
+    expect(running).to.have.length(4);
+    finish();
+    await until(() => running.size > 0);
+    queue.add('deleted');
+    await turnOften(20);
+    expect([...running.keys()]).to.deep.equal(['key-4', 'deleted']);
+    let most = 0;
+    while (looks.length < backlogFrom + 11) {
+      finish();
+      await until(() => running.size > 0);
+      await turnOften(20);
+      const isBacklog = queue.depth >= backlogFrom;
+      if (isBacklog) expect(running).to.have.length(1);
+      most = Math.max(most, running.size);
+    }
+    finish();
+
+    expect(most).to.equal(4);
   });
 
   it('LIM-12 looks at one key of 100,000 when one changes, and at none and with no timer while none does', async () => {
