@@ -9,7 +9,7 @@ import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
-import { sendStaticFile } from '../static/static-answer.ts';
+import { sendOtherBuild, sendStaticFile } from '../static/static-answer.ts';
 import type { StaticFiles } from '../static/static-files.ts';
 import { staticPath } from '../static/static-set.ts';
 import type { ConfigMapImages } from './images.ts';
@@ -173,6 +173,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
     handle({ ctx }) {
       const path = pathOf(ctx.originalUrl);
       const file = service.staticFiles.find(path, () => namesHtml(ctx));
+      if (file === undefined && sendOtherBuild(ctx, path)) return;
       if (file === undefined) throw unknownPath();
       if (file.isHtml) ctx.vary('Accept');
       return sendStaticFile(ctx, file, service.contentSecurityPolicy);

@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import { rangeNotSatisfiable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/middleware/representation.ts';
 import type { StaticContent } from './static-directory.ts';
-import type { Compression, StaticFile } from './static-set.ts';
+import { type Compression, isPinned, type StaticFile } from './static-set.ts';
 
 /** First and last byte, inclusive. */
 interface ByteRange {
@@ -49,6 +49,28 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
     ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${content.size}`);
   }
   return sendBytes(ctx, content, range ?? { start: 0, end: content.size - 1 });
+}
+
+/**
+ * Loads the page again, which is then that of this build. Once in ten seconds: a console without that code is not loaded endlessly.
+ */
+const reload = `const [visit] = performance.getEntriesByType('navigation');
+if (visit?.type === 'reload' && performance.now() < 10_000) throw new Error('this build of the console does not have the code');
+location.reload();
+await new Promise(() => undefined);
+`;
+
+/**
+ * Answers a page of another build, which loads code on demand that this build does not have: after an upgrade or a rollback.
+ *
+ * @returns false if the request is not for such code
+ */
+export function sendOtherBuild(ctx: Context, path: string): boolean {
+  if (ctx.get('sec-fetch-dest') !== 'script' || !path.endsWith('.js') || !isPinned(path)) return false;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.type = 'text/javascript';
+  ctx.body = reload;
+  return true;
 }
 
 /** Sends bytes synchronously, unless the file is not in memory. */

@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
+import { followBuild } from './app/other-build';
 import { forgetRights } from './app/rights';
 import { pathOf, startRouter } from './app/router';
 import { followLogin, forget, isVisit, person, startSession } from './app/session';
@@ -17,6 +18,7 @@ import './ui/controls.css';
 import './ui/table.css';
 
 async function start(): Promise<void> {
+  followBuild();
   startTheme();
   startBrand();
   startKeys();

@@ -47,6 +47,23 @@ describe('HandleStaticFiles', () => {
     return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) };
   };
 
+  it('answers a page of another build, which loads code on demand, with a script that loads the page again', async () => {
+    const script = { headers: { 'sec-fetch-dest': 'script' } };
+    const answer = await get('/assets/users-0123456789ab.js', script);
+
+    expect(answer.status).to.equal(200);
+    expect(answer.headers.get('content-type')).to.match(/^text\/javascript/);
+    expect(answer.headers.get('cache-control')).to.equal('no-store');
+    expect(await answer.text()).to.contain('location.reload()');
+    for (const [path, init] of [
+      ['/assets/users-0123456789ab.js', {}],
+      ['/assets/users.js', script],
+      ['/assets/style-0123456789ab.css', { headers: { 'sec-fetch-dest': 'style' } }],
+      ['/assets/users-0123456789ab.js', { headers: { 'sec-fetch-dest': 'empty' } }],
+    ] as const)
+      expect((await get(path, init)).status, path).to.equal(404);
+  });
+
   it('serves a file with type, validators and caching', async () => {
     const response = await get('/style.css');
 
