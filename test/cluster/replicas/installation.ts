@@ -26,6 +26,13 @@ export type TokenHolder = (typeof tokenHolders)[number];
 export const localUsers = Array.from({ length: 40 }, (_, index) => `person${index}@example.com`);
 export const password = 'correct horse battery staple';
 
+/** A build of the service. */
+export interface Build {
+  readonly program: string;
+  /** Directory of its console. */
+  readonly pages: string;
+}
+
 /** Two replicas of the built service on a real control plane, behind two load balancers. */
 export class Installation {
   /** Load balancer of requests, at the public address. */
@@ -90,11 +97,13 @@ export class Installation {
   /**
    * Starts a replica. Resolves when the load balancers send requests to it.
    *
-   * @param program path of another build
+   * @param build Default: the present one.
    */
-  async startReplica(program = join(this.#directory, 'atrium.js')): Promise<Replica> {
+  async startReplica({ program, pages }: Build = this.#present): Promise<Replica> {
     this.#started += 1;
-    const replica = await Replica.start(`${this.#started}`, { program, configFile: join(this.#directory, 'config.yaml') });
+    const configFile = join(this.#directory, `config-${this.#started}.yaml`);
+    await writeFile(configFile, stringify({ ...this.#settings, console: { static: { directory: pages } } }));
+    const replica = await Replica.start(`${this.#started}`, { program, configFile });
     this.replicas.push(replica);
     this.balancer.add(replica);
     this.proxy.add(replica);
@@ -141,17 +150,24 @@ export class Installation {
     await admin.apply(clusterRoleBinding('dev-looks-at-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
     const hash = await new Passwords().hash(password);
     for (const email of localUsers) await this.#addLocalUser(email, hash);
-    const kubeconfig = join(this.#directory, 'kubeconfig');
     const token = await admin.serviceToken();
-    await writeFile(kubeconfig, serviceKubeconfig(this.#controlPlane, token), { mode: 0o600 });
-    await writeFile(
-      join(this.#directory, 'config.yaml'),
-      stringify({
-        server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
-        kubernetes: { kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
-        console: { static: { directory: fileURLToPath(new URL('web/dist', root)) } },
-      }),
-    );
+    await writeFile(this.#kubeconfig, serviceKubeconfig(this.#controlPlane, token), { mode: 0o600 });
+  }
+
+  get #present(): Build {
+    return { program: join(this.#directory, 'atrium.js'), pages: fileURLToPath(new URL('web/dist', root)) };
+  }
+
+  /** Settings of every replica. */
+  get #settings() {
+    return {
+      server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
+      kubernetes: { kubeconfig: this.#kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
+    };
+  }
+
+  get #kubeconfig(): string {
+    return join(this.#directory, 'kubeconfig');
   }
 
   async #addLocalUser(email: string, hash: string): Promise<void> {

@@ -5,8 +5,8 @@ import { aBinding, Bindings } from '../../service/bindings/support.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { HonestLoad } from './honest-load.ts';
-import { type Installation, localUsers } from './installation.ts';
-import { lastRelease, programOf } from './last-release.ts';
+import { type Build, type Installation, localUsers } from './installation.ts';
+import { buildOf, lastRelease } from './last-release.ts';
 import { logInByTurns } from './log-in-by-turns.ts';
 import { Person, shortIdle } from './person.ts';
 import type { Replica } from './replica.ts';
@@ -23,14 +23,14 @@ const created = z.object({ token: z.string().startsWith('cat_'), id: z.string() 
 describe(`replicas of ${releaseName} beside the present build, on one cluster`, () => {
   const dispatcher = new Agent(shortIdle);
   let service: Installation;
-  /** Program of the last release; undefined for the present build. */
-  let older: string | undefined;
+  /** Build of the last release; undefined for the present one. */
+  let older: Build | undefined;
   let old: Replica;
   let present: Replica;
 
   before(async () => {
     service = await installation();
-    older = release && (await programOf(release));
+    older = release && (await buildOf(release));
     [present, old] = await twoReplicas();
   });
   after(() => dispatcher.close());
@@ -142,7 +142,7 @@ describe(`replicas of ${releaseName} beside the present build, on one cluster`, 
 
     const { lost, kinds } = await load.during(
       async () => {
-        for (const program of [undefined, older, undefined]) await rollingRestart(service, report, program);
+        for (const build of [undefined, older, undefined]) await rollingRestart(service, report, build);
       },
       { perSecond },
     );

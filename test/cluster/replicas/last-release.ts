@@ -1,10 +1,11 @@
 /** Builds the last release from the history, to run it beside the present build. */
 import { execFile, execFileSync } from 'node:child_process';
-import { access, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Build } from './installation.ts';
 
 const run = promisify(execFile);
 const cwd = fileURLToPath(new URL('../../../', import.meta.url));
@@ -29,12 +30,12 @@ export function lastRelease(): PastRelease | undefined {
   }
 }
 
-/** Returns the path of the built service of a release. The first call builds it. */
-export async function programOf({ commit, version }: PastRelease): Promise<string> {
+/** Returns the built service of a release, with its console. The first call builds both. */
+export async function buildOf({ commit, version }: PastRelease): Promise<Build> {
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'atrium-releases');
-  const built = join(cache, commit);
-  const program = join(built, 'atrium.js');
-  if (await exists(program)) return program;
+  const built = join(cache, `${commit}-with-console`);
+  const build = { program: join(built, 'atrium.js'), pages: join(built, 'web') };
+  if (await exists(built)) return build;
   console.error(`building ${version} of ${commit.slice(0, 8)} (once, a minute)`);
   await mkdir(cache, { recursive: true });
   const unfinished = await mkdtemp(`${built}-`);
@@ -44,12 +45,14 @@ export async function programOf({ commit, version }: PastRelease): Promise<strin
     await run('tar', ['--extract', '--file=sources.tar'], { cwd: sources });
     await installPackages(sources);
     await run('npm', ['run', 'build', '--', `--outfile=${unfinished}/atrium.js`], { cwd: sources });
+    await run('npm', ['run', 'web'], { cwd: sources });
+    await cp(join(sources, 'web/dist'), join(unfinished, 'web'), { recursive: true });
     await rename(unfinished, built);
   } finally {
     await rm(sources, { recursive: true, force: true });
     await rm(unfinished, { recursive: true, force: true });
   }
-  return program;
+  return build;
 }
 
 /** Links to the packages of this repository if they have the same versions. Workspaces are those of the release. */

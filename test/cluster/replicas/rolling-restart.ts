@@ -1,4 +1,4 @@
-import type { Installation } from './installation.ts';
+import type { Build, Installation } from './installation.ts';
 
 export interface Restart {
   replica: string;
@@ -12,18 +12,18 @@ export interface Restart {
 /**
  * Replaces one replica after the other: ends it by SIGTERM, and starts a new one before the next ends.
  *
- * @param program path of another build, for an upgrade or a rollback
+ * @param build another build, for an upgrade or a rollback
  */
 export async function rollingRestart(
   installation: Installation,
   report: (restart: Restart) => void = () => undefined,
-  program?: string,
+  build?: Build,
 ): Promise<void> {
   for (const replica of [...installation.replicas]) {
     const begun = performance.now();
     const code = await installation.stopReplica(replica);
     const stopped = performance.now();
-    await installation.startReplica(program);
+    await installation.startReplica(build);
     report({
       replica: replica.name,
       code,
