@@ -5,6 +5,7 @@
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
+import { BindingEnds } from './ends.ts';
 import { bindingOperations } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 import { userBindingResource } from './schema.ts';
@@ -40,15 +41,17 @@ export function createBindings(
 ): Feature {
   const { accounts, localGroups, groups } = subjects;
   const controller = bindingsController(services, { bindings: bindings.cache, references, accounts, localGroups, groups });
+  const ends = new BindingEnds(services, bindings.cache);
   return {
     operations: bindingOperations(services, bindings),
     checks: [bindings.check],
     start() {
+      ends.start();
       bindings.start();
       controller.start();
     },
     async stop() {
-      await controller.stop();
+      await Promise.all([controller.stop(), ends.stop()]);
       await bindings.stop();
     },
   };
