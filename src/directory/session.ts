@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { AndFilter, EqualityFilter, ExtensibleFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { Connection, type Connector, DirectoryError, reasonOf } from './connection.ts';
@@ -7,6 +8,8 @@ import { type Found, searchAll } from './search.ts';
 
 /** Users or values in one search. */
 const batch = 50;
+/** Entries for each turn of the event loop. */
+const slice = 100;
 /** Rule of Active Directory that follows groups in groups (MS-ADTS 3.1.1.3.4.4.3). */
 const inChain = '1.2.840.113556.1.4.1941';
 
@@ -126,7 +129,12 @@ export class DirectorySession {
     const { baseDN, attributes } = this.#connector;
     const asked = [...Object.values(attributes), primaryGroup.id, primaryGroup.sid];
     const { entries, hasReferences } = await this.#search({ baseDN, filter, attributes: asked, asBytes: byteAttributes(this.#connector) });
-    return { entries: entries.map((entry) => readPerson(entry, this.#connector)), hasReferences };
+    const people: PersonEntry[] = [];
+    for (const entry of entries) {
+      people.push(readPerson(entry, this.#connector));
+      if (people.length % slice === 0) await turn();
+    }
+    return { entries: people, hasReferences };
   }
 
   async #groups(condition: Filter | undefined, hasMembers: boolean): Promise<Listed<DirectoryGroup>> {
