@@ -98,6 +98,8 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
       await press(form, 'Log in');
       await form.locator('#password').waitFor();
       const { page, visitor } = await visit();
+      // 1.0.0 answers 404 for code of the present build. The page then loads itself again.
+      if (build() !== undefined) visitor.accepted = /status of 404 .*\/assets\/[\w-]+\.js$/;
       await logIn(page, worker);
       await open(page, 'Sessions');
       await open(page, 'Users');
