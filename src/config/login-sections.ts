@@ -77,7 +77,9 @@ export const oneIssuer = {
   idTokenAlgorithm: z
     .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])
     .optional()
-    .describe('Signature algorithm of ID tokens and logout tokens (`id_token_signed_response_alg`). Default: any asymmetric algorithm.'),
+    .describe(
+      'Signature algorithm of ID tokens and logout tokens, as registered at the issuer (`id_token_signed_response_alg`). Default: RS256, or those that an issuer without RS256 announces.',
+    ),
   requireIss: z
     .boolean()
     .default(false)
@@ -214,7 +216,7 @@ const client = z.strictObject({
   id: z.string().min(1),
   secretFile: path().optional().describe('File with the secret; leave out for a public client.'),
   redirectURLs: z.array(redirectURL()).default([]),
-  name: z.string().optional(),
+  name: z.string().min(1).optional(),
   backchannelLogoutURL: redirectURL()
     .refine(isSafe, 'must be https, or http on this machine')
     .optional()

@@ -23,6 +23,10 @@ export type IssuerMetadata = Readonly<client.ServerMetadata>;
 export const announcesIss = ({ authorization_response_iss_parameter_supported: isAnnounced }: IssuerMetadata): boolean =>
   isAnnounced === true;
 
+const defaultAlgorithm = 'RS256';
+/** Odd values count as missing: openid-client does not validate this member. */
+const algorithmNames = z.array(z.string()).catch([]);
+
 type DiscoverySettings = Pick<IssuerSettings, 'issuer' | 'clientID' | 'idTokenAlgorithm'>;
 
 /** Caches the issuer's endpoints and capabilities (OpenID Connect Discovery 1.0). */
@@ -66,11 +70,17 @@ export class IssuerDiscovery {
     return this.#asking ?? Promise.reject(issuerUnavailable(this.#failed?.error, wholeRetrySeconds(waitMs)));
   }
 
-  /** Returns the issuer's algorithms for ID tokens; RS256 by default (OpenID Connect Core 3.1.3.7). @throws StatusError 503 */
+  /**
+   * Returns the algorithms of ID tokens to this client. A client that is registered without `id_token_signed_response_alg` gets RS256
+   * (OpenID Connect Dynamic Client Registration 1.0, 2); an issuer that does not announce RS256 uses any of those it announces.
+   *
+   * @throws StatusError 503
+   */
   async idTokenAlgorithms(): Promise<readonly string[]> {
     const { idTokenAlgorithm } = this.#settings;
     if (idTokenAlgorithm !== undefined) return [idTokenAlgorithm];
-    return (await this.metadata()).id_token_signing_alg_values_supported ?? ['RS256'];
+    const announced = algorithmNames.parse((await this.metadata()).id_token_signing_alg_values_supported);
+    return announced.length === 0 || announced.includes(defaultAlgorithm) ? [defaultAlgorithm] : announced;
   }
 
   async #ask(): Promise<IssuerMetadata> {

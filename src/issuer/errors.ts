@@ -117,13 +117,16 @@ export class RefusalLog {
 
   /** @param token read for its algorithm only */
   tell(kind: RefusedToken, error: unknown, token?: string): void {
-    const { code, difference } = reasonOf(error, token, this.#issuer);
+    const { code, difference } = reasonOf(error, token);
     this.#metrics.refusedTokens.inc({ kind: kind.toLowerCase().replace(' ', '_'), reason: code });
     const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
     const about = { kind, reason: code, ...(difference && shown(difference)) };
+    const isOtherAlgorithm = code === errors.JOSEAlgNotAllowed.code && kind !== 'bearer token';
     const message = isSlash
       ? 'token refused: login.issuer differs from the issuer of the token by a slash at the end; write it as the issuer does'
-      : 'token refused';
+      : isOtherAlgorithm
+        ? 'token refused: its algorithm is not the one of this client; set login.idTokenAlgorithm if the issuer has registered another'
+        : 'token refused';
     // Expired tokens are common, and are logged at debug level.
     if (code === 'ERR_JWT_EXPIRED' || this.#wasTold(`${kind} ${code} ${difference?.name}`)) this.#log.debug(about, message);
     else this.#log.info(about, message);
@@ -144,17 +147,12 @@ interface Reason {
   difference?: Difference | undefined;
 }
 
-function reasonOf(error: unknown, token: string | undefined, issuer: string): Reason {
+function reasonOf(error: unknown, token: string | undefined): Reason {
   if (error instanceof TokenRefusal) return error;
   if (error instanceof ZodError) return { code: 'ClaimsInvalid', difference: { name: String(error.issues[0]?.path[0] ?? '') } };
-  if (error instanceof errors.JOSEError) return { code: error.code, difference: joseDifference(error, token, issuer) };
+  if (error instanceof errors.JWTExpired) return { code: error.code, difference: { name: error.claim } };
+  if (error instanceof errors.JOSEError) return { code: error.code, difference: { name: 'alg', given: headerOf(token)?.alg } };
   return { code: 'Unfit' };
-}
-
-function joseDifference(error: errors.JOSEError, token: string | undefined, issuer: string): Difference | undefined {
-  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired)
-    return { name: error.claim, ...(error.claim === 'iss' && { expected: issuer, given: error.payload.iss }) };
-  return { name: 'alg', given: headerOf(token)?.alg };
 }
 
 function headerOf(token: string | undefined) {

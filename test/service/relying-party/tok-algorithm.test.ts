@@ -11,6 +11,36 @@ const flows = ['code', 'hybrid'] as const;
 describe('the algorithm of the issuer', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start());
+  afterEach(async () => {
+    provider.misbehave();
+    await provider.rotateKeys();
+  });
+
+  const announcements: Record<string, [announced: unknown, login: Record<string, unknown>, accepted: readonly string[]]> = {
+    'RS256 beside others': [['none', 'ES256', 'RS256'], {}, ['RS256']],
+    nothing: [undefined, {}, ['RS256']],
+    'an empty list': [[], {}, ['RS256']],
+    'a text': ['ES256', {}, ['RS256']],
+    'ES256 alone': [['ES256'], {}, ['ES256']],
+    'ES256 and symmetric ones': [['HS256', 'ES256', 'none'], {}, ['ES256']],
+    'RS256 beside others, and the setting names ES256': [['ES256', 'RS256'], { idTokenAlgorithm: 'ES256' }, ['ES256']],
+  };
+  for (const [what, [announced, login, accepted]] of Object.entries(announcements))
+    it(`TOK-02 is that of the registration where the issuer announces ${what}`, async () => {
+      provider.misbehave({ metadata: { id_token_signing_alg_values_supported: announced } });
+      const service = await cluster.service({ provider, config: { login } });
+      for (const alg of ['RS256', 'ES256'] as const) {
+        await provider.rotateKeys({ alg });
+        for (const flow of flows) {
+          const { callback } = await logIn(service, { flow });
+          if (accepted.includes(alg)) expectOK(callback);
+          else expectStatus(callback, 401, 'id_token');
+        }
+      }
+      const told = service.logLines.filter((line) => line.includes('set login.idTokenAlgorithm'));
+      expect(told).to.have.length(1);
+      await service.stop();
+    });
 
   it('TOK-02 is the one of login.idTokenAlgorithm, for ID tokens and logout tokens', async () => {
     const service = await cluster.service({ provider, config: { login: { idTokenAlgorithm: 'RS256' } } });

@@ -129,9 +129,15 @@ export class TestProvider {
     this.requests.length = 0;
   }
 
-  /** Signs with a new key; old keys stay published unless `keepsOld` is false. */
-  async rotateKeys({ alg = 'RS256', keepsOld = true }: { alg?: Algorithm; keepsOld?: boolean } = {}): Promise<void> {
-    this.#signers.current = await createSigningKey(alg);
+  /**
+   * Signs with a new key; old keys stay published unless `keepsOld` is false.
+   *
+   * @param kid key id of the new key; default a new one
+   */
+  async rotateKeys({ alg = 'RS256', keepsOld = true, kid }: { alg?: Algorithm; keepsOld?: boolean; kid?: string } = {}): Promise<void> {
+    const key = await createSigningKey(alg);
+    this.#signers.current = kid === undefined ? key : { ...key, kid, jwk: { ...key.jwk, kid } };
+    if (alg === 'ES256') this.#signers.publishedEC = this.#signers.current;
     this.#published = [this.#signers.current, ...(keepsOld ? this.#published : [])];
   }
 

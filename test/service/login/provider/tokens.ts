@@ -12,7 +12,7 @@ export interface TokenChange {
   /** Rewrites the JSON of the claims, such as for a duplicate member. */
   text?: (json: string) => string;
   /** Key that signs the token; the header names its algorithm unless it is changed too. Default: the provider's key. */
-  signer?: 'client secret' | 'public key' | 'unpublished RS256' | 'unpublished ES256' | 'nobody';
+  signer?: 'client secret' | 'public key' | 'unpublished RS256' | 'unpublished ES256' | 'published ES256' | 'nobody';
   /** Rewrites the finished token. */
   spoil?: (token: string) => string;
 }
@@ -21,6 +21,8 @@ export interface Signers {
   current: SigningKey;
   unpublishedRSA: SigningKey;
   unpublishedEC: SigningKey;
+  /** Latest ES256 key that the provider has published. */
+  publishedEC?: SigningKey;
   clientSecret: string;
 }
 
@@ -44,7 +46,10 @@ const overlay = (below: TokenChange, above: TokenChange): TokenChange => ({
   claims: { ...below.claims, ...above.claims },
 });
 
-function signerOf(signer: TokenChange['signer'], { current, unpublishedRSA, unpublishedEC, clientSecret }: Signers) {
+function signerOf(
+  signer: TokenChange['signer'],
+  { current, unpublishedRSA, unpublishedEC, publishedEC = unpublishedEC, clientSecret }: Signers,
+) {
   const by = (key: SigningKey) => ({ alg: key.alg, kid: key.kid, sign: (input: string) => signatureOf(input, key) });
   switch (signer) {
     case 'client secret':
@@ -55,6 +60,8 @@ function signerOf(signer: TokenChange['signer'], { current, unpublishedRSA, unpu
       return by(unpublishedRSA);
     case 'unpublished ES256':
       return by(unpublishedEC);
+    case 'published ES256':
+      return by(publishedEC);
     case 'nobody':
       return { alg: 'none', kid: undefined, sign: () => '' };
     default:

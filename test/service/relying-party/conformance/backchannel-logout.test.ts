@@ -10,7 +10,7 @@ const event = 'http://schemas.openid.net/event/backchannel-logout';
 const faults: Record<string, readonly TokenChange[]> = {
   'alg-none': [{ signer: 'nobody' }],
   'no-event': [{ claims: { events: undefined } }, { claims: { events: {} } }],
-  'with-nonce': [{ claims: { nonce: 'a-nonce' } }, { claims: { nonce: null } }],
+  'with-nonce': [{ claims: { nonce: 'a-nonce' } }],
   'wrong-alg': [{ signer: 'client secret' }, { signer: 'public key' }, { signer: 'unpublished ES256' }],
   'wrong-aud': [{ claims: { aud: 'another-client' } }, { claims: { aud: undefined } }],
   'wrong-event': [
@@ -49,6 +49,17 @@ describe('OpenID relying party, back-channel logout', () => {
     expect(answer?.headers.get('cache-control')).to.equal('no-store');
     expect(ended).to.equal(1);
     expect((await browser.info('v2')).status).to.equal(401);
+  });
+
+  it('oidcc-client-test-rp-backchannel-rpinitlogout-wrong-alg, by a published key', async () => {
+    const { provider } = party();
+    await provider.rotateKeys({ alg: 'ES256' });
+    await provider.rotateKeys();
+    const { browser, answer, ended } = await logOutThere({ signer: 'published ES256' });
+
+    expect(answer?.status, answer?.text).to.equal(400);
+    expect(ended).to.equal(0);
+    expectOK(await browser.info('v2'));
   });
 
   for (const [name, changes] of Object.entries(faults)) {
