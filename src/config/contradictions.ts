@@ -1,3 +1,4 @@
+import { problemsOfEmbeddedClients } from './embedded-clients.ts';
 import { kindsOf } from './factors.ts';
 import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
 import { oneIssuer } from './login-sections.ts';
@@ -17,6 +18,7 @@ export function contradictions(config: Config, login: object): Problems {
     smtpContradictions(config.smtp),
     problemsOfFactors(config),
     problemsOfAccessRequests(config),
+    problemsOfEmbeddedClients(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
   );
@@ -36,17 +38,9 @@ function problemsOfFactors(config: Config): Problems {
   return { 'login.factors.totp': `must be true where a factor is required and ${why}: there is none to set up` };
 }
 
-function problemsOfEmbedded({ issuer, responseMode, claims }: IssuerConfig, path: string, config: Config): Problems {
-  if (issuer !== identityURLOf(config)) return {};
-  // OpenID Connect Dynamic Client Registration 1.0, section 2: web clients of the implicit flow use https.
-  const needsTLS = responseMode === 'id_token' && issuer.startsWith('http:');
-  const isChosen = !['email', 'sub'].includes(claims.username);
-  return {
-    ...(needsTLS && { [`${path}.responseMode`]: 'id_token needs an https server.publicURL with the embedded issuer; use code, or https' }),
-    ...(isChosen && {
-      [`${path}.claims.username`]: 'must be email or sub with the embedded issuer: users choose the other claims themselves',
-    }),
-  };
+function problemsOfEmbedded({ issuer, claims }: IssuerConfig, path: string, config: Config): Problems {
+  if (issuer !== identityURLOf(config) || ['email', 'sub'].includes(claims.username)) return {};
+  return { [`${path}.claims.username`]: 'must be email or sub with the embedded issuer: users choose the other claims themselves' };
 }
 
 function problemsOfSeveral(config: Config, login: object): Problems {
