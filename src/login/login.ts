@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { badRequest, StatusError, serviceUnavailable } from '../api/status.ts';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Operation } from '../http/operation.ts';
@@ -9,6 +9,7 @@ import { newLogin } from '../sessions/login-facts.ts';
 import { beginSession } from '../sessions/max-sessions.ts';
 import { localPayload, sessionPayload } from '../sessions/schema.ts';
 import type { SessionsFeature } from '../sessions/sessions.ts';
+import { refuseUnconfigured } from '../sessions/unconfigured.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
@@ -39,10 +40,10 @@ export function createLogin(
   { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,
 ): { operations: Operation[] } {
   const info = new Info(identify, sessions);
-  const handlers = sessions === undefined ? unconfigured : loginHandlers(sessions, { ...needs, keepSession });
+  const handlers = sessions === undefined ? withoutIssuers : loginHandlers(sessions, { ...needs, keepSession });
   const handleInfo: LoginHandlers['info'] = async (caller, signal) => userInfoOf(await info.of(caller, signal), services);
   const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.linkedAccounts) : [];
-  return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }), ...linked] };
+  return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }, sessions !== undefined), ...linked] };
 }
 
 type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { linkedAccounts: LinkedAccountHandlers };
@@ -81,10 +82,8 @@ function loginHandlers(
   };
 }
 
-const refuse = async (): Promise<never> => {
-  throw badRequest('login is not configured');
-};
-const unconfigured: FlowHandlers = { begin: refuse, finish: refuse, linkedAccounts: { list: refuse, begin: refuse, end: refuse } };
+const refuse = async () => refuseUnconfigured();
+const withoutIssuers: FlowHandlers = { begin: refuse, finish: refuse, linkedAccounts: { list: refuse, begin: refuse, end: refuse } };
 
 /**
  * Completes a login, or links an account: after the callback the browser receives the tokens, or a session that stores them.

@@ -8,6 +8,7 @@ import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 import type { Services } from '../services.ts';
+import { unconfigured } from '../sessions/unconfigured.ts';
 import {
   type CallbackQuery,
   callbackQuery,
@@ -37,18 +38,18 @@ const json = 'application/json';
 const tag = 'login';
 const badParameters: AnswerDescription = { description: 'A parameter is invalid, or no login is configured.' };
 
-export function loginOperations(services: Settings, { begin, finish, info }: LoginHandlers): Operation[] {
+/** @param isConfigured false for a service without issuers, which refuses every login */
+export function loginOperations(services: Settings, { begin, finish, info }: LoginHandlers, isConfigured: boolean): Operation[] {
   const { server, login } = services.config;
   const own = login.issuers.flatMap(({ redirectURL }) => redirectURL ?? []);
   const redirectURLs = server.publicURL === undefined ? [] : [...redirectURLsOf(server.publicURL, login), ...own];
   const query = loginQuery({ redirectURLs, tokenStorage: login.tokenStorage });
-  return [
+  const flow = [
     ...beginOperations(begin, query),
     redirectOperation(begin, query, login.externalURL),
     ...callbackOperations(finish, services.basePath),
-    ...infoOperations(info),
-    issuersOperation(issuersOf(services.config)),
   ];
+  return [...(isConfigured ? flow : flow.map(unconfigured)), ...infoOperations(info), issuersOperation(issuersOf(services.config))];
 }
 
 function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema): Operation[] {

@@ -2,7 +2,6 @@
  * Sessions after a login: authentication, renewal, and logout here or at the issuer (docs/contract/login.md).
  */
 import type { Context } from 'koa';
-import { badRequest } from '../api/status.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
 import { hostCookie } from '../cookies/cookies.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
@@ -31,6 +30,7 @@ import { backchannelOperation, sessionListOperations, sessionOperations } from '
 import { SealedRefreshTokens } from './sealed-refresh-tokens.ts';
 import { SessionService } from './service.ts';
 import { SessionStore, sessionSweep } from './store.ts';
+import { refuseUnconfigured, unconfigured } from './unconfigured.ts';
 
 /** The feature. Without an issuer, the API server verifies all tokens. */
 export interface SessionsFeature {
@@ -111,14 +111,12 @@ export function createSessions(services: Services, { markReauthenticated, ...nee
 /** Creates the feature without login. */
 export function withoutSessions(services: Services, identify: Authenticator['identify']): SessionsFeature {
   const { config } = services;
-  const unconfigured = async (): Promise<never> => {
-    throw badRequest('login is not configured');
-  };
+  const refuse = async () => refuseUnconfigured();
   return {
     operations: [
-      ...sessionOperations({ refresh: unconfigured, logout: unconfigured }),
-      ...(config.features.backchannelLogout ? [backchannelOperation(unconfigured)] : []),
-    ],
+      ...sessionOperations({ refresh: refuse, logout: refuse }),
+      ...(config.features.backchannelLogout ? [backchannelOperation(refuse)] : []),
+    ].map(unconfigured),
     authenticator: tokensOnly(identify),
     keepSession: async () => undefined,
     context: undefined,

@@ -132,6 +132,26 @@ describe('login that is not configured', () => {
     });
   }
 
+  for (const [method, path] of [
+    ['GET', 'v1/token/login?max_age=x&return_to=//'],
+    ['GET', 'v2/token/login?redirect_uri=x'],
+    ['GET', 'v2/token/redirect?token_storage=x'],
+    ['GET', 'v1/token/callback'],
+    ['GET', 'v2/token/callback?state=x&state=x'],
+    ['GET', 'v1/token/refresh'],
+    ['GET', 'v2/token/logout'],
+    ['POST', 'v1/token/refresh'],
+    ['POST', 'v2/token/refresh'],
+    ['POST', 'v2/token/logout'],
+    ['POST', 'v2/token/backchannel-logout'],
+  ] as const)
+    it(`is told before parameters are missed: ${method} /api/${path}`, async () => {
+      const reply = await server.request(`/api/${path}`, { method });
+      expect(reply.status).to.equal(400);
+      const { message, details } = (await reply.json()) as { message: string; details?: unknown };
+      expect({ message, details }).to.deep.equal({ message: 'login is not configured', details: undefined });
+    });
+
   it('leaves info to the API server', async () => {
     expect((await server.request('/api/v2/token/info')).status).to.equal(401);
     const reply = await server.request('/api/v2/token/info', { as: 'viewer' });

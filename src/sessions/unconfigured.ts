@@ -1,0 +1,10 @@
+import { badRequest } from '../api/status.ts';
+import type { Operation } from '../http/operation.ts';
+
+/** Throws the 400 of a service without issuers. */
+export function refuseUnconfigured(): never {
+  throw badRequest('login is not configured');
+}
+
+/** Returns an operation that refuses every request before it reads the parameters: no parameter would help. */
+export const unconfigured = (operation: Operation): Operation => ({ ...operation, before: [refuseUnconfigured] });
