@@ -53,7 +53,8 @@ export function createIssuer(
   const fetch = new IssuerFetch(settings, metrics);
   const discovery = new IssuerDiscovery(settings, fetch, clock);
   const client = new IssuerClient(settings, fetch, discovery);
-  const verifier = new TokenVerifier(services, settings, discovery, new IssuerKeys(discovery, fetch, clock), refusals);
+  const keys = new IssuerKeys(services, { issuer: settings.issuer, discovery, fetch });
+  const verifier = new TokenVerifier(services, settings, discovery, keys, refusals);
   return {
     settings,
     discovery,

@@ -1,29 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLocalJWKSet, errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
+import { type CompactVerifyGetKey, type CompactVerifyResult, compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
 import { z } from 'zod';
+import { isRecord } from '../api/reader.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import { runOutsideFlows } from '../limits/flow.ts';
+import type { Services } from '../services.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
-import { type IssuerFetch, isInsecure } from './fetch.ts';
+import { type IssuerFetch, isInsecure, withoutEmpty } from './fetch.ts';
 
-/** Minimum time between two reads for bearer tokens with an unknown key: any client can make up the name of a key. */
+/** Minimum time between two reads for bearer tokens that no known key verifies: any client can make up a key id or a signature. */
 const coolDownMs = 30_000;
 /** Minimum time between two reads for other tokens, which wait for the next read: a refused token would end a login. */
 const pauseMs = 250;
 /** Keys that the issuer has withdrawn remain valid for this time. All keys remain valid while the issuer is down. */
 const maxAgeMs = 600_000;
 const retryAfterMs = 10_000;
+/** Length of a key id in the log. */
+const maxShownLength = 64;
 
-/** RFC 7517 section 5. Keys of an unknown type or use are ignored when a token is matched. */
-const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+/** RFC 7517 section 5. Entries that are no keys are ignored, and so are keys of an unknown type or use when a token is matched. */
+const jwkSet = z.object({
+  keys: z.array(z.unknown()).transform((keys) => keys.flatMap((key) => jwk.safeParse(isRecord(key) ? withoutEmpty(key) : key).data ?? [])),
+});
+const jwk = z.looseObject({ kty: z.string() });
+
+/** Algorithms of a token, and the policy for a token that no known key verifies while the keys cannot be read. */
+interface Verification {
+  readonly algorithms: readonly string[];
+  /** `refuse`: 401 (bearer tokens). `fail`: 503 (tokens whose refusal would end a login). */
+  readonly whenUnread: 'refuse' | 'fail';
+}
 
 /** The public keys of the issuer, from its `jwks_uri` only: never a key that a token contains or refers to. */
 export class IssuerKeys {
+  readonly #log: Services['log'];
+  readonly #issuer: string;
   readonly #discovery: IssuerDiscovery;
   readonly #http: IssuerFetch;
   readonly #clock: () => number;
   #keys: KeySet | undefined;
+  /** Keys about whose reused ids administrators were told. */
+  #told: KeySet | undefined;
   #rereadAt = Number.NEGATIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   /** Start of the last read. */
@@ -32,34 +50,51 @@ export class IssuerKeys {
   /** Read that begins after the pause, shared by all waiting callers. */
   #next: Promise<KeySet> | undefined;
 
-  /** @param clock monotonic, in milliseconds */
-  constructor(discovery: IssuerDiscovery, fetch: IssuerFetch, clock: () => number) {
+  constructor(
+    { log, clock }: Pick<Services, 'log' | 'clock'>,
+    { issuer, discovery, fetch }: { issuer: string; discovery: IssuerDiscovery; fetch: IssuerFetch },
+  ) {
+    this.#log = log;
+    this.#issuer = issuer;
     this.#discovery = discovery;
     this.#http = fetch;
     this.#clock = clock;
   }
 
   /**
-   * Verifies a token with the matching key, or with each of several. An unknown key triggers another read of the key set: for bearer tokens
-   * at once the first time and then every thirty seconds at most; for other tokens under a separate limit.
+   * Verifies the signature of a token with the matching key, or with each of several. A token that no known key verifies triggers another
+   * read of the key set, because issuers change keys, some without changing the key id: for bearer tokens at once the first time and then
+   * every thirty seconds at most; for other tokens under a separate limit.
    *
-   * @param whenUnread policy for a token with an unknown key while the keys cannot be read: refuse it (bearer tokens), or fail with 503
-   *   (tokens whose refusal would end a login)
    * @throws jose's errors if the token is not valid; StatusError 503 if it cannot be verified
    */
-  async verify(token: string, { whenUnread, ...options }: JWTVerifyOptions & { whenUnread: 'refuse' | 'fail' }): Promise<JWTVerifyResult> {
+  async verify(token: string, { algorithms, whenUnread }: Verification): Promise<CompactVerifyResult> {
     // A read that begins with this call is as recent as the token.
     const isFresh = this.#keys === undefined && this.#reading === undefined;
     const keys = await this.#known();
     try {
-      return await verifyWith(keys, token, options);
+      return await verifyWith(keys, token, algorithms);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || isFresh) throw error;
-      if (whenUnread === 'fail') return this.#verifyAgain(token, options);
-      const newer = this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
-      if (newer === undefined) throw error;
-      return verifyWith(newer, token, options);
+      if (!isOfKeys(error) || isFresh) throw error;
+      const verified = await (whenUnread === 'fail'
+        ? this.#verifyAgain(token, algorithms)
+        : this.#verifyIfNewer(token, algorithms, { keys, error }));
+      if (!(error instanceof errors.JWKSNoMatchingKey)) this.#tellOfReusedID(token);
+      return verified;
     }
+  }
+
+  /** Verifies a bearer token with newer keys, if there are any or they can be read. @throws the given error otherwise */
+  async #verifyIfNewer(
+    token: string,
+    algorithms: readonly string[],
+    failed: { keys: KeySet; error: unknown },
+  ): Promise<CompactVerifyResult> {
+    // Another caller may have read keys while this signature was verified.
+    const isOutdated = this.#keys !== failed.keys;
+    const newer = isOutdated ? this.#keys : this.#mayReadAgain() ? await this.#read().catch(() => undefined) : undefined;
+    if (newer === undefined) throw failed.error;
+    return verifyWith(newer, token, algorithms);
   }
 
   /**
@@ -68,15 +103,26 @@ export class IssuerKeys {
    *
    * @throws as `verify`
    */
-  async #verifyAgain(token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+  async #verifyAgain(token: string, algorithms: readonly string[]): Promise<CompactVerifyResult> {
     const underWay = await this.#reading?.catch(() => undefined);
     try {
-      if (underWay !== undefined) return await verifyWith(underWay, token, options);
+      if (underWay !== undefined) return await verifyWith(underWay, token, algorithms);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!isOfKeys(error)) throw error;
     }
     this.#next ??= this.#readAfterPause();
-    return verifyWith(await this.#next, token, options);
+    return verifyWith(await this.#next, token, algorithms);
+  }
+
+  /** Tells administrators once for each key set: other verifiers, such as the API server, may keep the old key for longer. */
+  #tellOfReusedID(token: string): void {
+    if (this.#told === this.#keys) return;
+    this.#told = this.#keys;
+    const { kid } = decodeProtectedHeader(token);
+    this.#log.warn(
+      { issuer: this.#issuer, ...(kid && { kid: String(kid).slice(0, maxShownLength) }) },
+      'identity provider changed a key without changing its key id (kid): let it publish each new key under a new kid',
+    );
   }
 
   async #readAfterPause(): Promise<KeySet> {
@@ -136,17 +182,29 @@ export class IssuerKeys {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
+/**
+ * Reports whether the keys are the reason of a failure: none matches, the signature is of another key, or the key is unusable. Other errors
+ * of jose concern the token.
+ */
+const isOfKeys = (error: unknown): boolean =>
+  !(error instanceof errors.JOSEError) ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWSSignatureVerificationFailed ||
+  error instanceof errors.JWKSInvalid;
+
 /** Tries several keys if the token has no `kid`, or the set has a `kid` twice. */
-async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult<JWTPayload>> {
+async function verifyWith(keys: KeySet, token: string, algorithms: readonly string[]): Promise<CompactVerifyResult> {
+  const options = { algorithms: [...algorithms] };
+  const keyOf: CompactVerifyGetKey = (header, jws) => keys({ ...withoutEmpty({ ...header }), alg: header.alg }, jws);
   try {
-    return await jwtVerify(token, keys, options);
+    return await compactVerify(token, keyOf, options);
   } catch (several) {
     if (!(several instanceof errors.JWKSMultipleMatchingKeys)) throw several;
     for await (const key of several) {
       try {
-        return await jwtVerify(token, key, options);
+        return await compactVerify(token, key, options);
       } catch (error) {
-        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+        if (!isOfKeys(error)) throw error;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();

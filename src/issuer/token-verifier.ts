@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { isRecord } from '../api/reader.ts';
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Bearer } from '../http/operation.ts';
 import { atMost } from '../limits/eviction-queue.ts';
@@ -11,6 +12,7 @@ import type { IssuerDiscovery } from './discovery.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './errors.ts';
 import { withoutEmpty } from './fetch.ts';
 import type { IssuerKeys } from './keys.ts';
+import { numericDate } from './times.ts';
 import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
 /** Values that an ID token must match, beside the rules for all tokens. */
@@ -31,31 +33,27 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const leewaySeconds = 60;
 const maxVerified = 10_000;
 
-const claimsSchema = z
-  .record(z.string(), z.unknown())
-  .transform(withoutEmpty)
-  .pipe(
-    z.looseObject({
-      iss: z.string(),
-      sub: z.string().min(1).max(255),
-      aud: z.union([z.string(), z.array(z.string())]),
-      exp: z.number(),
-      iat: z.number(),
-      azp: z.string().optional(),
-      events: z.undefined().optional(),
-    }),
-  );
+/** Claims of all tokens, without empty ones (RFC 7519 section 4.1). */
+const common = {
+  iss: z.string(),
+  aud: z.union([z.string(), z.array(z.string())]),
+  exp: numericDate,
+  iat: numericDate,
+  nbf: z.number().optional(),
+  azp: z.string().optional(),
+};
+
+const claimsSchema = z.looseObject({ ...common, sub: z.string().min(1).max(255), events: z.undefined().optional() });
+
+/** Code in the log and in metrics, as of the library that verifies signatures. */
+const claimFailed = 'ERR_JWT_CLAIM_VALIDATION_FAILED';
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** OpenID Connect Back-Channel Logout 1.0, section 2.4. */
 const logoutSchema = z
   .looseObject({
-    iss: z.string(),
-    aud: z.union([z.string(), z.array(z.string())]),
-    exp: z.number(),
-    iat: z.number(),
-    azp: z.string().optional(),
+    ...common,
     jti: z.string().min(1),
     events: z.looseObject({ [logoutEvent]: z.looseObject({}) }),
     sub: z.string().min(1).max(255).optional(),
@@ -202,24 +200,33 @@ export class TokenVerifier {
     }
   }
 
-  async #verify<C extends { iat: number }>(
+  async #verify<C extends Times>(
     token: string,
     { types, algorithms, whenUnread, schema }: Expected<C>,
   ): Promise<{ claims: C; header: JWTHeaderParameters }> {
     const { issuer } = this.#settings;
-    const verified = await this.#keys
-      .verify(token, { algorithms: [...algorithms], issuer, clockTolerance: leewaySeconds, currentDate: this.#now(), whenUnread })
-      .catch((error: unknown) => {
-        throw error instanceof StatusError ? error : unauthorizedBy(error);
-      });
-    const { protectedHeader: header } = verified;
-    if (header.typ !== undefined && !types.includes(String(header.typ).toLowerCase()))
+    const { payload, protectedHeader: header } = await this.#keys.verify(token, { algorithms, whenUnread }).catch((error: unknown) => {
+      throw error instanceof StatusError ? error : unauthorizedBy(error);
+    });
+    // RFC 7797 section 7: no JWT has an unencoded payload.
+    if (header.b64 === false) throw refusal('b64 is false', { name: 'b64' });
+    if (header.typ && !types.includes(String(header.typ).toLowerCase()))
       throw refusal('typ is another', { name: 'typ', expected: types, given: header.typ });
-    const claims = schema.safeParse(verified.payload);
+    const given = claimsIn(payload);
+    if (given?.iss !== issuer)
+      throw unauthorizedBy(new TokenRefusal(claimFailed, 'iss is another', { name: 'iss', expected: issuer, given: given?.iss }));
+    const claims = schema.safeParse(given);
     if (!claims.success) throw unauthorizedBy(claims.error);
-    const ahead = Math.round(claims.data.iat - this.#seconds());
-    if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
+    this.#checkTimes(claims.data);
     return { claims: claims.data, header };
+  }
+
+  #checkTimes({ iat, exp, nbf = 0 }: Times): void {
+    const now = Math.floor(this.#seconds());
+    if (nbf > now + leewaySeconds) throw unauthorizedBy(new TokenRefusal(claimFailed, 'nbf lies ahead', { name: 'nbf' }));
+    if (exp <= now - leewaySeconds) throw unauthorizedBy(new errors.JWTExpired('exp has passed', {}, 'exp'));
+    const ahead = Math.round(iat - this.#seconds());
+    if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
   }
 
   /** Requires a token for this client. */
@@ -242,12 +249,28 @@ export class TokenVerifier {
   }
 }
 
+interface Times {
+  readonly iat: number;
+  readonly exp: number;
+  readonly nbf?: number | undefined;
+}
+
 interface Expected<C> {
   /** Values of `typ`, in lower case. */
   types: readonly string[];
   algorithms: readonly string[];
   whenUnread: 'refuse' | 'fail';
   schema: z.ZodType<C>;
+}
+
+/** Returns the claims of a verified token, without empty ones, which count as missing; undefined for a payload that is no JSON object. */
+function claimsIn(payload: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const claims: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return isRecord(claims) ? withoutEmpty(claims) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reports whether a token can be sent to the issuer as a credential. An ID token is for this service alone. */

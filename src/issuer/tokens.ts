@@ -4,6 +4,7 @@ import type { Services } from '../services.ts';
 import { completed, isIncomplete, missingIdentifyingClaims, omitsGroups, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
 import { IssuerFault, issuerUnavailable, type RefusalLog, TokenRefusal } from './errors.ts';
+import { boundedTime } from './times.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
 
@@ -119,7 +120,7 @@ export class IssuerTokens {
     const { idToken, claims } = previous;
     const tokens = await this.#tokenSet(kept, { idToken, own: claims, claims });
     if (tokens.bearer !== previous.idToken || this.#settings.isForwarded) return tokens;
-    return { ...tokens, bearerExpiresAt: Math.max(tokens.bearerExpiresAt, tokens.issuedAt + (issued.expiresIn ?? 0)) };
+    return { ...tokens, bearerExpiresAt: Math.max(tokens.bearerExpiresAt, boundedTime(tokens.issuedAt + (issued.expiresIn ?? 0))) };
   }
 
   /**
@@ -247,7 +248,11 @@ export class IssuerTokens {
     };
     if (access !== undefined) return { ...shared, bearer: accessToken, bearerExpiresAt: access.exp };
     if (!isOpaque) return { ...shared, bearer: idToken, bearerExpiresAt: claims.exp };
-    return { ...shared, bearer: accessToken, bearerExpiresAt: issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt)) };
+    return {
+      ...shared,
+      bearer: accessToken,
+      bearerExpiresAt: boundedTime(issuedAt + (issued.expiresIn ?? Math.max(0, claims.exp - issuedAt))),
+    };
   }
 
   /** Returns the claims of an access token that may be the credential: it is valid, and identifies the user as the ID token does. */

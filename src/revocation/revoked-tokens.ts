@@ -1,8 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
+import { boundedTime } from '../issuer/times.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
-import { timestamp } from '../kubernetes/clock.ts';
+import { timestampOf } from '../kubernetes/clock.ts';
 import { neverAborts, seenWithinMs } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
@@ -279,4 +280,4 @@ export class RevokedTokens {
 }
 
 /** Rounds up, because a token may be valid until the end of the second of its expiry. */
-const wholeSeconds = (time: Date) => timestamp(new Date(Math.ceil(time.getTime() / 1000) * 1000));
+const wholeSeconds = (time: Date) => timestampOf(boundedTime(Math.ceil(time.getTime() / 1000)));

@@ -5,6 +5,7 @@ import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/authenticator.ts';
 import { ownSession } from '../issuer/login.ts';
+import { timesIn } from '../issuer/times.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';
@@ -146,7 +147,7 @@ async function postedHint(
   signal: AbortSignal,
 ): Promise<Pick<RenewPayload, 'id_token'>> {
   try {
-    const { iat = 0, exp = 0 } = decodeJwt(idToken);
+    const { iat = 0, exp = 0 } = timesIn(idToken);
     await endAccess({ bearer: { name: bearerRevocation(idToken), iat, exp }, owner: user }, 'Logout', signal);
     return { id_token: idToken };
   } catch (error) {

@@ -1,7 +1,7 @@
-import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
+import { timesIn } from '../issuer/times.ts';
 import type { LearntClaims } from '../issuer/tokens.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import type { Seal } from '../keys/seal.ts';
@@ -121,11 +121,6 @@ function learntClaims({ missingClaims = [], claims }: TokenSet | RenewedTokens):
 
 /** Returns the name and times of a bearer token. A JWT has its own times; for other tokens the issuer's times are used. */
 function issuedBearer(token: string, { issuedAt, expiresAt }: { issuedAt: number; expiresAt: number }): IssuedBearer {
-  const name = bearerRevocation(token);
-  try {
-    const { iat = issuedAt, exp = expiresAt } = decodeJwt(token);
-    return { name, iat, exp };
-  } catch {
-    return { name, iat: issuedAt, exp: expiresAt };
-  }
+  const { iat = issuedAt, exp = expiresAt } = timesIn(token);
+  return { name: bearerRevocation(token), iat, exp };
 }

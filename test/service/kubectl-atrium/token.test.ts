@@ -48,6 +48,15 @@ describe('kubectl-atrium token', () => {
     expect(provider.hits('authorize')).to.equal(1);
   });
 
+  it('cases/91 prints a token whose claims are odd: an end after the year 9999, names that are null', async () => {
+    const text = (json: string) => json.replace(/"exp":\d+/, '"exp":9223372036854775807');
+    provider.misbehave({ idToken: { claims: { email: null, preferred_username: 7 }, text } });
+    const ran = await machine.spawnToken(options);
+
+    expect(ran.code, ran.stderr).to.equal(0);
+    expect(credentialOf(ran).expirationTimestamp).to.equal('9999-12-31T23:59:59Z');
+  });
+
   it('uses the cached token until it expires, without a request to the issuer', async () => {
     await logIn();
     const first = await machine.token(options, alone);
