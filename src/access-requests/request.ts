@@ -158,7 +158,7 @@ const status = z.object({
   message: z.string().optional(),
   begin: z.string().optional(),
   until: z.string().optional(),
-  ended: z.string().optional(),
+  ended: z.string().optional().describe('Time when the request reached a final phase.'),
   endedBy: z.string().optional(),
   binding: z.string().optional().describe('Name of the UserBinding.'),
   decisions: z.array(decision).optional(),

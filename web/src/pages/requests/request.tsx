@@ -144,6 +144,7 @@ function RequestFacts({ request }: { request: AccessRequest }) {
         [t('requests.earliest'), spec.notBefore && dateTime(spec.notBefore)],
         [t('bindings.from'), status.begin && dateTime(status.begin)],
         [t('bindings.until'), status.until && dateTime(status.until)],
+        [t('requests.ended'), status.ended && dateTime(status.ended)],
         [t('requests.approvals'), !spec.breakGlass && t('requests.approvalsOf', { count, needed: spec.approvals })],
         [t('requests.policy'), spec.policy.name],
         [t('requests.over'), isOver && reasonOf(status)],

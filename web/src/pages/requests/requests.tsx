@@ -127,7 +127,7 @@ const columns = (view: View): readonly Column<AccessRequest>[] => [
     title: t('requests.ends'),
     sortBy: 'until',
     isMinor: true,
-    cell: ({ status }) => <Ago since={status?.until} />,
+    cell: ({ status }) => <Ago since={status?.ended ?? status?.until} />,
   },
   {
     id: 'created',
