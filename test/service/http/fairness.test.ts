@@ -84,7 +84,7 @@ describe('a flow that waits for others takes no places of others', () => {
     path.endsWith('/selfsubjectreviews') && /unknown-/.test(String(headers.authorization));
 
   for (const [what, addresses] of Object.entries({ 'one address': [stranger], 'three networks': three }))
-    it(`FAIR-01 answers people, pages and probes while ${what} sends unknown bearers to an API server that does not answer`, async () => {
+    it(`LIM-14 answers people, pages and probes while ${what} sends unknown bearers to an API server that does not answer`, async () => {
       hold(isReview);
       send(450, users, (index) => from(addresses[index % addresses.length] ?? '', `unknown-${addresses.length}-${index}`));
       await eventually(
@@ -102,7 +102,7 @@ describe('a flow that waits for others takes no places of others', () => {
       expect(sent.count(401) + sent.count(429)).to.equal(450);
     });
 
-  it('FAIR-02 answers others while one user waits for a version that never comes, and refuses it as the API server does', async () => {
+  it('LIM-15 answers others while one user waits for a version that never comes, and refuses it as the API server does', async () => {
     const path = `${users}?resourceVersion=${future}`;
     const token = tokenOf('viewer');
     send(1_050, path, () => from(stranger, token));
@@ -131,7 +131,7 @@ describe('a flow that waits for others takes no places of others', () => {
     expect(refused.headers.get('retry-after')).to.equal('1');
   });
 
-  it('FAIR-03 refuses the user who holds many requests to the Kubernetes API, and answers others', async () => {
+  it('LIM-16 refuses the user who holds many requests to the Kubernetes API, and answers others', async () => {
     const token = tokenOf('viewer');
     hold(({ path, headers }) => path === '/api/v1/nodes' && headers.authorization === `Bearer ${token}`);
     send(300, '/api/kubernetes/api/v1/nodes', () => from(stranger, token));
@@ -149,7 +149,7 @@ describe('a flow that waits for others takes no places of others', () => {
     expect(await refused.json()).to.have.property('message', 'too many requests of yours are under way, try again');
   });
 
-  it('FAIR-04 counts places and refusals by class', async () => {
+  it('LIM-17 counts places and refusals by class', async () => {
     hold(isReview);
     send(60, users, (index) => from(stranger, `unknown-m-${index}`));
     await eventually(
