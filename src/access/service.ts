@@ -3,7 +3,7 @@ import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import { UpstreamError } from '../kubernetes/upstream-error.ts';
+import { pageAsOutage, UpstreamError } from '../kubernetes/upstream-error.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { Explainer } from './explanation.ts';
@@ -99,14 +99,17 @@ export class AccessService {
   /** @throws StatusError 400, 401, 403 with the API server's message, 503, 504 */
   async reviewRules({ apiVersion, spec }: RulesReview, caller: Caller, signal: AbortSignal): Promise<object> {
     const kind = 'SelfSubjectRulesReview';
-    const answer = await this.#apiServer.asCaller(caller).request({
-      call: 'create selfsubjectrulesreviews',
-      method: 'POST',
-      path: `${resources}/selfsubjectrulesreviews`,
-      body: { apiVersion: kubernetesVersion, kind, spec: spec ?? {} },
-      isRepeatable: true,
-      signal,
-    });
+    const answer = await this.#apiServer
+      .asCaller(caller)
+      .request({
+        call: 'create selfsubjectrulesreviews',
+        method: 'POST',
+        path: `${resources}/selfsubjectrulesreviews`,
+        body: { apiVersion: kubernetesVersion, kind, spec: spec ?? {} },
+        isRepeatable: true,
+        signal,
+      })
+      .catch(rethrowOutage);
     return { apiVersion, kind, metadata: {}, spec: spec ?? {}, status: parseAnswer(z.object({ status: rulesStatus }), answer).status };
   }
 
@@ -127,14 +130,17 @@ export class AccessService {
 
   /** Passes the metadata on, because the API server refuses it and defines which metadata is empty. */
   async #reviewWithMetadata(review: object, caller: Caller, signal: AbortSignal): Promise<AccessStatus> {
-    const answer = await this.#apiServer.asCaller(caller).request({
-      call: 'create selfsubjectaccessreviews',
-      method: 'POST',
-      path: `${resources}/selfsubjectaccessreviews`,
-      body: { apiVersion: kubernetesVersion, kind: 'SelfSubjectAccessReview', ...review },
-      isRepeatable: true,
-      signal,
-    });
+    const answer = await this.#apiServer
+      .asCaller(caller)
+      .request({
+        call: 'create selfsubjectaccessreviews',
+        method: 'POST',
+        path: `${resources}/selfsubjectaccessreviews`,
+        body: { apiVersion: kubernetesVersion, kind: 'SelfSubjectAccessReview', ...review },
+        isRepeatable: true,
+        signal,
+      })
+      .catch(rethrowOutage);
     return parseAnswer(z.object({ status: accessStatus }), answer).status;
   }
 }
@@ -156,6 +162,10 @@ const answerTo = (apiVersion: string, spec: ReviewSpec, status: AnsweredStatus) 
   spec: shownSpec(spec),
   status,
 });
+
+function rethrowOutage(error: unknown): never {
+  throw pageAsOutage(error);
+}
 
 /** @throws StatusError 503 for an answer without a valid status */
 function parseAnswer<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {

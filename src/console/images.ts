@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { subdomainPattern } from '../api/labels.ts';
 import { StatusError } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
+import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMapContents, MapWithContents } from './config-map-labels.ts';
 import type { ConfigMaps } from './config-maps.ts';
@@ -174,7 +175,7 @@ export class ConfigMapImages {
     try {
       return await this.#configMaps.readAs(caller, { namespace, name }, signal);
     } catch (error) {
-      if (error instanceof StatusError && (error.status.code === 403 || error.status.code === 404)) return error;
+      if (isRefusal(error, 403) || isGone(error, { group: '', resource: 'configmaps' }, name)) return error;
       throw error;
     }
   }

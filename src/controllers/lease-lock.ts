@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { StatusError, wholeRetrySeconds } from '../api/status.ts';
+import { wholeRetrySeconds } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 
 const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 
@@ -59,7 +60,7 @@ export class LeaseObject {
         await client.request({ method: 'GET', path: resourcePath(leases, { namespace, name }), call: 'get leases', signal }),
       );
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 404) return undefined;
+      if (isGone(error, leases, name)) return undefined;
       throw error;
     }
   }
@@ -96,7 +97,7 @@ export class LeaseObject {
         await client.request({ method, path, body, call: `${method === 'PUT' ? 'update' : 'create'} leases`, signal }),
       );
     } catch (error) {
-      if (error instanceof StatusError && error.status.code === 409) return undefined;
+      if (isRefusal(error, 409)) return undefined;
       throw error;
     }
   }

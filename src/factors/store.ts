@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/clock.ts';
+import { isNotInstalled } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 
@@ -107,6 +107,8 @@ export class FactorStore {
   readonly #factors: ServiceResource;
   readonly #services: Services;
   readonly #seal: Seal;
+  /** True once a list has succeeded. From then on, factors that are not installed are a fault, because users may have had some. */
+  #isInstalled = false;
 
   constructor(services: Services) {
     const { client, namespace, keyRing } = services;
@@ -115,15 +117,9 @@ export class FactorStore {
     this.#seal = keyRing.sealFor('factors');
   }
 
-  /** Lists the factors of a user, oldest first; none if the resource is not installed. @throws StatusError 503, 504 */
+  /** Lists the factors of a user, oldest first; none if the resource was never installed. @throws StatusError 503, 504 */
   async list({ name, uid }: FactorOwner, signal: AbortSignal): Promise<Factor[]> {
-    const found: Factor[] = [];
-    try {
-      for await (const object of this.#factors.list({ fieldSelector: `spec.userUID=${uid}` }, signal)) found.push(factorOf(object));
-    } catch (error) {
-      if (isRefusal(error, 404)) return [];
-      throw error;
-    }
+    const found = await this.#list(`spec.userUID=${uid}`, signal);
     return found.filter(({ user }) => user === name).sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
   }
 
@@ -158,12 +154,19 @@ export class FactorStore {
 
   /** Finds a factor by its object name, in a list, because the service account may not `get`. @throws StatusError 503, 504 */
   async find(id: string, signal: AbortSignal): Promise<Factor | undefined> {
+    return (await this.#list(`metadata.name=${id}`, signal))[0];
+  }
+
+  async #list(fieldSelector: string, signal: AbortSignal): Promise<Factor[]> {
+    const found: Factor[] = [];
     try {
-      for await (const object of this.#factors.list({ fieldSelector: `metadata.name=${id}` }, signal)) return factorOf(object);
+      for await (const object of this.#factors.list({ fieldSelector }, signal)) found.push(factorOf(object));
     } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
+      if (isNotInstalled(error) && !this.#isInstalled) return [];
+      throw error;
     }
-    return undefined;
+    this.#isInstalled = true;
+    return found;
   }
 
   #objectOf(owner: FactorOwner, { name, type, content }: { name: string; type: Factor['type']; content: object }) {

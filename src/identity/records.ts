@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
 import { isRecord } from '../api/reader.ts';
-import { StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
+import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import { requestScope } from './request-scope.ts';
 
@@ -77,7 +77,7 @@ export class IdentityRecords {
 
   async find(model: string, id: string): Promise<AdapterPayload | undefined> {
     const name = recordObjectName(model, id);
-    const object = await ignoreCodes(404, this.#call('GET', { name }));
+    const object = await this.#call('GET', { name }).catch(ignoreGone(name));
     return object === undefined ? undefined : this.#payloadOf(object, model);
   }
 
@@ -107,8 +107,8 @@ export class IdentityRecords {
     };
     const saved =
       seen === undefined
-        ? await ignoreCodes(409, this.#call('POST', { body }))
-        : await ignoreCodes([404, 409], this.#call('PUT', { name, body }));
+        ? await this.#call('POST', { body }).catch(ignoreConflict)
+        : await this.#call('PUT', { name, body }).catch(ignoreConflictOrGone(name));
     if (saved === undefined) return false;
     known.set(name, { resourceVersion: recordObject.parse(saved).metadata.resourceVersion, content });
     return true;
@@ -120,7 +120,7 @@ export class IdentityRecords {
     const seen = requestScope().known.get(name);
     if (seen === undefined) return false;
     const body = { metadata: { resourceVersion: seen.resourceVersion }, spec: { consumedAt: this.#options.now().toISOString() } };
-    return (await ignoreCodes([404, 409], this.#call('PATCH', { name, body }))) !== undefined;
+    return (await this.#call('PATCH', { name, body }).catch(ignoreConflictOrGone(name))) !== undefined;
   }
 
   /** Deletes a record in the version that this request has read. @returns false if another request was first */
@@ -133,7 +133,8 @@ export class IdentityRecords {
   }
 
   async remove(model: string, id: string): Promise<void> {
-    await ignoreCodes(404, this.#call('DELETE', { name: recordObjectName(model, id) }));
+    const name = recordObjectName(model, id);
+    await this.#call('DELETE', { name }).catch(ignoreGone(name));
   }
 
   /** Deletes all records that were issued on a grant. */
@@ -217,11 +218,14 @@ export class IdentityRecords {
 const contentOf = ({ exp: _end, ...content }: AdapterPayload): string =>
   JSON.stringify(Object.fromEntries(Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-async function ignoreCodes(codes: number | readonly number[], answer: Promise<unknown>): Promise<unknown> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof StatusError && [codes].flat().includes(error.status.code)) return undefined;
-    throw error;
-  }
+const ignoreGone =
+  (name: string) =>
+  (error: unknown): undefined => {
+    if (!isGone(error, identityRecordKind.type, name)) throw error;
+  };
+
+function ignoreConflict(error: unknown): undefined {
+  if (!isRefusal(error, 409)) throw error;
 }
+
+const ignoreConflictOrGone = (name: string) => (error: unknown) => (isRefusal(error, 409) ? undefined : ignoreGone(name)(error));

@@ -1,8 +1,9 @@
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { z } from 'zod';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
+import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 
@@ -74,14 +75,16 @@ export class KeySecret {
     const body = { ...object, data: { ...data, ...encoded(entries) } };
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
     const call = { method: 'PUT', path, body, call: 'update secrets', signal } as const;
-    const updated = (await ignoreCode(409, this.#client.request(call))) ?? (await this.read(signal))?.object;
+    const updated = (await this.#client.request(call).catch(ignoreConflict)) ?? (await this.read(signal))?.object;
     return contentOf(updated);
   }
 
   /** Returns the content of the Secret, undefined if it does not exist. */
   async read(signal: AbortSignal): Promise<SecretContent | undefined> {
     const path = resourcePath(secrets, { namespace: this.#namespace, name: this.#name });
-    const object = await ignoreCode(404, this.#client.request({ method: 'GET', path, call: 'get secrets', signal }));
+    const object = await this.#client.request({ method: 'GET', path, call: 'get secrets', signal }).catch((error: unknown) => {
+      if (!isGone(error, secrets, this.#name)) throw error;
+    });
     return object === undefined ? undefined : contentOf(object);
   }
 
@@ -95,18 +98,13 @@ export class KeySecret {
       data: encoded(entries),
     };
     const path = resourcePath(secrets, { namespace: this.#namespace });
-    const object = await ignoreCode(409, this.#client.request({ method: 'POST', path, body, call: 'create secrets', signal }));
+    const object = await this.#client.request({ method: 'POST', path, body, call: 'create secrets', signal }).catch(ignoreConflict);
     return object === undefined ? undefined : contentOf(object);
   }
 }
 
-async function ignoreCode(code: number, answer: Promise<unknown>): Promise<unknown> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof StatusError && error.status.code === code) return undefined;
-    throw error;
-  }
+function ignoreConflict(error: unknown): undefined {
+  if (!isRefusal(error, 409)) throw error;
 }
 
 const encoded = (entries: Entries) =>

@@ -6,7 +6,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { CallerClient, KubernetesClient } from './kubernetes-client.ts';
 import type { ServiceClient } from './own-account.ts';
-import { errorCode, UpstreamError, upstreamRefusal } from './upstream-error.ts';
+import { errorCode, pageAsOutage, UpstreamError, upstreamRefusal } from './upstream-error.ts';
 
 const maxAgeMs = 60_000;
 const refusalMaxAgeMs = 1000;
@@ -150,7 +150,7 @@ export async function selfReview(client: CallerClient, { group, kind, spec, sign
     });
   } catch (error) {
     if (error instanceof UpstreamError && isUnavailable(error.status.code)) throw serviceUnavailable('kubernetes', { cause: error });
-    throw error;
+    throw pageAsOutage(error);
   }
 }
 

@@ -7,7 +7,7 @@ import { actingAs, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused, ServiceClient } from './own-account.ts';
 import { Passage } from './passage.ts';
 import { type ApiCall, type Credential, Transport, type TransportOptions } from './transport.ts';
-import { isRefusal } from './upstream-error.ts';
+import { answerOf, isRefusal, pageAsOutage } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
 
@@ -101,7 +101,13 @@ export class CallerClient {
    * @throws UpstreamError, StatusError like `request`, before the answer begins
    */
   forward(ctx: Context, call: ForwardCall): Promise<void> {
-    return forward(ctx, call, (streamCall) => this.#authorized((credential) => this.#transport.stream(streamCall, credential)));
+    return forward(ctx, call, (streamCall) => this.#authorized((credential) => this.#transport.stream(streamCall, credential))).catch(
+      (error: unknown) => {
+        // For a resource that is not installed, kube-apiserver's own answer is no Status. Codes from 500 on are outages.
+        const answer = answerOf(error);
+        throw answer === undefined || answer.isUnknownPathText || answer.status.code >= 500 ? error : pageAsOutage(error);
+      },
+    );
   }
 
   async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { parseExact } from '../api/json.ts';
 import { reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
+import { whileInstalled } from './definitions.ts';
 import type { ServiceClient } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';
-import type { ApiCall } from './transport.ts';
+import type { ApiCall, StreamCall } from './transport.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 const newline = 0x0a;
@@ -106,7 +107,7 @@ export async function* listPages(
   const query = selectorsOf(selection);
   query.set('limit', String(pageSize));
   for (;;) {
-    const list = await client.request({
+    const call: ApiCall = {
       call: `list ${selection.type.resource}`,
       method: 'GET',
       path: pathOf(selection),
@@ -115,7 +116,8 @@ export async function* listPages(
       isBeforeWatch,
       keepsDigits: selection.keepsDigits ?? false,
       signal,
-    });
+    };
+    const list = await whileInstalled({ client, signal }, selection.type, () => client.request(call));
     const { page, next } = readPage(list);
     yield page;
     if (next === '') return;
@@ -161,7 +163,7 @@ export async function* watchEvents(
   query.set('allowWatchBookmarks', 'true');
   query.set('resourceVersion', resourceVersion);
   query.set('timeoutSeconds', String(timeoutSeconds));
-  const { body } = await client.stream({
+  const call: StreamCall = {
     call: `watch ${selection.type.resource}`,
     method: 'GET',
     path: pathOf(selection),
@@ -169,7 +171,8 @@ export async function* watchEvents(
     accept: acceptOf(selection, 'PartialObjectMetadata'),
     isLong: true,
     signal,
-  });
+  };
+  const { body } = await whileInstalled({ client, signal }, selection.type, () => client.stream(call));
   onHeard();
   const lines = selection.keepsDigits ? new JsonLines(maxLineBytes, parseExact) : new JsonLines(maxLineBytes);
   for await (const chunk of body) {

@@ -1,9 +1,9 @@
 /** Calls with the service's own account, and refusals that no retry cures, because the cluster lacks manifests of the installation. */
-import { type GroupResource, installationIncomplete, type StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
+import { type GroupResource, installationIncomplete, StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
 import type { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import type { ApiCall, StreamCall, Transport, UpstreamResponse } from './transport.ts';
-import { isRefusal, UpstreamError } from './upstream-error.ts';
+import { isRefusal, UpstreamError, upstreamRefusal } from './upstream-error.ts';
 
 /** Calls with the service's own credential. */
 export class ServiceClient {
@@ -28,8 +28,8 @@ export class ServiceClient {
   /**
    * Returns the decoded body of a success.
    *
-   * @throws UpstreamError the API server's own Status, except for 401, 403 and failures of the API server
-   * @throws StatusError 503 if the API server cannot be reached, fails, answers no JSON, or refuses the credential or the call; 504 after
+   * @throws UpstreamError the API server's own Status, except for 401, 403 and failures of the API server; never for another body
+   * @throws StatusError 503 if the API server cannot be reached, fails, answers no JSON and no Status, or refuses the credential or the call; 504 after
    * `kubernetes.requestTimeout`
    */
   request(call: ApiCall): Promise<unknown> {
@@ -51,7 +51,8 @@ export class ServiceClient {
   }
 }
 
-const isFailure = (error: unknown): error is UpstreamError => error instanceof UpstreamError && error.status.code >= 500;
+const isFailure = (error: unknown): error is UpstreamError =>
+  error instanceof UpstreamError && (!error.isStated || error.status.code >= 500);
 
 /**
  * Sends a call with the service's own credential. A refused credential is read again, and the call repeated: the API server has not
@@ -136,6 +137,10 @@ function rightMissing(error: unknown): StatusError | undefined {
 export const definitionMissing = (target: GroupResource, error?: unknown): StatusError =>
   installationIncomplete(target, 'DefinitionMissing', `the cluster does not have the definition; apply ${manifests}/crds`, error);
 
-/** Returns the 503 for a failed list or watch, where 404 means a missing definition. */
-export const watchRefusal = (error: unknown, target: GroupResource): StatusError | undefined =>
-  isRefusal(error, 404) ? definitionMissing(target, error) : rightMissing(error);
+/** Reports whether an error is that of `definitionMissing`. */
+export const isNotInstalled = (error: unknown): error is StatusError =>
+  error instanceof StatusError && (error.status.details?.causes?.some(({ reason }) => reason === 'DefinitionMissing') ?? false);
+
+/** Returns the 503 for a failed list or watch that no retry cures, undefined for another failure. */
+export const watchRefusal = (error: unknown): StatusError | undefined =>
+  isNotInstalled(error) ? error : rightMissing(upstreamRefusal(error));

@@ -2,13 +2,14 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { partsOf, reader } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
+import { whileInstalled } from './definitions.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import type { ServiceClient } from './own-account.ts';
-import { definitionMissing, ownAccountRefused } from './own-account.ts';
+import { definitionMissing, isNotInstalled, ownAccountRefused } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
-import { isRefusal, UpstreamError } from './upstream-error.ts';
+import { isGone, isRefusal, pageAsOutage, UpstreamError } from './upstream-error.ts';
 
 const fieldManager = 'atrium';
 const pageSize = 500;
@@ -126,7 +127,11 @@ export class CallerResource extends ResourceClient {
   readonly #client: CallerClient;
 
   constructor(client: CallerClient, resource: ResourceKind) {
-    super(resource, (call) => client.request(call));
+    super(resource, (call) =>
+      client.request(call).catch((error: unknown) => {
+        throw pageAsOutage(error);
+      }),
+    );
     this.#client = client;
   }
 
@@ -157,7 +162,7 @@ export class ServiceResource extends ResourceClient {
   readonly #client: ServiceClient;
 
   constructor(client: ServiceClient, resource: ResourceKind) {
-    super(resource, (call) => client.request(call));
+    super(resource, (call) => whileInstalled({ client, signal: call.signal }, resource.type, () => client.request(call)));
     this.#client = client;
   }
 
@@ -178,13 +183,13 @@ export class ServiceResource extends ResourceClient {
     try {
       return this.objectOf(await this.call('GET', 'get', { name }, signal));
     } catch (error) {
-      if (isGone(error, name)) return undefined;
-      if (isRefusal(error, 404)) return 'notInstalled';
+      if (isGone(error, this.resource.type, name)) return undefined;
+      if (isNotInstalled(error)) return 'notInstalled';
       throw error;
     }
   }
 
-  /** Lists objects. @throws UpstreamError 404 if the resource is not installed, 410; StatusError 503, 504 */
+  /** Lists objects. @throws UpstreamError 410; StatusError 503, see `isNotInstalled`; 504 */
   async *list(
     selectors: Pick<Selection, 'fieldSelector' | 'labelSelector' | 'isMetadataOnly'>,
     signal: AbortSignal,
@@ -214,7 +219,7 @@ export class ServiceResource extends ResourceClient {
    * @throws StatusError 503, 504
    */
   patch(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name }, change, options).catch((error: unknown) => conflictOrGone(error, name));
+    return this.merge({ name }, change, options).catch((error: unknown) => this.#conflictOrGone(error, name));
   }
 
   /**
@@ -225,7 +230,7 @@ export class ServiceResource extends ResourceClient {
    */
   patchTested(name: string, operations: readonly object[], options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
     return this.merge({ name }, operations, options).catch((error: unknown) =>
-      isRefusal(error, 422) ? ('conflict' as const) : conflictOrGone(error, name),
+      isRefusal(error, 422) ? ('conflict' as const) : this.#conflictOrGone(error, name),
     );
   }
 
@@ -244,13 +249,13 @@ export class ServiceResource extends ResourceClient {
     try {
       return this.objectOf(await this.call('PUT', 'update', { name, subresource }, signal, { body: object }));
     } catch (error) {
-      return conflictOrGone(error, name);
+      return this.#conflictOrGone(error, name);
     }
   }
 
   /** Merges into the status of an object. @returns like `patch` */
   patchStatus(name: string, change: object, options: WriteOptions): Promise<KubernetesObject | 'conflict' | 'gone'> {
-    return this.merge({ name, subresource: 'status' }, change, options).catch((error: unknown) => conflictOrGone(error, name));
+    return this.merge({ name, subresource: 'status' }, change, options).catch((error: unknown) => this.#conflictOrGone(error, name));
   }
 
   /**
@@ -264,23 +269,20 @@ export class ServiceResource extends ResourceClient {
       await this.delete(name, options);
       return true;
     } catch (error) {
-      if (isRefusal(error, 404, 409)) return false;
+      if (isRefusal(error, 409) || isGone(error, this.resource.type, name)) return false;
       throw hideOwnRefusal(error);
     }
+  }
+
+  #conflictOrGone(error: unknown, name: string): 'conflict' | 'gone' {
+    if (isRefusal(error, 409)) return 'conflict';
+    if (isGone(error, this.resource.type, name)) return 'gone';
+    throw hideOwnRefusal(error);
   }
 }
 
 const writeQuery = (isDryRun: boolean, isStrict = false) =>
   new URLSearchParams({ fieldManager, ...(isDryRun && { dryRun: 'All' }), ...(isStrict && { fieldValidation: 'Strict' }) });
-
-/** Reports whether a 404 is about the object itself. A 404 of an unknown resource or of another object does not have this name. */
-const isGone = (error: unknown, name: string): boolean => isRefusal(error, 404) && error.status.details?.name === name;
-
-function conflictOrGone(error: unknown, name: string): 'conflict' | 'gone' {
-  if (isRefusal(error, 409)) return 'conflict';
-  if (isGone(error, name)) return 'gone';
-  throw hideOwnRefusal(error);
-}
 
 const hideOwnRefusal = (error: unknown) => (error instanceof UpstreamError ? ownAccountRefused(error) : error);
 

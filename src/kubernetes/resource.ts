@@ -62,14 +62,15 @@ function pathSegment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':');
 }
 
-/** Reports whether a path below `/api` or `/apis` has the same meaning for every proxy, like those of `resourcePath`. */
+/** Reports whether a path is `/apis`, or one below `/api` or `/apis` that has the same meaning for every proxy, like those of `resourcePath`. */
 export function isResourcePath(path: string): boolean {
   return (
-    /^\/apis?\/[\w.~!$&'()*+,;=:@%/-]+$/.test(path) &&
-    path
-      .split('/')
-      .slice(1)
-      .every((segment) => isFitForPath(decoded(segment)))
+    path === '/apis' ||
+    (/^\/apis?\/[\w.~!$&'()*+,;=:@%/-]+$/.test(path) &&
+      path
+        .split('/')
+        .slice(1)
+        .every((segment) => isFitForPath(decoded(segment))))
   );
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Status, StatusError, type StatusReason } from '../api/status.ts';
+import { type GroupResource, type Status, StatusError, type StatusReason, serviceUnavailable } from '../api/status.ts';
 
 /** Bound of an error body. A Status is far smaller. */
 const errorBodyLimit = 64 * 1024;
@@ -57,12 +57,19 @@ export class UpstreamError extends StatusError {
   override readonly headers: Readonly<Record<string, string>>;
   /** Value of Retry-After in milliseconds, undefined without one. */
   readonly retryAfterMs: number | undefined;
+  /** True for a Status of the API server. Another body, such as a page of a proxy, says nothing about an object, a right or a token. */
+  readonly isStated: boolean;
+  /** True for the plain text by which kube-apiserver answers unknown paths, and some proxies, too. */
+  readonly isUnknownPathText: boolean;
 
   constructor(statusCode: number, headers: UpstreamHeaders, body: string) {
-    const status = parseStatus(statusCode, body);
+    const stated = parseStatus(statusCode, body);
+    const status = stated ?? unstated(statusCode);
     super(statusCode, 'InternalError', status.message);
     this.status = status;
-    this.headers = headersOf(statusCode, headers, status);
+    this.isStated = stated !== undefined;
+    this.isUnknownPathText = statusCode === 404 && body.trim() === '404 page not found';
+    this.headers = headersOf(headers, status, this.isStated);
     const seconds = Number(headers['retry-after'] ?? Number.NaN);
     this.retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined;
   }
@@ -72,14 +79,39 @@ export class UpstreamError extends StatusError {
   }
 }
 
-/** Reports whether the API server refused with one of these codes. */
-export const isRefusal = (error: unknown, ...codes: number[]): error is UpstreamError =>
-  error instanceof UpstreamError && codes.includes(error.status.code);
+/** Codes that mean the same for every call. A 404 may be about the object, its namespace or the path: see `isGone` and `isUnknownResource`. */
+type RefusalCode = 401 | 403 | 409 | 422;
+
+/** Reports whether the API server refused with one of these codes, in a Status. */
+export const isRefusal = (error: unknown, ...codes: RefusalCode[]): error is UpstreamError =>
+  error instanceof UpstreamError && error.isStated && codes.some((code) => code === error.status.code);
+
+/** Reports whether the API server states that this very object does not exist. */
+export function isGone(error: unknown, { group, resource }: GroupResource, name: string): error is UpstreamError {
+  if (!(error instanceof UpstreamError && error.isStated)) return false;
+  const { code, reason, details } = error.status;
+  const isOfResource = (details?.kind ?? resource) === resource && (details?.group ?? group) === group;
+  return code === 404 && reason === 'NotFound' && details?.name === name && isOfResource;
+}
+
+/** Reports whether the API server states that it does not know the resource: a NotFound that names no object. */
+export const isUnknownResource = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.isStated && error.status.code === 404 && error.status.details?.name === undefined;
+
+/** Returns a 503 in place of an answer that is no Status. */
+export const pageAsOutage = (error: unknown): unknown =>
+  error instanceof UpstreamError && !error.isStated ? serviceUnavailable('kubernetes', { cause: error }) : error;
 
 /** Returns the refusal of the API server, also if it is the cause of a 503 of the service. Undefined if there is none. */
 export function upstreamRefusal(error: unknown): UpstreamError | undefined {
-  const said = error instanceof StatusError && !(error instanceof UpstreamError) ? error.cause : error;
-  return said instanceof UpstreamError ? said : undefined;
+  const answer = answerOf(error);
+  return answer?.isStated ? answer : undefined;
+}
+
+/** Returns the failed answer, also if it is the cause of a 503 of the service. */
+export function answerOf(error: unknown): UpstreamError | undefined {
+  const answer = error instanceof StatusError && !(error instanceof UpstreamError) ? error.cause : error;
+  return answer instanceof UpstreamError ? answer : undefined;
 }
 
 /** Reports whether the API server could not be reached or timed out. */
@@ -90,9 +122,12 @@ export const isUnreachable = (error: unknown): boolean =>
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-function parseStatus(statusCode: number, body: string): Status {
+function parseStatus(statusCode: number, body: string): Status | undefined {
   const parsed = failureStatus.safeParse(parseJson(body));
-  if (parsed.success && parsed.data.code === statusCode) return parsed.data;
+  return parsed.success && parsed.data.code === statusCode ? parsed.data : undefined;
+}
+
+function unstated(statusCode: number): Status {
   const message = 'kubernetes answered with something that is no Status';
   return {
     kind: 'Status',
@@ -114,14 +149,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-function headersOf(statusCode: number, headers: UpstreamHeaders, { details }: Status): Record<string, string> {
+function headersOf(headers: UpstreamHeaders, { code, details }: Status, isStated: boolean): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of passedOnHeaders) {
     const value = headers[name.toLowerCase()];
     if (value !== undefined) passed[name] = [value].flat().join(', ');
   }
-  if ([429, 503, 504].includes(statusCode)) passed['Retry-After'] ??= String(details?.retryAfterSeconds ?? 1);
-  if (statusCode === 401) passed['WWW-Authenticate'] = 'Bearer realm="atrium", error="invalid_token"';
+  if ([429, 503, 504].includes(code)) passed['Retry-After'] ??= String(details?.retryAfterSeconds ?? 1);
+  if (code === 401 && isStated) passed['WWW-Authenticate'] = 'Bearer realm="atrium", error="invalid_token"';
   return passed;
 }
 

@@ -6,6 +6,7 @@ import type { ListParameters } from '../collection/schema.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { isGone } from '../kubernetes/upstream-error.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount } from '../users/record/lookup.ts';
@@ -86,7 +87,7 @@ export class SessionService {
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccessOf(account, signal);
     const client = isOwn ? undefined : apiServer.asCaller(caller);
-    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, { signal }).catch(ignoreGone));
+    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, { signal }).catch(ignoreGone(row)));
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 
@@ -147,6 +148,8 @@ const isOf = ({ user, userUID, subjectName }: SessionRow, { identity }: Caller, 
   (subjectName !== '' && subjectName === identity.name) || (own !== undefined && userUID === own.uid && user === own.name);
 
 /** Ignores a session that has expired or that another request has ended. */
-function ignoreGone(error: unknown): void {
-  if (!(error instanceof StatusError && error.status.code === 404)) throw error;
-}
+const ignoreGone =
+  ({ name }: SessionRow) =>
+  (error: unknown): void => {
+    if (!isGone(error, sessionResource, name)) throw error;
+  };

@@ -8,7 +8,7 @@ import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
+import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import { atMost } from '../limits/eviction-queue.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import { mapLimit } from '../limits/semaphore.ts';
@@ -185,9 +185,10 @@ export class SessionStore {
       await this.#delete(this.#objects, name, { preconditions, isRepeatable: true, signal });
       return true;
     } catch (error) {
-      if (isRefusal(error, 404)) this.#forget(name);
-      if (isRefusal(error, 404, 409)) return false;
-      throw error;
+      if (isRefusal(error, 409)) return false;
+      if (!isGone(error, sessionResource, name)) throw error;
+      this.#forget(name);
+      return false;
     }
   }
 

@@ -9,7 +9,7 @@ import { timestamp } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
+import { isRefusal, isUnknownResource } from '../kubernetes/upstream-error.ts';
 import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
@@ -104,7 +104,7 @@ export class UserCreator {
     return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
       // The record was created a moment ago, here or on another replica, and the watch has not delivered it yet.
       if (isRefusal(error, 409) && error.status.reason === 'AlreadyExists') throw emailTaken(recordName(email) ?? '', email);
-      throw isRefusal(error, 404)
+      throw isUnknownResource(error)
         ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
         : error;
     });

@@ -6,6 +6,7 @@ import { nextSecond } from '../kubernetes/clock.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
+import { isGone } from '../kubernetes/upstream-error.ts';
 import type { UsersContext } from './context.ts';
 import { MembershipRemover } from './membership-remover.ts';
 import { type Account, accountOf } from './record/account.ts';
@@ -81,7 +82,7 @@ export class UserDeleter {
     if (account.isCanonical) await this.#references.remove({ name, subjectNames: free }, signal);
     await this.#send(deletion, object, caller, signal).catch((error: unknown) => {
       // The first attempt succeeded although its answer was lost.
-      if (!(error instanceof StatusError && error.status.code === 404)) throw error;
+      if (!isGone(error, userResource, name)) throw error;
     });
   }
 

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { partsOf, reader } from '../api/reader.ts';
 import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
+import { isNotInstalled, type ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { maxLeaving } from './record/local-groups.ts';
 import { retryOnConflict } from './record/records.ts';
 
@@ -145,7 +144,7 @@ export class MembershipRemover {
     try {
       yield* this.#resource(place).list(selectors, signal);
     } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
+      if (!isNotInstalled(error)) throw error;
     }
   }
 

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { StatusError } from '../api/status.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { watchRefusal } from '../kubernetes/own-account.ts';
+import { isNotInstalled, watchRefusal } from '../kubernetes/own-account.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { isUnreachable, UpstreamError } from '../kubernetes/upstream-error.ts';
+import { answerOf, isUnreachable, type UpstreamError, upstreamRefusal } from '../kubernetes/upstream-error.ts';
 import { runOutsideTraces } from '../telemetry/tracing.ts';
 
 /** Times of a watch, in milliseconds except for those in a request. */
@@ -219,20 +219,19 @@ export class WatchLoop {
       this.#isListedAnew = true;
     }
     const failure = describe(error);
-    const said = upstreamErrorOf(error);
-    const refusal = watchRefusal(said, this.#options.selection.type);
+    const said = answerOf(error);
+    const refusal = watchRefusal(error);
     if (refusal !== undefined) this.#logRefusal(refusal, said);
     else if (failure !== this.#health.failure) this.#logFailure(failure, error);
     this.#health.failure = failure;
     this.#health.refusal = refusal;
-    this.#health.isNotInstalled = said?.status.code === 404;
+    this.#health.isNotInstalled = isNotInstalled(error);
     this.#options.sink.failed();
     this.#failures += 1;
     this.#health.restarts += 1;
     const { minPauseMs, maxPauseMs } = this.#times;
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
-    const askedForMs =
-      error instanceof TooManyObjects ? maxRetryAfterMs : Math.min(upstreamErrorOf(error)?.retryAfterMs ?? 0, maxRetryAfterMs);
+    const askedForMs = error instanceof TooManyObjects ? maxRetryAfterMs : Math.min(said?.retryAfterMs ?? 0, maxRetryAfterMs);
     await this.#pause(Math.max(pauseMs, askedForMs), signal);
   }
 
@@ -254,18 +253,12 @@ const pauseFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, u
 
 /**
  * Reports whether a new list is needed: the version is no longer known (410), or not yet (a restored API server, or one behind the others),
- * or the resource does not exist (404), and may return with new objects. After too many objects, only a list shows that there are fewer.
+ * or the resource is not installed, and may return with new objects. After too many objects, only a list shows that there are fewer.
  */
 function requiresList(failure: unknown): boolean {
   if (failure instanceof TooManyObjects) return true;
-  const error = upstreamErrorOf(failure);
-  return error !== undefined && ([404, 410].includes(error.status.code) || error.hasCause('ResourceVersionTooLarge'));
-}
-
-/** Returns the failure of the API server, also if it is the cause of a 503 of the service. */
-function upstreamErrorOf(failure: unknown): UpstreamError | undefined {
-  const error = failure instanceof StatusError && failure.cause instanceof UpstreamError ? failure.cause : failure;
-  return error instanceof UpstreamError ? error : undefined;
+  const refusal = upstreamRefusal(failure);
+  return isNotInstalled(failure) || refusal?.status.code === 410 || (refusal?.hasCause('ResourceVersionTooLarge') ?? false);
 }
 
 /** Describes a failure for `/readyz` by its code, or by its message if it has none, without addresses. */

@@ -181,10 +181,26 @@ export class PasswordCheck {
     }
     const email = found?.login ?? typed;
     const counted = await this.attempts.count({ name: nameOf(email), email }, signal);
-    const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
+    const { account } = counted;
     if (account?.connectorType === directoryType && counted.refusal === undefined)
       return this.#askDirectory({ ...counted, account }, password, signal);
-    const stored = await this.#secrets.read({ name: nameOf(email), uid: account?.uid ?? '' }, signal);
+    try {
+      return await this.#compare(nameOf(email), counted, password, signal);
+    } catch (error) {
+      // The cause is the failure to report; a count that stays is taken for a wrong password.
+      if (account !== undefined && counted.refusal === undefined)
+        await this.attempts
+          .takeBack(account, signal)
+          .catch((err: unknown) => this.#services.log.warn({ user: account.name, err }, 'attempt stays counted'));
+      throw error;
+    }
+  }
+
+  /** Compares the password with the stored hash. @throws StatusError 503 */
+  async #compare(name: string, counted: Counted, password: string, signal: AbortSignal): Promise<CheckedPassword> {
+    const passwords = this.#passwords;
+    const { account, refusal = 'WrongPassword', isLast = false, record } = counted;
+    const stored = await this.#secrets.read({ name, uid: account?.uid ?? '' }, signal);
     if (account === undefined || stored === undefined || counted.refusal !== undefined) {
       await passwords.dummyVerify(password);
       return { verdict: { outcome: 'refused', reason: refusal }, account, isLocking: isLast };

@@ -89,6 +89,14 @@ export const refuse =
     response.end(JSON.stringify(status));
   };
 
+/** Answers with the page of a proxy in place of the API server. */
+export const page =
+  (code: number): Fault =>
+  ({ response }) => {
+    response.writeHead(code, { 'content-type': 'text/html', ...(code === 301 && { location: 'https://127.0.0.1:1/' }) });
+    response.end(`<html><head><title>${code}</title></head><body><h1>${code}</h1></body></html>`);
+  };
+
 /** Removes the headers that apply to one connection only (RFC 9110 section 7.6.1). */
 const endToEnd = ({ connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...headers }: IncomingHttpHeaders) => headers;
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { Controller, type Source, type Term } from '../../../src/controllers/controller.ts';
 import type { Outcome } from '../../../src/controllers/work-queue.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from './fake-api-server.ts';
+import { clientOf, FakeApiServer, json, leaseNotFound, type SeenRequest, silentLog, status } from './fake-api-server.ts';
 import { until } from './watch-fixture.ts';
 
 /** Lets the event loop turn. */
@@ -23,7 +23,7 @@ describe('a controller', () => {
     lease = undefined;
     server = await new FakeApiServer().start();
     server.answer(({ method, path, body }: SeenRequest, response) => {
-      if (method === 'GET') return path === leasePath && lease ? json(response, 200, lease) : status(response, 404, 'NotFound');
+      if (method === 'GET') return path === leasePath && lease ? json(response, 200, lease) : leaseNotFound(response, 'things');
       const given = JSON.parse(body) as NonNullable<typeof lease>;
       if (given.metadata.resourceVersion !== lease?.metadata.resourceVersion) return status(response, 409, 'Conflict');
       write(given.spec);

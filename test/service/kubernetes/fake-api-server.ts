@@ -99,6 +99,10 @@ export const statusBody = (code: number, reason: string, message = reason) => ({
 export const status = (response: ServerResponse, code: number, reason: string, headers: Record<string, string | string[]> = {}) =>
   json(response, code, statusBody(code, reason), headers);
 
+/** Answers that a Lease does not exist, as the API server does. */
+export const leaseNotFound = (response: ServerResponse, name: string) =>
+  json(response, 404, { ...statusBody(404, 'NotFound'), details: { name, group: 'coordination.k8s.io', kind: 'leases' } });
+
 /** Answers the requests one after the other, and repeats the last answer. */
 export function inTurn(...answers: [Answer, ...Answer[]]): Answer {
   let turn = 0;

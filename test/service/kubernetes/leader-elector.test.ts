@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { LeaderElector } from '../../../src/controllers/leader-elector.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { clientOf, FakeApiServer, json, silentLog } from './fake-api-server.ts';
+import { clientOf, FakeApiServer, json, leaseNotFound, silentLog, status } from './fake-api-server.ts';
 
 /** No call of the test takes so long. */
 const longMs = 600_000;
@@ -14,7 +14,7 @@ describe('the leader elector', () => {
     let written = 0;
     upstream.answer((request, response) => {
       if (written > 0) return undefined;
-      if (request.method === 'GET') return json(response, 404, { kind: 'Status', code: 404, reason: 'NotFound' });
+      if (request.method === 'GET') return leaseNotFound(response, 'work');
       written += 1;
       return json(response, 201, { ...JSON.parse(request.body), metadata: { name: 'work', resourceVersion: '1' } });
     });
@@ -48,9 +48,9 @@ describe('the leader elector', () => {
     const ended = Promise.withResolvers<void>();
     upstream.answer(({ method, body }, response) => {
       methods.push(method);
-      if (method === 'GET' && version === 0) return json(response, 404, { kind: 'Status', code: 404, reason: 'NotFound' });
+      if (method === 'GET' && version === 0) return leaseNotFound(response, 'work');
       const isLost = methods.length >= conflictsAt;
-      if (method !== 'GET' && isLost) return json(response, 409, { kind: 'Status', code: 409, reason: 'Conflict' });
+      if (method !== 'GET' && isLost) return status(response, 409, 'Conflict');
       version += 1;
       const spec = method === 'GET' ? { holderIdentity: 'another' } : JSON.parse(body).spec;
       return json(response, 200, { spec, metadata: { name: 'work', resourceVersion: `${version}` } });

@@ -27,7 +27,10 @@ describe('the client of a resource', () => {
   const refused =
     (code: number, name?: string): Answer =>
     (_request, response) =>
-      json(response, code, { ...statusBody(code, 'Refused'), ...(name !== undefined && { details: { name } }) });
+      json(response, code, {
+        ...statusBody(code, code === 404 ? 'NotFound' : 'Refused'),
+        ...(name !== undefined && { details: { name } }),
+      });
   const answered =
     (object: unknown): Answer =>
     (_request, response) =>
@@ -107,7 +110,7 @@ describe('the client of a resource', () => {
     server.answer(refused(404, 'a'));
     expect(await words()).to.deep.equal([503, 'gone', 'gone', false]);
     server.answer(refused(404, 'another'));
-    expect(await words()).to.deep.equal([503, 503, 503, false]);
+    expect(await words()).to.deep.equal([503, 503, 503, 503]);
     server.answer(refused(422));
     expect(await words()).to.deep.equal([503, 503, 503, 503]);
     expect(await codeOf(asService.patch('a', {}, { signal }))).to.equal(503);

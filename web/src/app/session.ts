@@ -208,7 +208,9 @@ export async function readPerson(): Promise<void> {
   }
 }
 
-const isOver = (error: unknown): error is Problem => error instanceof Problem && error.status === 401;
+/** Reports whether the service states that the session has ended. A 401 page of a proxy has no reason. */
+const isOver = (error: unknown): error is Problem =>
+  error instanceof Problem && error.status === 401 && error.reason !== '' && !error.has('UnexpectedServerResponse');
 
 let isAsking = false;
 
