@@ -24,10 +24,7 @@ export const smtpSection = z.strictObject({
   name: z
     .string()
     .max(255)
-    .regex(
-      /^(?:[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,126}|\[[A-Za-z0-9:.]{1,64}\])$/,
-      'must be a host name, or an address in brackets',
-    )
+    .regex(/^(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[A-Za-z0-9:.]+\])$/, 'must be a host name, or an address in brackets')
     .optional()
     .describe('Name of this client in EHLO. Default: the host of `server.publicURL`.'),
   from: mailbox().optional().describe('Sender of the mail: `Atrium <no-reply@example.com>`.'),
