@@ -5,6 +5,9 @@ import { DueTimes } from './due-times.ts';
 /** Pause of a worker after an error, so that a failing server does not receive thousands of calls as fast as it refuses them. */
 const restMs = 100;
 
+/** Work that took less has sent no call, such as that of the users that a new leader examines without a change. */
+const leastCallMs = 1;
+
 /** Number of waiting background keys from which they are a backlog. */
 export const backlogFrom = 100;
 
@@ -151,7 +154,8 @@ export class WorkQueue {
 
   /** Rests for as long as the work took, which is longer the busier the API server is. */
   async #yieldToCallers(workedMs: number, signal: AbortSignal): Promise<void> {
-    if (this.#background.size >= backlogFrom) await sleep(Math.ceil(workedMs), undefined, { signal, ref: false }).catch(() => undefined);
+    if (workedMs >= leastCallMs && this.#background.size >= backlogFrom)
+      await sleep(Math.ceil(workedMs), undefined, { signal, ref: false }).catch(() => undefined);
     this.#backgroundRuns -= 1;
     // Other workers rest during a backlog, and continue at its end.
     this.#wake();
