@@ -102,7 +102,8 @@ export class Semaphore {
    */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const key = currentFlow() ?? service;
-    await this.enter(key, () => signal);
+    const turn = this.enter(key, () => signal);
+    if (turn !== undefined) await turn;
     try {
       return await work();
     } finally {
@@ -118,7 +119,8 @@ export class Semaphore {
    */
   async hold<T>(call: () => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
     const key = currentFlow() ?? service;
-    await this.enter(key, () => signal);
+    const turn = this.enter(key, () => signal);
+    if (turn !== undefined) await turn;
     try {
       const answer = await call();
       bodyOf(answer).once('close', () => this.leave(key));

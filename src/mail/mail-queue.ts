@@ -20,7 +20,7 @@ interface Retry {
   attempts: number;
 }
 
-const turns = { atOnce: 12, ofFlow: 2, maxWaiting: 100, what: 'mails are waiting' };
+const turns = { atOnce: 4, ofFlow: 2, maxWaiting: 100, what: 'mails are waiting' };
 const retryWorkers = 2;
 /** Bound of the letters that wait for another attempt. */
 const maxRetries = 1000;

@@ -1,8 +1,7 @@
 /** Addresses that a login returns to: the console asks for those that the service accepts, and for no others. */
 import { expect } from 'chai';
 import { isReturnPath } from '../../../src/api/return-path.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { startServer } from '../../support/server.ts';
+import { relyingParty } from '../relying-party/conformance/relying-party.ts';
 
 const accepted = [
   ...['/', '/users', '/users/', '/r/core/v1/pods/ns/shop/web-0/logs?container=app&q=a%20b#end', '/users?q=%C3%A9', '/users?q=%'],
@@ -25,8 +24,8 @@ const refused = [
 ];
 
 describe('the page to which a login returns', () => {
-  const server = forSuite(() => startServer());
-  const begin = (path: string) => server.request(`/api/v2/token/login?${new URLSearchParams({ return_to: path })}`);
+  const party = relyingParty();
+  const begin = (path: string) => fetch(`${party().service.url}/api/v2/token/login?${new URLSearchParams({ return_to: path })}`);
 
   for (const path of accepted)
     it(`may be ${path}`, async () => {
