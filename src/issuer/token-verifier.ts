@@ -224,7 +224,7 @@ export class TokenVerifier {
   #checkTimes({ iat, exp, nbf = 0 }: Times): void {
     const now = Math.floor(this.#seconds());
     if (nbf > now + leewaySeconds) throw unauthorizedBy(new TokenRefusal(claimFailed, 'nbf lies ahead', { name: 'nbf' }));
-    if (exp <= now - leewaySeconds) throw unauthorizedBy(new errors.JWTExpired('exp has passed', {}, 'exp'));
+    if (exp <= now - leewaySeconds) throw unauthorizedBy(new errors.JWTExpired('the "exp" claim has passed', {}, 'exp'));
     const ahead = Math.round(iat - this.#seconds());
     if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
   }

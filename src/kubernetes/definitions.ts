@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { serviceUnavailable } from '../api/status.ts';
 import { definitionMissing, type ServiceClient } from './own-account.ts';
-import type { ResourceType } from './resource.ts';
+import { groupsPath, type ResourceType } from './resource.ts';
 import { answerOf, isUnknownResource } from './upstream-error.ts';
 
 const groupList = z.object({
@@ -44,7 +44,7 @@ async function isServed({ client, signal }: Discovering, { group, version, resou
     return data;
   };
   if (group !== '') {
-    const { groups } = await read('/apis', groupList);
+    const { groups } = await read(groupsPath, groupList);
     if (!groups.some(({ name, versions }) => name === group && versions.some((served) => served.version === version))) return false;
   }
   const groupVersion = group === '' ? version : `${group}/${version}`;

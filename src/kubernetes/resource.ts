@@ -62,15 +62,17 @@ function pathSegment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':');
 }
 
-/** Reports whether a path is `/apis`, or one below `/api` or `/apis` that has the same meaning for every proxy, like those of `resourcePath`. */
+/** Path of the groups in the discovery of the API server. */
+export const groupsPath = '/apis';
+
+/** Reports whether a path below `/api` or `/apis` has the same meaning for every proxy, like those of `resourcePath`. */
 export function isResourcePath(path: string): boolean {
   return (
-    path === '/apis' ||
-    (/^\/apis?\/[\w.~!$&'()*+,;=:@%/-]+$/.test(path) &&
-      path
-        .split('/')
-        .slice(1)
-        .every((segment) => isFitForPath(decoded(segment))))
+    /^\/apis?\/[\w.~!$&'()*+,;=:@%/-]+$/.test(path) &&
+    path
+      .split('/')
+      .slice(1)
+      .every((segment) => isFitForPath(decoded(segment)))
   );
 }
 

@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
-import { isResourcePath } from './resource.ts';
+import { groupsPath, isResourcePath } from './resource.ts';
 import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /**
@@ -214,7 +214,7 @@ export class Transport {
   }
 
   #requestOptions(call: ApiCall, { authorization, impersonation }: Credential) {
-    if (!isResourcePath(call.path)) throw unknownPath();
+    if (call.path !== groupsPath && !isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query contains characters that must be percent-encoded');
     return {

@@ -72,8 +72,8 @@ export class Admission implements RequestBounds {
   #placesOf(name: RequestClass, what: string): Semaphore {
     const atOnce = placesOf(this.#options.maxInFlight, parts[name]);
     const ofFlow = placesOf(atOnce, partOfFlow);
-    // A browser sends many requests before its credential is accepted, and many people may share a network.
-    const maxOfFlow = name === 'people' ? ofFlow : Math.min(2 * ofFlow, atOnce);
+    // Many people may share a network, and log in at the same time.
+    const maxOfFlow = name === 'people' ? 2 * ofFlow : atOnce;
     const places = new Semaphore({ atOnce, ofFlow, maxOfFlow, maxWaiting: atOnce, what });
     this.#options.metrics.countPlaces(name, places);
     return places;

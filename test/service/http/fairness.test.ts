@@ -151,14 +151,14 @@ describe('a flow that waits for others takes no places of others', () => {
 
   it('LIM-17 counts places and refusals by class', async () => {
     hold(isReview);
-    send(60, users, (index) => from(stranger, `unknown-m-${index}`));
+    send(90, users, (index) => from(stranger, `unknown-m-${index}`));
     await eventually(
       () => sent.count(429),
       (count) => count === 40,
     );
     const text = await (await fetch(`${server.metricsURL}/metrics`)).text();
     expect(text).to.match(/^atrium_places\{class="strangers",state="running"\} 10$/m);
-    expect(text).to.match(/^atrium_places\{class="strangers",state="waiting"\} 10$/m);
+    expect(text).to.match(/^atrium_places\{class="strangers",state="waiting"\} 40$/m);
     expect(text).to.match(/^atrium_places\{class="people",state="running"\} 0$/m);
     expect(text).to.match(/^atrium_http_requests_refused_total\{class="strangers"\} [1-9]/m);
   });
