@@ -83,8 +83,13 @@ async function liveBytes(): Promise<Map<string, number>> {
     await sleep(500);
     file = (await readdir(directory)).find((name) => name.endsWith('.heapsnapshot') && !known.has(name));
   }
-  // The event loop of the demo stands still until the file is complete.
-  await fetch(`${url}/healthz`);
+  // The event loop of the demo stands still until the file is complete, and kept connections end meanwhile.
+  const answers = () =>
+    fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await answers())) await sleep(500);
   const path = join(directory, file);
   const { snapshot, nodes, strings } = JSON.parse(await readFile(path, 'utf8')) as {
     snapshot: { meta: { node_fields: string[]; node_types: [string[], ...unknown[]] } };

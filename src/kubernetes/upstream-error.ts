@@ -98,9 +98,11 @@ export function isGone(error: unknown, { group, resource }: GroupResource, name:
 export const isUnknownResource = (error: unknown): boolean =>
   error instanceof UpstreamError && error.isStated && error.status.code === 404 && error.status.details?.name === undefined;
 
-/** Returns a 503 in place of an answer that is no Status. */
+/** Returns a 503 in place of an answer that is no Status. An overloaded API server answers 429 with plain text, which may be repeated. */
 export const pageAsOutage = (error: unknown): unknown =>
-  error instanceof UpstreamError && !error.isStated ? serviceUnavailable('kubernetes', { cause: error }) : error;
+  error instanceof UpstreamError && !error.isStated && error.status.code !== 429
+    ? serviceUnavailable('kubernetes', { cause: error })
+    : error;
 
 /** Returns the refusal of the API server, also if it is the cause of a 503 of the service. Undefined if there is none. */
 export function upstreamRefusal(error: unknown): UpstreamError | undefined {
