@@ -99,17 +99,7 @@ export class AccessService {
   /** @throws StatusError 400, 401, 403 with the API server's message, 503, 504 */
   async reviewRules({ apiVersion, spec }: RulesReview, caller: Caller, signal: AbortSignal): Promise<object> {
     const kind = 'SelfSubjectRulesReview';
-    const answer = await this.#apiServer
-      .asCaller(caller)
-      .request({
-        call: 'create selfsubjectrulesreviews',
-        method: 'POST',
-        path: `${resources}/selfsubjectrulesreviews`,
-        body: { apiVersion: kubernetesVersion, kind, spec: spec ?? {} },
-        isRepeatable: true,
-        signal,
-      })
-      .catch(rethrowOutage);
+    const answer = await this.#create('selfsubjectrulesreviews', { kind, spec: spec ?? {} }, caller, signal);
     return { apiVersion, kind, metadata: {}, spec: spec ?? {}, status: parseAnswer(z.object({ status: rulesStatus }), answer).status };
   }
 
@@ -130,18 +120,25 @@ export class AccessService {
 
   /** Passes the metadata on, because the API server refuses it and defines which metadata is empty. */
   async #reviewWithMetadata(review: object, caller: Caller, signal: AbortSignal): Promise<AccessStatus> {
-    const answer = await this.#apiServer
-      .asCaller(caller)
-      .request({
-        call: 'create selfsubjectaccessreviews',
-        method: 'POST',
-        path: `${resources}/selfsubjectaccessreviews`,
-        body: { apiVersion: kubernetesVersion, kind: 'SelfSubjectAccessReview', ...review },
-        isRepeatable: true,
-        signal,
-      })
-      .catch(rethrowOutage);
+    const answer = await this.#create('selfsubjectaccessreviews', { kind: 'SelfSubjectAccessReview', ...review }, caller, signal);
     return parseAnswer(z.object({ status: accessStatus }), answer).status;
+  }
+
+  async #create(resource: string, review: object, caller: Caller, signal: AbortSignal): Promise<unknown> {
+    const body = { apiVersion: kubernetesVersion, ...review };
+    const call = {
+      call: `create ${resource}`,
+      method: 'POST',
+      path: `${resources}/${resource}`,
+      body,
+      isRepeatable: true,
+      signal,
+    } as const;
+    try {
+      return await this.#apiServer.asCaller(caller).request(call);
+    } catch (error) {
+      throw pageAsOutage(error);
+    }
   }
 }
 
@@ -162,10 +159,6 @@ const answerTo = (apiVersion: string, spec: ReviewSpec, status: AnsweredStatus) 
   spec: shownSpec(spec),
   status,
 });
-
-function rethrowOutage(error: unknown): never {
-  throw pageAsOutage(error);
-}
 
 /** @throws StatusError 503 for an answer without a valid status */
 function parseAnswer<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
