@@ -73,7 +73,7 @@ export class Admission implements RequestBounds {
     const atOnce = placesOf(this.#options.maxInFlight, parts[name]);
     const ofFlow = placesOf(atOnce, partOfFlow);
     // Many people may share a network, and log in at the same time.
-    const maxOfFlow = name === 'people' ? 2 * ofFlow : atOnce;
+    const maxOfFlow = name === 'people' ? ofFlow : atOnce;
     const places = new Semaphore({ atOnce, ofFlow, maxOfFlow, maxWaiting: atOnce, what });
     this.#options.metrics.countPlaces(name, places);
     return places;
