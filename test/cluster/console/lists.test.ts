@@ -9,6 +9,28 @@ import { startClusterConsole } from './support.ts';
 describe('lists of the cluster on the console', () => {
   const suite = forSuite(startClusterConsole);
   const pods = '/api/v1/namespaces/shop/pods';
+  /** Makes a ReplicaSet of the Deployment the controller of a pod, as kube-controller-manager does. */
+  const ownByDeployment = async (pod: string, name: string) => {
+    const { admin } = suite.login;
+    const apps = '/apis/apps/v1/namespaces/shop';
+    const owner = async (path: string, kind: string) => {
+      const { metadata } = (await admin.call('GET', path)).body as { metadata: { name: string; uid: string } };
+      return [{ apiVersion: 'apps/v1', kind, name: metadata.name, uid: metadata.uid, controller: true }];
+    };
+    const ownerReferences = await owner(`${apps}/deployments/${name}`, 'Deployment');
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'none' }] } };
+    const spec = { replicas: 0, selector: { matchLabels: labels }, template };
+    await admin.apply({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: `${name}-1`, namespace: 'shop', labels, ownerReferences },
+      spec,
+    });
+    const body = { metadata: { ownerReferences: await owner(`${apps}/replicasets/${name}-1`, 'ReplicaSet') } };
+    const { status } = await admin.call('PATCH', `${pods}/${pod}`, body, { 'content-type': 'application/merge-patch+json' });
+    expect(status).to.equal(200);
+  };
   const names = (page: Page) => page.locator('td.c-name a').allTextContents();
 
   it('leads from the menu to the pods of all namespaces, in the columns of kubectl', async () => {
@@ -83,7 +105,8 @@ describe('lists of the cluster on the console', () => {
     await page.getByText('501 objects').waitFor();
   });
 
-  it('shows the pods that a workload selects on its page, and in the list by its selector', async () => {
+  it('shows the pods that a workload controls on its page, and in the list by its selector', async () => {
+    await ownByDeployment('web-0', 'web');
     const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
     await page.getByRole('table', { name: 'Pods' }).getByRole('link', { name: 'web-0', exact: true }).waitFor();
     await page.goto(`${suite.url}/r/core/v1/pods/ns/shop?selector=app%3Dweb`);

@@ -15,10 +15,7 @@ async function reloadIfReplaced(address: string): Promise<void> {
   if (isLooking) return;
   isLooking = true;
   for (let look = 0; look < maxLooks && location.href === address; look += 1) {
-    if (await isReplaced()) {
-      location.reload();
-      return;
-    }
+    if (await isReplaced()) return location.reload();
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
   isLooking = false;
@@ -26,10 +23,10 @@ async function reloadIfReplaced(address: string): Promise<void> {
 
 /** Reports whether the server's page begins with other code than this one. */
 async function isReplaced(): Promise<boolean> {
-  const entry = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src');
+  const entry = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   try {
-    const answer = await fetch(base, { cache: 'no-store', headers: { accept: 'text/html' } });
-    return answer.ok && entry != null && !(await answer.text()).includes(entry);
+    const answer = await fetch(base, { cache: 'no-store' });
+    return answer.ok && !(await answer.text()).includes(entry);
   } catch {
     return false;
   }
