@@ -60,8 +60,10 @@ export class RecordedAccount {
       const [path = '', ...rest] = whole.split('/');
       const subresource = rest.join('/');
       const [resource = '', ...group] = path.split('.');
-      const resourceAttributes = { verb, group: group.join('.'), resource, subresource, namespace, name };
-      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+      const spec = whole.startsWith('/')
+        ? { nonResourceAttributes: { verb, path: whole } }
+        : { resourceAttributes: { verb, group: group.join('.'), resource, subresource, namespace, name } };
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec };
       return review.parse((await account.call('POST', reviews, body)).body).status.allowed;
     };
     const never = { verb: 'escalate', resource: 'clusterroles.rbac.authorization.k8s.io', namespace: '', name: '' };
