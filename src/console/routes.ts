@@ -166,6 +166,7 @@ function handleStaticFiles(service: ConsoleService): Operation {
     answers: {
       200: { description: 'The file.', content: { '*/*': bytes }, headers: etag },
       206: { description: 'The requested range of the file.', content: { '*/*': bytes } },
+      307: { description: 'The file belongs to another build of the console, which the next replica may have.' },
       400: { description: 'The path leaves the root.' },
       404: { description: 'The file does not exist.' },
       416: { description: 'The range lies outside the file.' },

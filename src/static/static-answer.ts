@@ -51,6 +51,12 @@ export function sendStaticFile(ctx: Context, file: StaticFile, contentSecurityPo
   return sendBytes(ctx, content, range ?? { start: 0, end: content.size - 1 });
 }
 
+/** Files that a page loads by itself, as browsers name them. */
+const partOfPage = /^(?:script|style|font|image)$/;
+
+/** Browsers follow 16 redirects and more. With half of the replicas of the other build, a file is missed once in 4,096 times. */
+const maxRetries = 12;
+
 /**
  * Loads the page again, which is then that of this build. Once in ten seconds: a console without that code is not loaded endlessly.
  */
@@ -61,15 +67,24 @@ await new Promise(() => undefined);
 `;
 
 /**
- * Answers a page of another build, which loads code on demand that this build does not have: after an upgrade or a rollback.
+ * Answers a page of another build, which needs a file that this build does not have: during and after an upgrade or a rollback. Redirects
+ * to the same file, because the load balancer may send the next request to a replica of that build. Code that no replica has is replaced
+ * by a script that loads the page again.
  *
- * @returns false if the request is not for such code
+ * @returns false if the request is not for such a file
  */
 export function sendOtherBuild(ctx: Context, path: string): boolean {
-  if (ctx.get('sec-fetch-dest') !== 'script' || !path.endsWith('.js') || !isPinned(path)) return false;
+  const kind = ctx.get('sec-fetch-dest');
+  if (!partOfPage.test(kind) || !isPinned(path)) return false;
+  const [, retries = 0] = /^retry=(\d{1,2})$/.exec(ctx.querystring) ?? [];
+  if (Number(retries) < maxRetries) {
+    ctx.status = 307;
+    ctx.set('Location', `?retry=${Number(retries) + 1}`);
+  } else if (kind === 'script' && path.endsWith('.js')) {
+    ctx.type = 'text/javascript';
+    ctx.body = reload;
+  } else return false;
   ctx.set('Cache-Control', 'no-store');
-  ctx.type = 'text/javascript';
-  ctx.body = reload;
   return true;
 }
 

@@ -37,6 +37,7 @@ async function start(): Promise<void> {
   startAhead();
   startStepUp();
   const host = document.getElementById('app');
+  host?.replaceChildren();
   if (host) render(<App />, host);
 }
 

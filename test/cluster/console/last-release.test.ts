@@ -6,7 +6,9 @@ import { startChromium, Visitor } from '../../tools/browser/chromium.ts';
 import { isLoggedIn, isLoggedOut, press, submitPassword } from '../../tools/browser/demo.ts';
 import { type Build, Installation, localUsers, password } from '../replicas/installation.ts';
 import { buildOf, lastRelease } from '../replicas/last-release.ts';
+import type { Replica } from '../replicas/replica.ts';
 import { rollingRestart } from '../replicas/rolling-restart.ts';
+import { nextConsole } from './next-build.ts';
 
 const [worker = ''] = localUsers;
 const release = lastRelease();
@@ -17,17 +19,20 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
   let service: Installation;
   let browser: Browser;
   let older: Build | undefined;
+  let next: Awaited<ReturnType<typeof nextConsole>>;
   const visitors: Visitor[] = [];
 
   before(async () => {
     service = await Installation.start();
     older = release && (await buildOf(release));
+    next = await nextConsole();
     await rollingRestart(service, undefined, older);
     browser = await startChromium();
   });
   after(async () => {
     await browser?.close();
     await service?.stop();
+    await next?.remove();
   });
   afterEach(async () => {
     for (const visitor of visitors.splice(0)) await visitor.leave();
@@ -39,9 +44,19 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
     ['a second upgrade', () => undefined],
   ] as const;
 
-  async function visit(): Promise<{ visitor: Visitor; page: Page }> {
-    const visitor = new Visitor(await browser.newContext());
+  /** @param pagesFrom replica that answers with all pages; the load balancer passes on other requests. */
+  async function visit({ pagesFrom }: { pagesFrom?: Replica } = {}): Promise<{ visitor: Visitor; page: Page }> {
+    const context = await browser.newContext();
+    const visitor = new Visitor(context);
     visitors.push(visitor);
+    if (pagesFrom)
+      await context.route(
+        (url) => url.origin === service.url && !/^\/(?:api|apis|auth|identity|openapi|assets|plugins)\//.test(url.pathname),
+        async (route) => {
+          const { pathname, search } = new URL(route.request().url());
+          await route.fulfill({ response: await route.fetch({ url: pagesFrom.url + pathname + search }) });
+        },
+      );
     const page = await visitor.openTab();
     page.setDefaultTimeout(45_000);
     await page.goto(service.url);
@@ -123,4 +138,67 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
       await logIn(other, leaver);
       await logOut(other);
     });
+
+  /** Replaces a replica. The load balancer then sends the requests of each page to both builds in turn. */
+  async function mix(build: Build | undefined): Promise<void> {
+    const [replaced] = service.replicas;
+    if (replaced === undefined) throw new Error('there is no replica');
+    await service.startReplica(build);
+    await service.stopReplica(replaced);
+  }
+
+  /** Uses the page as a user does. */
+  async function use(page: Page): Promise<void> {
+    await logIn(page, worker);
+    for (const link of ['Sessions', 'Users', 'About']) await open(page, link);
+    await page.reload();
+    await isLoggedIn(page, worker);
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.who')).textOverflow")).to.equal('ellipsis');
+  }
+
+  it('loads pages, styles and code on demand while replicas of this build and the next build answer in turn', async () => {
+    await mix(undefined);
+    await mix({ ...service.present, pages: next.pages });
+
+    for (let load = 0; load < 4; load += 1) {
+      const { page, visitor } = await visit();
+      await use(page);
+      expect(visitor.takeComplaints()).to.deep.equal([]);
+      await visitor.leave();
+    }
+  });
+
+  it('loads pages of the last release while its replica and one of this build answer in turn', async () => {
+    await mix(older);
+    await mix(undefined);
+    const [old] = service.replicas;
+    if (old === undefined) throw new Error('there is no replica');
+
+    for (let load = 0; load < 4; load += 1) {
+      const { page, visitor } = await visit({ pagesFrom: old });
+      await use(page);
+      expect(visitor.takeComplaints()).to.deep.equal([]);
+      await visitor.leave();
+    }
+  });
+
+  it('says how to go on with a page of this build that a replica of the last release cannot complete', async () => {
+    const { page, visitor } = await visit();
+    // 1.0.0 answers 404 for files of the present build.
+    visitor.accepted = /status of 404 .*\/assets\/[\w-]+\.(?:js|css)$/;
+    const start = page.locator('main.start');
+    const again = page.getByRole('link', { name: 'load it again' });
+    await eventually(
+      async () => {
+        if (await again.isVisible()) await again.click();
+        return start.isVisible();
+      },
+      (isStarted) => isStarted,
+    );
+    await eventually(
+      () => page.evaluate("document.querySelector('link[rel=stylesheet]').sheet !== null"),
+      (isStyled) => isStyled === true,
+    );
+    expect(visitor.takeComplaints()).to.deep.equal([]);
+  });
 });

@@ -99,7 +99,7 @@ export class Installation {
    *
    * @param build Default: the present one.
    */
-  async startReplica({ program, pages }: Build = this.#present): Promise<Replica> {
+  async startReplica({ program, pages }: Build = this.present): Promise<Replica> {
     this.#started += 1;
     const configFile = join(this.#directory, `config-${this.#started}.yaml`);
     await writeFile(configFile, stringify({ ...this.#settings, console: { static: { directory: pages } } }));
@@ -154,7 +154,7 @@ export class Installation {
     await writeFile(this.#kubeconfig, serviceKubeconfig(this.#controlPlane, token), { mode: 0o600 });
   }
 
-  get #present(): Build {
+  get present(): Build {
     return { program: join(this.#directory, 'atrium.js'), pages: fileURLToPath(new URL('web/dist', root)) };
   }
 

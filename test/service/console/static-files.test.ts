@@ -47,9 +47,31 @@ describe('HandleStaticFiles', () => {
     return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) };
   };
 
-  it('answers a page of another build, which loads code on demand, with a script that loads the page again', async () => {
+  it('answers a page of another build with redirects, so that a replica of that build is found', async () => {
+    for (const [kind, path] of [
+      ['script', '/assets/users-0123456789ab.js'],
+      ['style', '/assets/style-0123456789ab.css'],
+      ['font', '/assets/text-0123456789ab.woff2'],
+      ['image', '/assets/mark-0123456789ab.svg'],
+    ] as const) {
+      let query = '';
+      let redirects = 0;
+      for (; redirects < 20; redirects += 1) {
+        const answer = await get(`${path}${query}`, { headers: { 'sec-fetch-dest': kind }, redirect: 'manual' });
+        if (answer.status !== 307) break;
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+        query = answer.headers.get('location') ?? '';
+        expect(query).to.equal(`?retry=${redirects + 1}`);
+      }
+      expect(redirects, path).to.equal(12);
+    }
+    const found = await get('/app.3f6c0b1d.js?retry=3', { headers: { 'sec-fetch-dest': 'script' } });
+    expect([found.status, await found.text()]).to.deep.equal([200, script]);
+  });
+
+  it('answers a page of another build, whose code no replica has, with a script that loads the page again', async () => {
     const script = { headers: { 'sec-fetch-dest': 'script' } };
-    const answer = await get('/assets/users-0123456789ab.js', script);
+    const answer = await get('/assets/users-0123456789ab.js?retry=12', script);
 
     expect(answer.status).to.equal(200);
     expect(answer.headers.get('content-type')).to.match(/^text\/javascript/);
@@ -58,10 +80,11 @@ describe('HandleStaticFiles', () => {
     for (const [path, init] of [
       ['/assets/users-0123456789ab.js', {}],
       ['/assets/users.js', script],
-      ['/assets/style-0123456789ab.css', { headers: { 'sec-fetch-dest': 'style' } }],
+      ['/assets/style-0123456789ab.css?retry=12', { headers: { 'sec-fetch-dest': 'style' } }],
       ['/assets/users-0123456789ab.js', { headers: { 'sec-fetch-dest': 'empty' } }],
+      ['/assets/users-0123456789ab.js', { headers: { 'sec-fetch-dest': 'document' } }],
     ] as const)
-      expect((await get(path, init)).status, path).to.equal(404);
+      expect((await get(path, { ...init, redirect: 'manual' })).status, path).to.equal(404);
   });
 
   it('serves a file with type, validators and caching', async () => {

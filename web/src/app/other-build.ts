@@ -5,9 +5,27 @@ const everyMs = 1_000;
 const maxLooks = 60;
 let isLooking = false;
 
-/** Loads the page again when a replica of another build does not have code that the page loads on demand. */
+/**
+ * Goes on when a replica of another build does not have a file of this page. 1.0.0 answers 404; later builds redirect to another replica, and
+ * a file is missed seldom.
+ */
 export function followBuild(): void {
+  repeatStyles();
   addEventListener('vite:preloadError', () => void reloadIfReplaced(location.href));
+}
+
+/** Requests the styles again, which browsers have loaded or given up before the first code runs. */
+function repeatStyles(): void {
+  const link = document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]');
+  if (link === null) return;
+  const { href } = link;
+  let looks = 0;
+  const repeat = () => {
+    looks += 1;
+    if (looks <= maxLooks) setTimeout(() => Object.assign(link, { href: `${href}?look=${looks}` }), everyMs);
+  };
+  link.addEventListener('error', repeat);
+  if (link.sheet === null) repeat();
 }
 
 /** Replicas of both builds answer during an upgrade, so a look may find the present build. */
