@@ -39,6 +39,31 @@ describe('new objects in the console', () => {
     }
   });
 
+  it('indents the line after a key without a value, also in a list, and nowhere else', async () => {
+    await open('core/v1/configmaps/ns/default');
+    await editor().waitFor();
+    for (const [before, after] of [
+      ['labels:', 'labels:\n  x'],
+      ['metadata:\n  labels:', 'metadata:\n  labels:\n    x'],
+      ['labels: # of the shop', 'labels: # of the shop\n  x'],
+      ['- env:', '- env:\n    x'],
+      ['spec:\n  containers:\n  - "ports":', 'spec:\n  containers:\n  - "ports":\n      x'],
+      ["data:\n  'a b':", "data:\n  'a b':\n    x"],
+      ['text: |', 'text: |\n  x'],
+      ['name: shop', 'name: shop\nx'],
+      ['# labels:', '# labels:\nx'],
+      ['text: |\n  labels:', 'text: |\n  labels:\n  x'],
+      ['name: "a:', 'name: "a:\nx'],
+    ] as const) {
+      await editor().fill(before);
+      await page.keyboard.press('Control+End');
+      await page.keyboard.press('Enter');
+      await page.keyboard.insertText('x');
+      expect((await page.locator('.edit-code .cm-line').allTextContents()).join('\n')).to.equal(after);
+    }
+    visitor.takeComplaints();
+  });
+
   it('N25 compares objects whatever the order of their keys', async () => {
     const labelled = (labels: string, value: string) => map('ordered', value).replace('  name:', `  labels: ${labels}\n  name:`);
     await open('core/v1/configmaps/ns/default');

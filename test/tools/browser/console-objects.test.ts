@@ -1,10 +1,11 @@
 /** Objects of the cluster in the console: numbers, texts and names are shown and sent unchanged. */
 import { expect } from 'chai';
+import { barriers } from './axe.ts';
 import { addKind, addToDiscovery, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
 describe('objects of the cluster in the console', () => {
-  const { demo, page } = loggedIn('admin', '/');
+  const { demo, page, visitor } = loggedIn('admin', '/');
   const names = () => page.locator('td.c-name a').allTextContents();
   const editor = () => page.locator('.cm-content');
   const type = async (text: string) => {
@@ -14,6 +15,28 @@ describe('objects of the cluster in the console', () => {
   };
 
   afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('names the right address for an address with a namespace in the wrong place', async () => {
+    for (const [wrong, right] of [
+      ['/r/apps/v1/deployments/shop/storefront', '/r/apps/v1/deployments/ns/shop/storefront'],
+      ['/r/apps/v1/deployments/shop/storefront/yaml', '/r/apps/v1/deployments/ns/shop/storefront/yaml'],
+      ['/r/apps/v1/deployments/shop', '/r/apps/v1/deployments/ns/shop'],
+      ['/r/core/v1/nodes/ns/shop/node-1/yaml', '/r/core/v1/nodes/node-1/yaml'],
+    ] as const) {
+      await page.goto(`${demo.url}${wrong}`);
+      await page.getByRole('heading', { level: 1, name: 'There is no page at this address' }).waitFor();
+      const link = page.locator('main a.address');
+      expect([await link.getAttribute('href'), await link.textContent()]).to.deep.equal([right, right]);
+    }
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.goto(`${demo.url}/r/apps/v1/deployments/shop/storefront`);
+    await page.locator('main a.address').click();
+    await page.getByRole('heading', { level: 1, name: 'storefront' }).waitFor();
+    await page.goto(`${demo.url}/r/core/v1/nodes/node-1/yaml/more`);
+    await page.getByRole('heading', { level: 1, name: 'There is no page at this address' }).waitFor();
+    // The object is requested before the kind is known.
+    visitor.takeComplaints();
+  });
 
   it('tells a deletion that is over from one that a finalizer or a grace period delays', async () => {
     const gone = { kind: 'Status', status: 'Success' };

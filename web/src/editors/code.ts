@@ -1,7 +1,16 @@
 /** Configuration that the editor and the comparison of two texts share: YAML in the colours of the console. */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
-import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  indentService,
+  syntaxHighlighting,
+  syntaxTree,
+} from '@codemirror/language';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
@@ -80,10 +89,23 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
+/** A line that ends with a key, also of an item in a list. The group is everything before the key. */
+const keyWithoutValue = /^(\s*(?:- +)*)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'#&*!|>%@`[\]{},-][^"':#]*):\s*(?:#.*)?$/;
+
+/** Indents the line after a key without a value. The language leaves it to the key, because the value is not there yet. */
+const afterKey = indentService.of((context, at) => {
+  if (context.simulatedBreak !== at) return undefined;
+  const before = context.lineAt(at, -1);
+  const [, place] = keyWithoutValue.exec(before.text) ?? [];
+  const isText = syntaxTree(context.state).resolveInner(before.from + (place?.length ?? 0), 1).name === 'BlockLiteralContent';
+  return place === undefined || isText ? undefined : place.length + context.unit;
+});
+
 export const editing = (): Extension[] => [
   foldGutter(),
   history(),
   indentOnInput(),
+  afterKey,
   highlightActiveLine(),
   EditorView.domEventHandlers({ beforeinput: typeOver }),
   keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap]),

@@ -66,7 +66,8 @@ const routes: readonly Route[] = [
     texts: 'object',
   },
   {
-    pattern: '/r/:group/:version/:resource/:name/:tab?',
+    // `rest` leads to the hint that an address lacks `ns/`.
+    pattern: '/r/:group/:version/:resource/:name/:tab?/:rest?',
     title: 'menu.cluster',
     load: () => import('../pages/cluster/object'),
     texts: 'object',

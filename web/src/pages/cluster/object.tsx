@@ -6,6 +6,7 @@ import { AskFor } from '../../app/ask';
 import { setTitle } from '../../app/brand';
 import { pluginTabs } from '../../app/extensions';
 import { Guarded } from '../../app/guarded';
+import { NoPage } from '../../app/no-page';
 import type { PageProps } from '../../app/page-props';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
@@ -31,10 +32,15 @@ export function ahead({ tab = 'summary', ...params }: PageProps['params']): void
 }
 
 export function Page({ params }: PageProps) {
-  const { group = '', version = '', resource = '', namespace, name = '', tab } = params;
+  const { group = '', version = '', resource = '', namespace, name = '', tab, rest } = params;
   return (
     <OfKind group={group} version={version} resource={resource}>
-      {(kind, kinds) => <ObjectPage kind={kind} kinds={kinds} namespace={namespace} name={name} tab={tab} />}
+      {(kind, kinds) => {
+        if (kind.isNamespaced && namespace === undefined) return <NoPage address={pageOf(kind, { namespace: name, name: tab }, rest)} />;
+        if (!kind.isNamespaced && namespace !== undefined) return <NoPage address={pageOf(kind, { name }, tab)} />;
+        if (rest !== undefined) return <NoPage />;
+        return <ObjectPage kind={kind} kinds={kinds} namespace={namespace} name={name} tab={tab} />;
+      }}
     </OfKind>
   );
 }
