@@ -34,7 +34,7 @@ interface Members {
 /** The watched Groups. */
 interface Followed {
   onChange(listener: (change: { old?: Members; new?: Members }) => void): () => unknown;
-  whenKnown(signal: AbortSignal): Promise<void>;
+  whenSyncedOrMissing(signal: AbortSignal): Promise<void>;
 }
 
 /** Watched objects besides those of the context. */
@@ -132,7 +132,7 @@ class AccessTerm implements Term, Source {
     const { policies, requests, bindings, services } = this.#context;
     const { accounts, groups } = this.#sources;
     await Promise.all([policies.cache, requests.cache, bindings, accounts.watch].map((followed) => followed.whenSynced(signal)));
-    await groups?.whenKnown(signal);
+    await groups?.whenSyncedOrMissing(signal);
     // A role that is not listed yet would look deleted.
     await services.rbac.whenSynced(signal);
   }

@@ -23,7 +23,7 @@ import {
   requestRow,
 } from './request.ts';
 import { coversByName, isBindable, isInTime, unselected } from './standing.ts';
-import { requestsOf, waitUntilSeen } from './status-writer.ts';
+import { requestsOf } from './status-writer.ts';
 
 const kind = { group: accessRequestResource.group, kind: 'AccessRequest', name: '' };
 /** Seconds after which a user with too many open requests may ask again. */
@@ -56,7 +56,7 @@ export class RequestCreator {
     requireNoAccessToken('accessRequests', caller);
     const account = people.requireNormal(caller);
     await admission.require(signal);
-    await Promise.all([requests, policies].map(({ lister }) => lister.whenUsable(signal)));
+    await Promise.all([requests, policies].map(({ lister }) => lister.whenReady(signal)));
     services.rbac.requireSynced();
     const policy = policies.cache.get(asked.policy);
     const subject = policy && people.of(account).subjectOf(policy);
@@ -71,7 +71,7 @@ export class RequestCreator {
       const object = await this.#store(spec, isDryRun, signal);
       const row = requestRow(object);
       if (isDryRun) return row;
-      await waitUntilSeen(context, object, signal);
+      await requests.cache.waitForWrite(object.metadata.resourceVersion, signal);
       // The request exists, and is audited also if its caller disconnects.
       const begun = await begin(context, row, neverAborts, origin);
       return begun === 'conflict' ? row : grantAccess(context, begun, signal);

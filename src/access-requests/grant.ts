@@ -4,7 +4,6 @@ import { timedOut } from '../api/status.ts';
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
@@ -146,7 +145,7 @@ export async function removeAccess(context: AccessContext, row: RequestRow, sign
   const name = bindingNameOf(row);
   // Another replica may have created it a moment ago.
   if (bindings.get(name) === undefined && (await storedBinding(services, row, signal)) !== undefined)
-    await bindings.until(() => bindings.get(name) !== undefined, seenWithinMs, signal);
+    await bindings.waitForWrite(() => bindings.get(name) !== undefined, signal);
   await removeBinding(context, row, signal);
   const isGone = await bindings.until(() => bindings.get(name) === undefined, takenWithinMs, signal);
   if (!isGone) throw timedOut('kubernetes');

@@ -74,7 +74,7 @@ export async function getPolicy(
 ): Promise<{ policy: PolicyRow; text: string }> {
   const { policies, services, people } = context;
   const account = accountOf(context, caller);
-  await policies.lister.whenUsable(signal);
+  await policies.lister.whenReady(signal);
   const mayGet = await services.access.can(caller, { ...accessPolicyResource, verb: 'get', name }, signal);
   const policy = policies.cache.get(name);
   if (policy !== undefined && mayGet) return { policy, text: policy.text };
@@ -97,7 +97,7 @@ export async function listRequests(
 ): Promise<Page> {
   const { requests, services, policies } = context;
   requireAccounts(context.people.accounts);
-  await policies.lister.whenUsable(signal);
+  await policies.lister.whenReady(signal);
   if (!isInbox && (await services.access.can(caller, { ...accessRequestResource, verb: 'list' }, signal)))
     return requests.lister.list(parameters, signal);
   return requests.lister.list(parameters, signal, requestScope(context, isInbox, caller));
@@ -165,7 +165,7 @@ export async function followRequests(
 ): Promise<void> {
   const { access } = context.services;
   const right = { ...accessRequestResource, verb: 'watch' };
-  await context.policies.lister.whenUsable(signal);
+  await context.policies.lister.whenReady(signal);
   if (!isInbox && (await access.can(caller, right, signal)))
     return live.answer(ctx, parameters, { caller, check: rightCheck(access, right, caller.identity.name), signal });
   return live.answer(ctx, parameters, { caller, ...partOf(ctx, () => requestScope(context, isInbox, caller)), signal });

@@ -49,7 +49,7 @@ export async function accessOptions(
   const { services, people, policies, requests } = context;
   people.requireCurrent();
   services.rbac.requireSynced();
-  await Promise.all([policies, requests].map(({ lister }) => lister.whenUsable(signal)));
+  await Promise.all([policies, requests].map(({ lister }) => lister.whenReady(signal)));
   const { allowed, denied = false } = await services.access.review(caller, { resourceAttributes: question }, signal);
   const account = people.normal(caller);
   if (account === undefined) return { allowed, items: [], open: [] };

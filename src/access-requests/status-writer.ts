@@ -1,5 +1,4 @@
 import { timestamp } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Notice, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
@@ -45,13 +44,8 @@ export async function transition(
 ): Promise<RequestRow | 'conflict'> {
   const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal });
   if (written === 'conflict' || written === 'gone') return 'conflict';
-  await waitUntilSeen(context, written, signal);
+  await context.requests.cache.waitForWrite(written.metadata.resourceVersion, signal);
   return requestRow(written);
-}
-
-/** Waits until the watch of this replica shows a write. */
-export async function waitUntilSeen({ requests }: AccessContext, { metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
-  await requests.cache.waitForWrite(metadata.resourceVersion, signal);
 }
 
 /** Bound of `status.message` in the definition. */

@@ -65,7 +65,7 @@ export async function changeVisible<T extends object>(
   change: (row: RequestRow) => Promise<T | 'conflict'>,
   signal: AbortSignal,
 ): Promise<T> {
-  await Promise.all([context.requests, context.policies].map(({ lister }) => lister.whenUsable(signal)));
+  await Promise.all([context.requests, context.policies].map(({ lister }) => lister.whenReady(signal)));
   const attempt = async () => {
     const changed = await change(await requireVisible(context, await readRequest(context, viewer.name, signal), viewer, signal));
     return changed === 'conflict' ? undefined : changed;

@@ -90,7 +90,7 @@ export function createNamespaces(services: Services): Namespaces {
   return {
     allowed: {
       async of(question, caller, signal) {
-        await namespaces.lister.whenUsable(signal);
+        await namespaces.lister.whenReady(signal);
         return allowed.of(question, caller, signal);
       },
     },
@@ -151,7 +151,7 @@ async function pageOf(
   const question = { verb, group, resource, subresource };
   // Continue tokens of a view are for it alone.
   const holder = caller.viewing && { holder: holderOf(caller) };
-  await lister.whenFresh(parameters, signal, holder && { key: '', fits: undefined, ...holder });
+  await lister.whenReadyFor(parameters, signal, holder && { key: '', fits: undefined, ...holder });
   rbac.requireSynced();
   const forecast = await allowed.forecast(question, caller, signal);
   const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, { ...scope, ...holder });

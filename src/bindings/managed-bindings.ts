@@ -1,4 +1,3 @@
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
@@ -116,7 +115,8 @@ export class ManagedBindings {
     try {
       const created = await this.#resource(namespace).create(managedManifest(owner, namespace, members), { signal });
       if (created === 'conflict') return this.#adopt(owner, namespace, members, signal);
-      await this.#whenSeen(created, namespace, signal);
+      // A later removal could miss a binding that the watch does not show.
+      await this.#cache(namespace).waitForWrite(created.metadata.resourceVersion, signal);
       return 'ensured';
     } catch (error) {
       return outcomeOf(error, owner.roleRef);
@@ -141,7 +141,7 @@ export class ManagedBindings {
     try {
       const written = await this.#resource(namespace).patch(name, change, { signal });
       if (written === 'conflict' || written === 'gone') throw new Error('a binding was changed meanwhile');
-      await this.#whenSeen(written, namespace, signal);
+      await this.#cache(namespace).waitForWrite(written.metadata.resourceVersion, signal);
       return 'ensured';
     } catch (error) {
       const outcome = outcomeOf(error, owner.roleRef);
@@ -165,11 +165,6 @@ export class ManagedBindings {
     const selectors = { fieldSelector: `metadata.name=${managedName(owner)}` };
     for await (const found of this.#resource(namespace).list(selectors, signal)) return found;
     return undefined;
-  }
-
-  /** Waits until the watch has seen the write. Otherwise a later removal could miss the binding. */
-  async #whenSeen({ metadata: { resourceVersion } }: KubernetesObject, namespace: string, signal: AbortSignal): Promise<void> {
-    await this.#cache(namespace).waitFor(resourceVersion, seenWithinMs, signal);
   }
 
   #resource(namespace: string): ServiceResource {

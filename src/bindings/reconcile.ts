@@ -1,5 +1,4 @@
 import type { Outcome as WorkOutcome } from '../controllers/work-queue.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { reportTrouble } from '../kubernetes/events.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -113,7 +112,7 @@ async function writeStatus(context: ReconcileContext, object: KubernetesObject, 
   const condition = warningOf(wanted);
   if (condition !== undefined) await reportTrouble(context.services, { kind: userBindingKind, object, condition }, signal);
   // Otherwise the next reconciliation would read the old status.
-  await context.bindings.waitFor(written.metadata.resourceVersion, seenWithinMs, signal);
+  await context.bindings.waitForWrite(written.metadata.resourceVersion, signal);
 }
 
 /** Patches the UserBinding, unless it was changed since it was read. */

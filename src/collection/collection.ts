@@ -69,7 +69,7 @@ export function collection<Row extends ListRow>(services: CollectionServices, op
     now,
   });
   const rows = async (signal: AbortSignal) => {
-    await lister.whenUsable(signal);
+    await lister.whenReady(signal);
     return cache.values();
   };
   return {
@@ -77,7 +77,7 @@ export function collection<Row extends ListRow>(services: CollectionServices, op
     lister,
     check: { name, critical: false, isAwaited: true, failure: () => cache.missing() },
     async get(asked, signal) {
-      await lister.whenUsable(signal);
+      await lister.whenReady(signal);
       const found = cache.get(asked);
       if (found === undefined) throw notFound(resource, asked);
       return found;

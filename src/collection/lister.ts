@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { badParameter, resourceVersionTooLarge } from '../api/status.ts';
+import { badParameter } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
@@ -13,8 +13,6 @@ import { parseQuery, queryKey, type Scope } from './query.ts';
 import { defaultLimit, type ListParameters, maxItems } from './schema.ts';
 import { isAfter, type Position, positionOf } from './sort.ts';
 
-/** Bound of the wait for the `resourceVersion` of a request, which another replica may have returned. */
-export const freshnessTimeoutMs = 3_000;
 const firstListMs = 1_000;
 /**
  * Bound of the age of a stale list. An interrupted watch recovers sooner; one that stays broken, for example after its permissions were
@@ -30,7 +28,7 @@ export interface ListerOptions<Row> {
     | 'onChange'
     | 'resourceVersion'
     | 'isSynced'
-    | 'waitFor'
+    | 'whenReady'
     | 'until'
     | 'isStale'
     | 'ageSeconds'
@@ -96,7 +94,7 @@ export class Lister<Row extends ListRow> {
    */
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache } = this.#options;
-    await this.whenFresh(parameters, signal, scope);
+    await this.whenReadyFor(parameters, signal, scope);
     // A page behind a token is not requested twice.
     const key = parameters.continue === '' ? this.#pageKey(parameters, scope) : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
@@ -107,13 +105,18 @@ export class Lister<Row extends ListRow> {
   }
 
   /** Waits until the cache can be relied on, and has seen the `resourceVersion` of the request. @throws StatusError 400, 410, 503, 504 */
-  async whenFresh(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<void> {
-    await this.whenUsable(signal);
-    await this.#waitFor(parameters, signal, scope);
+  async whenReadyFor(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<void> {
+    await this.whenReady(signal);
+    const { cache, properties } = this.#options;
+    const { resourceVersion } = parameters;
+    if (resourceVersion === '' || resourceVersion === '0') return;
+    // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
+    await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
+    await cache.whenReady(resourceVersion, signal);
   }
 
   /** Waits until the cache can be relied on. @throws StatusError 503 while the objects are not known */
-  async whenUsable(signal: AbortSignal): Promise<void> {
+  async whenReady(signal: AbortSignal): Promise<void> {
     const { cache, keysSettled } = this.#options;
     // Right after the start, requests wait for the first list instead of a retry by the client.
     if (!cache.isSynced && cache.failure() === undefined) {
@@ -130,7 +133,7 @@ export class Lister<Row extends ListRow> {
     signal: AbortSignal,
     scope?: Scope<Row>,
   ): Promise<Pick<Selected<Row>, 'rows' | 'resourceVersion'>> {
-    await this.whenFresh(parameters, signal, scope);
+    await this.whenReadyFor(parameters, signal, scope);
     return this.#index.select(parameters, scope);
   }
 
@@ -163,16 +166,6 @@ export class Lister<Row extends ListRow> {
     const metadata = { resourceVersion, continue: next, remainingItemCount: remaining };
     const warning = remaining > 0 && isUnlimited(parameters) ? cutWarning : undefined;
     return new Page({ apiVersion, kind: listKind, extra, metadata, total: rows.length, items, warning });
-  }
-
-  async #waitFor(parameters: ListParameters, signal: AbortSignal, scope: Scope<Row> | undefined): Promise<void> {
-    const { cache, properties } = this.#options;
-    const { resourceVersion } = parameters;
-    if (resourceVersion === '' || resourceVersion === '0') return;
-    // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
-    await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
-    if (!(await cache.waitFor(resourceVersion, freshnessTimeoutMs, signal)))
-      throw resourceVersionTooLarge(resourceVersion, cache.resourceVersion);
   }
 
   async #positionAfter({ continue: token, page }: ListParameters, bound: string): Promise<Position | undefined> {

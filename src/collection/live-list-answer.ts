@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { badParameter, resourceVersionTooLarge } from '../api/status.ts';
+import { badParameter } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
 import type { Caller } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import { freshnessTimeoutMs, type Lister } from './lister.ts';
+import type { Lister } from './lister.ts';
 import { ChangeLog, type LiveRow, liveList, versionToResumeAfter } from './live-list.ts';
 import type { ListProperties } from './properties.ts';
 import { parseQuery, type Scope } from './query.ts';
@@ -42,7 +42,7 @@ export const isLive = (ctx: Context): boolean => {
 export interface LiveListsOptions<Row extends LiveRow> {
   /** Cache of the objects. Must not be started yet. */
   cache: WatchCache<Row>;
-  lister: Pick<Lister<Row>, 'whenUsable'>;
+  lister: Pick<Lister<Row>, 'whenReady'>;
   properties: ListProperties<Row>;
   /** API version of the objects. */
   apiVersion: string;
@@ -84,11 +84,10 @@ export class LiveLists<Row extends LiveRow> {
     for (const name of ['continue', 'page'] as const)
       if (parameters[name]) throw badParameter(name, 'cannot be used together with watch', 'FieldValueForbidden');
     await check(caller, signal);
-    await lister.whenUsable(signal);
+    await lister.whenReady(signal);
     const { fits } = parseQuery(properties, parameters, scope);
     const after = versionToResumeAfter(ctx, parameters);
-    if (after !== undefined && !(await cache.waitFor(after, freshnessTimeoutMs, signal)))
-      throw resourceVersionTooLarge(after, cache.resourceVersion);
+    if (after !== undefined) await cache.whenReady(after, signal);
 
     const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);

@@ -141,7 +141,7 @@ export async function startDemo({
 async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
   const first = demoFirstRevisions().filter(({ kind }) => kind === 'Deployment');
   /** Returns once all Deployments that still exist match, or with false when the signal aborts. */
-  const untilAll = async (matches: (deployment: Rollout) => boolean): Promise<boolean> => {
+  const until = async (matches: (deployment: Rollout) => boolean): Promise<boolean> => {
     const doesMatch = (key: KubernetesObject) => {
       const found = cluster.get(key) as Rollout | undefined;
       return found === undefined || matches(found);
@@ -152,10 +152,10 @@ async function rollOut(cluster: Cluster, signal: AbortSignal): Promise<void> {
     }
     return true;
   };
-  if (!(await untilAll(({ status }) => status?.observedGeneration !== undefined))) return;
+  if (!(await until(({ status }) => status?.observedGeneration !== undefined))) return;
   await cluster.apply(...demoWorkloads());
   const isComplete = ({ spec, status }: Rollout) => (status?.availableReplicas ?? 0) === spec.replicas;
-  if (await untilAll(isComplete)) await cluster.apply(demoStuckRevision);
+  if (await until(isComplete)) await cluster.apply(demoStuckRevision);
 }
 
 interface PasswordsOfDemo extends Pick<DemoOptions, 'passwordSecret'> {

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { partsOf } from '../api/reader.ts';
 import { serviceUnavailable } from '../api/status.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { Services } from '../services.ts';
@@ -168,8 +167,8 @@ export class DirectoryUsers {
   }
 
   /** Waits until the watch of this replica has delivered the last write, for a bounded time. */
-  async whenSeen(signal: AbortSignal): Promise<void> {
-    if (this.#newest !== '') await this.#accounts.watch.waitFor(this.#newest, seenWithinMs, signal);
+  async waitForWrites(signal: AbortSignal): Promise<void> {
+    if (this.#newest !== '') await this.#accounts.watch.waitForWrite(this.#newest, signal);
   }
 
   /** Returns the name of the record that the address proposes. */

@@ -112,7 +112,7 @@ export class UserSync {
         result = { ...begun, connectors: results };
       }
       result = { ...result, state: 'Completed', finishedAt: timestamp(this.#services.now()) };
-      await this.#users.whenSeen(signal);
+      await this.#users.waitForWrites(signal);
     } catch (error) {
       result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#services.now()) };
       this.#services.log.warn({ err: error }, 'synchronisation aborted');

@@ -4,7 +4,6 @@ import { conflict, forbidden, notFound } from '../api/status.ts';
 import { kindsOf, ruleOf } from '../config/factors.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/end-access.ts';
 import type { Notices } from '../users/logins/notices.ts';
@@ -137,7 +136,7 @@ export class FactorService {
     this.#requireRecentLogin(caller);
     for (const factor of await store.list(account, signal)) await store.remove(factor, signal);
     const { metadata } = await endAccess({ user: account, change: noFactors }, 'FactorsReset');
-    await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+    await accounts.watch.waitForWrite(metadata.resourceVersion, signal);
     await notices.add(account, 'FactorsReset');
     return account;
   }

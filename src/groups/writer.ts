@@ -11,7 +11,6 @@ import type { Collection } from '../collection/collection.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
@@ -143,7 +142,7 @@ export async function deleteGroup(
   await requireGroupRight(context, caller, 'delete', name, signal);
   const uid = await new CallerResource(services.apiServer.asCaller(caller), groupKind).delete(name, { preconditions, isDryRun, signal });
   // Otherwise the next list of this replica would still show the group.
-  if (!isDryRun) await groups.cache.until(() => groups.cache.get(name)?.uid !== uid, seenWithinMs, signal);
+  if (!isDryRun) await groups.cache.waitForWrite(() => groups.cache.get(name)?.uid !== uid, signal);
   return uid;
 }
 

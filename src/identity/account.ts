@@ -1,6 +1,5 @@
 import type { FindAccount } from 'oidc-provider';
 import { isRecord } from '../api/reader.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { Account } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
@@ -30,7 +29,7 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
   return async (ctx, subject, token) => {
     requireKnown(accounts, localGroups);
     const version = versionIn(ctx.oidc.result);
-    if (version !== undefined) await accounts.watch.waitFor(version, seenWithinMs, requestScope().signal);
+    if (version !== undefined) await accounts.watch.waitForWrite(version, requestScope().signal);
     const account = accounts.get(recordOf(subject).name);
     if (account === undefined || subjectOf(account) !== subject || !isOurs(account)) return undefined;
     // A lock only prevents logins; otherwise a stranger could end a user's session.

@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
 import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { typedAddress } from '../users/record/typed-address.ts';
 import { resultOf } from './account.ts';
@@ -68,7 +67,7 @@ async function takeLaterForm(parts: LoginPageParts, visit: Visit, proof: string,
 }
 
 async function succeed(parts: StepParts, visit: Visit, { progress, account }: Proved): Promise<void> {
-  await parts.accounts.watch.waitFor(account.resourceVersion, seenWithinMs, requestScope().signal);
+  await parts.accounts.watch.waitForWrite(account.resourceVersion, requestScope().signal);
   await parts.knownBrowsers.remember(visit.ctx, account.uid);
   // The console records its own logins.
   if (visit.clientID !== parts.consoleClientID)

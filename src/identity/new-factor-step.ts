@@ -4,7 +4,6 @@ import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { Account } from '../users/record/account.ts';
 import { requireCurrentGroups } from '../users/record/local-groups.ts';
 import { UserStatusWriter } from '../users/status.ts';
@@ -95,7 +94,7 @@ async function dueTimeOf({ services, accounts }: StepParts, account: Account): P
   if (account.factorsDue !== undefined) return new Date(account.factorsDue * 1000);
   const due = new Date(services.now().getTime() + services.config.login.factors.grace);
   const { metadata } = await new UserStatusWriter(services).patch(account, { factorsDueTime: timestamp(due) });
-  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, requestScope().signal);
+  await accounts.watch.waitForWrite(metadata.resourceVersion, requestScope().signal);
   return due;
 }
 

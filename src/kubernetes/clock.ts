@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Bound of the clock skew, above that of synchronized clocks. Beyond it no expired object is deleted. */
 const maxSkewMs = 5 * 60_000;
 const minuteMs = 60_000;
@@ -73,3 +75,9 @@ export const timestampOf = (unixSeconds: number): string => timestamp(new Date(u
 
 /** Returns the next whole second. Tokens have whole seconds, so that a token with that time or later was issued after the given one. */
 export const nextSecond = (time: Date): Date => new Date((Math.floor(time.getTime() / 1000) + 1) * 1000);
+
+/** Waits until a time such as that of `nextSecond`, from which on tokens are valid. A timer may end a millisecond early. */
+export async function sleepUntil(time: Date, now: () => Date, signal?: AbortSignal): Promise<void> {
+  const left = () => time.getTime() - now().getTime();
+  for (let tries = 2; tries > 0 && left() > 0; tries -= 1) await sleep(left(), undefined, { signal });
+}

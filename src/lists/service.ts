@@ -121,7 +121,7 @@ export class ListsService {
     const sight = await this.#sightOf(target, verb, caller, signal);
     const rows = listed.rows();
     const { lister } = rows.collection;
-    await lister.whenUsable(signal);
+    await lister.whenReady(signal);
     // Permissions in namespaces do not apply to objects without a namespace.
     if (listed.isOfCluster && (sight !== 'all' || target.namespace !== undefined))
       throw this.#refusal(target, verb, caller, target.namespace ?? '');

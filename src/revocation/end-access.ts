@@ -1,12 +1,12 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
 
 import { serviceUnavailable } from '../api/status.ts';
-import { nextSecond, timestamp } from '../kubernetes/clock.ts';
+import { nextSecond, sleepUntil, timestamp } from '../kubernetes/clock.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import { type EndReason, type EndUserAccess, type SubjectAccess, type UserAccess, untilValid } from '../users/end-access.ts';
+import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/end-access.ts';
 import { type UserReference, UserStatusWriter } from '../users/status.ts';
 import {
   type EndedLogin,
@@ -75,7 +75,7 @@ async function endUser(
     ...(typeof change === 'function' ? await change(object) : change),
     sessionsNotBefore: timestamp(since),
   }));
-  await untilValid(since, now);
+  await sleepUntil(since, now);
   return written;
 }
 
@@ -86,7 +86,7 @@ async function endSubject(
   signal: AbortSignal,
 ): Promise<void> {
   await revokeSubject(services, subject, signal, { once });
-  if (!once) await revokedTokens?.untilSubjectEnded(subject, signal);
+  if (!once) await revokedTokens?.watch.waitForWrite(() => revokedTokens.hasSubject(subject.subjectName, subject.now.getTime()), signal);
 }
 
 function required({ revokedTokens }: EndAccessNeeds): RevokedTokens {

@@ -4,11 +4,10 @@ import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts
 import { boundedTime } from '../issuer/times.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
-import { neverAborts, seenWithinMs } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import type { SubjectAccess } from '../users/end-access.ts';
 import { WatchCache } from '../watch/watch-cache.ts';
 
 /** Custom resource RevokedToken, defined in deploy/manifests. */
@@ -202,11 +201,6 @@ export class RevokedTokens {
     return this.#isCreated('Refresh', revokedTokenName('Refresh', id), { expiration: expiresAt, user }, signal);
   }
 
-  /** Waits until this replica knows that the access of a user name has ended, at most as long as a request waits for a watch. */
-  async untilSubjectEnded({ subjectName, now }: SubjectAccess['subject'], signal: AbortSignal): Promise<void> {
-    await this.watch.until(() => this.hasSubject(subjectName, now.getTime()), seenWithinMs, signal);
-  }
-
   /** Reports whether a `state` was used, as far as this replica knows. */
   isUsed(state: string): boolean {
     return this.watch.get(revokedTokenName('Flow', state))?.kind === 'Flow';
@@ -274,7 +268,7 @@ export class RevokedTokens {
     const created = await this.#objects.create(object, { signal });
     if (created === 'conflict') return undefined;
     // The revocation takes effect here before the answer, and on other replicas as soon as their watch delivers it.
-    if (kind !== 'Flow') await this.watch.waitFor(created.metadata.resourceVersion, seenWithinMs, signal);
+    if (kind !== 'Flow') await this.watch.waitForWrite(created.metadata.resourceVersion, signal);
     return created;
   }
 }

@@ -64,7 +64,7 @@ export class AccountState {
     this.#records = new UserRecords(client);
   }
 
-  /** Reports whether `whenKnown` would neither wait nor throw. */
+  /** Reports whether `whenReady` would neither wait nor throw. */
   get isKnown(): boolean {
     const [revocations, users] = [this.#revokedTokens.watch, this.#accounts.watch];
     if (revocations.state === 'pending' || users.state === 'pending') return false;
@@ -72,7 +72,7 @@ export class AccountState {
   }
 
   /** Waits until users and revocations are known, before credentials are verified. @throws StatusError 503 while they are unknown */
-  async whenKnown(request: WaitingRequest): Promise<void> {
+  async whenReady(request: WaitingRequest): Promise<void> {
     if (this.isKnown) return;
     const watches = [this.#revokedTokens.watch, this.#accounts.watch];
     if ([...watches, this.#sessions].some((watch) => watch.isSilent(maxSilenceSeconds)))
@@ -90,8 +90,9 @@ export class AccountState {
    *
    * @throws StatusError 503 if the record exists and the watch does not deliver it in time; the signal's reason when it aborts
    */
-  async whenCaughtUp({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
-    if (userUID !== undefined && this.#now().getTime() - createdAt < youngMs) await this.#whenHeardOf({ name: user, uid: userUID }, signal);
+  async whenReadyFor({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
+    if (userUID !== undefined && this.#now().getTime() - createdAt < youngMs)
+      await this.#whenReadyRecord({ name: user, uid: userUID }, signal);
   }
 
   /** Returns the record of a user, if it exists. */
@@ -114,7 +115,7 @@ export class AccountState {
     const { identity, claims, isEmbedded } = login;
     const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
     if (isEmbedded && isYoung && this.#accounts.watch.isSynced)
-      await this.#whenHeardOf(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
+      await this.#whenReadyRecord(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
     const holder = this.#accounts.ofLinkedName(identity.name);
     if (this.#revokedTokens.hasRevoked(token, claims, identity.name)) throw noLongerValid(revoked);
@@ -132,7 +133,7 @@ export class AccountState {
    * @throws StatusError 401 if the session is no longer valid, 503; the signal's reason when it aborts
    */
   async ownerOfSession(session: Session, signal: AbortSignal): Promise<Account | undefined> {
-    await this.whenCaughtUp(session.row, signal);
+    await this.whenReadyFor(session.row, signal);
     const account = this.accountOf(session.row.user);
     const refusal = this.refusalOfSession(session, account);
     if (refusal !== undefined) throw refusal;
@@ -205,7 +206,7 @@ export class AccountState {
   }
 
   /** Waits for a record. If the watch does not deliver it in time, asks the API server whether it is deleted or the watch is behind. */
-  async #whenHeardOf({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
+  async #whenReadyRecord({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
     if (isThere() || (await this.#accounts.watch.until(isThere, seenWithinMs, signal))) return;
     signal.throwIfAborted();
     if (this.#hasHeardOf(name, uid)) return;

@@ -58,7 +58,7 @@ export class LoginAuthenticator implements Authenticator {
   async #verify(bearer: Bearer, request: WaitingRequest): Promise<Bearer> {
     const { issuers, accountState, revokedTokens } = this.#context;
     const verified = await issuers.bearer(bearer);
-    await accountState.whenKnown(request);
+    await accountState.whenReady(request);
     if (verified === 'not ours') {
       if (revokedTokens.hasBearer(bearer.token)) throw noLongerValid(revoked);
       return bearer;
@@ -72,7 +72,7 @@ export class LoginAuthenticator implements Authenticator {
     const { source, signal } = ctx.state;
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
-    await accountState.whenKnown(ctx.state);
+    await accountState.whenReady(ctx.state);
     const account = await accountState.ownerOfSession(session, signal);
     crossSite.check(ctx);
     const living = await this.#withLivingTokens(session, signal);

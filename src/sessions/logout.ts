@@ -79,7 +79,7 @@ async function endSession(context: SessionContext, ctx: Context, { session }: Pr
 async function endSealed(context: SessionContext, ctx: Context, { login, refreshToken, bearers }: SealedLogin): Promise<Ended> {
   const { accountState } = context;
   const { signal } = ctx.state;
-  await accountState.whenKnown({ signal });
+  await accountState.whenReady({ signal });
   if (accountState.isOver(login)) throw noLongerValid(revoked);
   const waitMs = await endLogin(context, login, bearers, signal);
   const bearer = await verifiedBearer(context, ctx);

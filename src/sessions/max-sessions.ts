@@ -27,7 +27,8 @@ export async function beginSession(context: SessionContext, ctx: Context, login:
 async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
   const { store, audit, log, config, farewell } = context;
   try {
-    await store.whenTold(() => store.collection.cache.get(newest.name) !== undefined, signal);
+    const { cache } = store.collection;
+    await cache.waitForWrite(() => cache.get(newest.name) !== undefined, signal);
     const oldest = oldestOf(store, newest, config.login.session.maxPerUser);
     if (oldest.length === 0) return;
     const ended: SessionRow[] = [];

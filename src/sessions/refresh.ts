@@ -69,8 +69,8 @@ async function refreshSession(
 ): Promise<Session> {
   const { accountState, now } = context;
   const { signal } = ctx.state;
-  await accountState.whenKnown({ signal });
-  await accountState.whenCaughtUp(session.row, signal);
+  await accountState.whenReady({ signal });
+  await accountState.whenReadyFor(session.row, signal);
   const refusal = accountState.refusalOfSession(session);
   if (refusal !== undefined) return end(context, ctx, session, refusal);
   if (!isCurrent) return session;
@@ -107,7 +107,7 @@ class LocalRenewal {
   /** @throws StatusError 401 if the login is no longer valid, 503 if the issuer cannot be reached */
   async renew(text: string, sealed: SealedLogin, origin: AuditOrigin, signal: AbortSignal): Promise<RenewPayload> {
     const { accountState } = this.#context;
-    await accountState.whenKnown({ signal });
+    await accountState.whenReady({ signal });
     const key = hash('sha256', text);
     const shared = this.#shared.get(key);
     if (shared === undefined) return abortable(this.#begin(key, sealed, origin), signal);
@@ -151,7 +151,7 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
   async ready(deadline: AbortSignal): Promise<void> {
     const { accountState, revokedTokens } = this.#context;
     const { id, at, expiresAt } = this.login;
-    await accountState.whenCaughtUp({ ...this.login, createdAt: at * 1000 }, deadline);
+    await accountState.whenReadyFor({ ...this.login, createdAt: at * 1000 }, deadline);
     // Both ends are permanent, and need no record.
     if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerValid(revoked);
   }

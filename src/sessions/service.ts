@@ -5,7 +5,7 @@ import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import { isGone } from '../kubernetes/upstream-error.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Account } from '../users/record/account.ts';
@@ -43,13 +43,13 @@ export class SessionService {
    */
   async list({ user, ...parameters }: ListParameters & { user?: string | undefined }, caller: Caller, signal: AbortSignal): Promise<Page> {
     const { store, accountState } = this.#context;
-    await accountState.whenKnown({ signal });
+    await accountState.whenReady({ signal });
     const scope = this.#scope(caller, user);
     if (!scope.isOwn) await this.#require('list', caller, signal);
     const { session } = caller;
     const { cache, lister } = store.collection;
     // The list includes the session of a user who has just logged in.
-    if (session !== undefined && cache.isSynced) await store.whenTold(() => cache.get(session) !== undefined, signal);
+    if (session !== undefined && cache.isSynced) await cache.waitForWrite(() => cache.get(session) !== undefined, signal);
     return withCurrent(await lister.list(parameters, signal, scope), session);
   }
 
@@ -79,7 +79,7 @@ export class SessionService {
    */
   async endAll(ctx: Context, user: string | undefined, caller: Caller, signal: AbortSignal): Promise<void> {
     const { store, accounts, accountState, apiServer } = this.#context;
-    await accountState.whenKnown({ signal });
+    await accountState.whenReady({ signal });
     const { isOwn, belongs } = this.#scope(caller, user);
     if (!isOwn) await this.#require('delete', caller, signal);
     const account = isOwn ? ownAccount(accounts, caller) : accounts.get(user ?? '');
@@ -87,7 +87,9 @@ export class SessionService {
     if (!isOwn && account === undefined && rows.length === 0) throw notFound(userResource, user ?? '');
     if (account !== undefined) await this.#endAccessOf(account, signal);
     const client = isOwn ? undefined : apiServer.asCaller(caller);
-    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, { signal }).catch(ignoreGone(row)));
+    // The access has ended, so the rest follows even if the caller leaves.
+    const held = account === undefined ? signal : neverAborts;
+    await mapLimit(deletionsAtOnce, rows, (row) => store.delete(row, client, { signal: held }).catch(ignoreGone(row)));
     await this.#ended(ctx, rows, { caller, isOwn }, signal);
   }
 
@@ -96,7 +98,7 @@ export class SessionService {
     const { accounts, endAccess } = this.#context;
     try {
       const { metadata } = await endAccess({ user: { name, uid } }, 'SessionsEnded');
-      await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+      await accounts.watch.waitForWrite(metadata.resourceVersion, signal);
     } catch (error) {
       // Access of a user who was deleted meanwhile is invalid anyway.
       if (!(error instanceof StatusError && error.status.code === 409)) throw error;
@@ -104,10 +106,11 @@ export class SessionService {
   }
 
   async #ended(ctx: Context, rows: readonly SessionRow[], by: { caller: Caller; isOwn: boolean }, signal: AbortSignal): Promise<void> {
-    const { store, cookie, farewell } = this.#context;
+    const { cookie, farewell, store } = this.#context;
+    const { cache } = store.collection;
     for (const row of rows) this.#record(ctx, row, by);
     if (rows.some(({ name }) => name === by.caller.session)) cookie.expire(ctx);
-    await store.whenTold(() => rows.every(({ name, uid }) => store.collection.cache.get(name)?.uid !== uid), signal);
+    await cache.waitForWrite(() => rows.every(({ name, uid }) => cache.get(name)?.uid !== uid), signal);
     await farewell.endSessions(ctx, rows);
   }
 

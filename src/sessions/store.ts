@@ -3,7 +3,7 @@ import { isRecord } from '../api/reader.ts';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
-import { listedWithinMs, madeWithinMs, neverAborts, seenWithinMs, until } from '../kubernetes/deadline.ts';
+import { listedWithinMs, madeWithinMs, neverAborts, until } from '../kubernetes/deadline.ts';
 import type { CallerClient } from '../kubernetes/kubernetes-client.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
@@ -98,11 +98,6 @@ export class SessionStore {
     return [...this.#cache.values()].filter(({ name }) => !this.#gone.has(name));
   }
 
-  /** Waits until the cache satisfies a condition, for a bounded time, so that writes of this replica show in lists. */
-  async whenTold(isTrue: () => boolean, signal: AbortSignal): Promise<void> {
-    await this.#cache.until(isTrue, seenWithinMs, signal);
-  }
-
   /** Returns the session that this replica knows, without a call. */
   get(name: string): SessionRow | undefined {
     if (this.#gone.has(name)) return undefined;
@@ -121,7 +116,7 @@ export class SessionStore {
    * @throws StatusError 503, 504
    */
   async find(name: string, source: string, signal: AbortSignal): Promise<SessionRow | undefined> {
-    await this.#whenSynced(signal);
+    await this.#whenReady(signal);
     const known = this.get(name);
     if (known !== undefined || this.#gone.has(name)) return known;
     const reading = this.#reading.get(name);
@@ -291,7 +286,7 @@ export class SessionStore {
     for (const listener of [...(this.#waiting.get(name) ?? [])]) listener();
   }
 
-  async #whenSynced(signal: AbortSignal): Promise<void> {
+  async #whenReady(signal: AbortSignal): Promise<void> {
     if (this.#cache.isSynced || (await this.#cache.until(() => this.#cache.isSynced, listedWithinMs, signal))) return;
     signal.throwIfAborted();
     throw this.#cache.unavailable();

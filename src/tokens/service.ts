@@ -58,9 +58,9 @@ export class AccessTokenService {
     const owner = this.#requireOwner(caller, time);
     requireRecentLogin('accessTokens', caller, this.#services.config.login.stepUp, time);
     const { subject } = caller;
-    if (subject !== undefined) await this.#whenAdopted(owner, subject, caller, signal);
+    if (subject !== undefined) await this.#requireAdopted(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
-    await this.#lister.whenUsable(signal);
+    await this.#lister.whenReady(signal);
     const { id, text, tokenHash } = newToken();
     return this.#oneOfFew(owner, id, async () => {
       const expiresAt = new Date(expiration * 1000);
@@ -69,7 +69,7 @@ export class AccessTokenService {
       const stored = await storeToken(this.#services.client, token, { isDryRun, signal });
       const timestamp = Math.floor(time.getTime() / 1000);
       if (isDryRun) return { made: { id, timestamp, expiration, description }, owner };
-      await this.#tokens.waitFor(stored.metadata.resourceVersion, seenWithinMs, signal);
+      await this.#tokens.waitForWrite(stored.metadata.resourceVersion, signal);
       return { made: { id, token: text, timestamp, expiration, description }, owner };
     });
   }
@@ -102,7 +102,7 @@ export class AccessTokenService {
     const { apiServer, client, access } = this.#services;
     const tokens = this.#tokens;
     requireAccounts(this.#accounts);
-    await this.#lister.whenUsable(signal);
+    await this.#lister.whenReady(signal);
     const isOwn = isOf(tokens.get(id), this.#accountOf(caller));
     if (!isOwn) await access.require(caller, { ...accessTokenResource, verb: 'delete', name: id }, signal);
     const row = tokens.get(id);
@@ -113,7 +113,7 @@ export class AccessTokenService {
     const resource = isOwn ? new ServiceResource(client, accessTokenKind) : new CallerResource(apiServer.asCaller(caller), accessTokenKind);
     await resource.delete(id, { preconditions: { ...preconditions, uid: row.uid }, isDryRun, signal });
     // The next list of this replica must not show the token.
-    if (!isDryRun) await tokens.until(() => tokens.get(id)?.uid !== row.uid, seenWithinMs, signal);
+    if (!isDryRun) await tokens.waitForWrite(() => tokens.get(id)?.uid !== row.uid, signal);
     return row;
   }
 
@@ -121,10 +121,10 @@ export class AccessTokenService {
   async deleteAll({ uid }: { uid: string }, signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
     if (tokens.state === 'notInstalled') return;
-    await this.#lister.whenUsable(signal);
+    await this.#lister.whenReady(signal);
     const owned = [...tokens.values()].filter(({ ownerUID }) => ownerUID === uid);
     for (const row of owned) await removeToken(this.#services.client, row, { signal });
-    await tokens.until(() => owned.every((row) => tokens.get(row.name)?.uid !== row.uid), seenWithinMs, signal);
+    await tokens.waitForWrite(() => owned.every((row) => tokens.get(row.name)?.uid !== row.uid), signal);
   }
 
   /** Returns the caller's User record, which owns the caller's tokens. */
@@ -146,7 +146,7 @@ export class AccessTokenService {
   }
 
   /** Waits for the login that adopts the record: it may have happened a moment ago on another replica. @throws StatusError 403 */
-  async #whenAdopted({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
+  async #requireAdopted({ name, uid }: Account, subject: Subject, caller: Caller, signal: AbortSignal): Promise<void> {
     const accounts = this.#accounts;
     const isAdopted = () => {
       const account = accounts.get(name);

@@ -111,7 +111,7 @@ export class AccessTokenVerifier {
     // Malformed tokens cost no lookup.
     const read = readToken(token);
     if (read === undefined) return undefined;
-    await this.#whenKnown(signal);
+    await this.#whenReady(signal);
     const row = await this.#find(read.id, signal);
     if (row === undefined || !isHashOf(row.tokenHash, read.secret)) return undefined;
     const now = this.#services.now();
@@ -161,7 +161,7 @@ export class AccessTokenVerifier {
     return made;
   }
 
-  async #whenKnown(signal: AbortSignal): Promise<void> {
+  async #whenReady(signal: AbortSignal): Promise<void> {
     const tokens = this.#tokens;
     const accounts = this.#accounts.watch;
     for (const followed of [tokens, accounts]) await followed.until(() => followed.state !== 'pending', listedWithinMs, signal);

@@ -6,7 +6,6 @@ import type { WriteRequest } from '../api/write-options.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
 import { isRefusal, isUnknownResource } from '../kubernetes/upstream-error.ts';
@@ -59,7 +58,7 @@ export class UserCreator {
     const user = await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
     try {
       const finished = await this.#finish(user, { hash, mustChangePassword }, signal);
-      await accounts.watch.waitFor(finished.metadata.resourceVersion, seenWithinMs, signal);
+      await accounts.watch.waitForWrite(finished.metadata.resourceVersion, signal);
       return { user: finished, warnings };
     } catch (error) {
       await this.#takeBack(user, hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);

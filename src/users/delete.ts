@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError } from '../api/status.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
 import type { Caller } from '../http/operation.ts';
 import { nextSecond } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { isGone } from '../kubernetes/upstream-error.ts';
@@ -28,7 +26,7 @@ export class UserDeleter {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #references: MembershipRemover;
-  #settledAt = 0;
+  #settledAt = new Date(0);
 
   constructor(context: UsersContext) {
     const { client } = context.services;
@@ -64,7 +62,7 @@ export class UserDeleter {
     signal.throwIfAborted();
     await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
     // The next list on this replica must not show the user.
-    await accounts.watch.until(() => accounts.get(name)?.uid !== uid, seenWithinMs, signal);
+    await accounts.watch.waitForWrite(() => accounts.get(name)?.uid !== uid, signal);
     return { uid, leftBindings };
   }
 
@@ -102,9 +100,9 @@ export class UserDeleter {
     await resource.delete(name, { ...options, isRepeatable: true });
   }
 
-  /** Waits until tokens of a new user of the same name are valid. Callers await it before they report a deletion. */
-  async whenSettled(signal: AbortSignal): Promise<void> {
-    await sleep(Math.max(0, this.#settledAt - this.#context.services.now().getTime()), undefined, { signal });
+  /** Returns the time from which on tokens of a new user of the same name are valid. Callers wait for it before they report a deletion. */
+  get settledAt(): Date {
+    return this.#settledAt;
   }
 
   /** Returns all user names that Kubernetes sees, also those of a record that was created a moment ago. */
@@ -117,7 +115,7 @@ export class UserDeleter {
   async #revoke(subjectName: string, record: Account, signal: AbortSignal): Promise<void> {
     const { services, endAccess } = this.#context;
     const now = services.now();
-    this.#settledAt = nextSecond(now).getTime();
+    this.#settledAt = nextSecond(now);
     await endAccess({ subject: { subjectName, record, now } }, 'UserDeleted', signal);
   }
 }

@@ -1,17 +1,8 @@
 /** Interface for ending a user's access. `src/revocation` implements it. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Account } from './record/account.ts';
 import type { StatusMembers, UserReference } from './status.ts';
-
-/**
- * Waits until tokens issued from then on are valid, because tokens state their time in whole seconds. A timer may end a millisecond early.
- */
-export async function untilValid(since: Date, now: () => Date): Promise<void> {
-  const left = () => since.getTime() - now().getTime();
-  for (let tries = 2; tries > 0 && left() > 0; tries -= 1) await sleep(left());
-}
 
 /** Reason for the log. */
 export type EndReason =

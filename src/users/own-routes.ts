@@ -6,7 +6,7 @@ import { dryRun } from '../api/write-options.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
@@ -50,7 +50,7 @@ export const subjectOperations = (context: UsersContext): Operation[] => [
  * @throws StatusError 403 whether or not the user exists, 404, 503
  */
 export async function getUser({ services, users }: UsersContext, name: string, caller: Caller, signal: AbortSignal): Promise<UserRow> {
-  await users.lister.whenUsable(signal);
+  await users.lister.whenReady(signal);
   if (!isSelf(users.cache.get(name)?.account, caller)) {
     if (caller.mustChangePassword) throw passwordDue();
     await services.access.require(caller, { ...userResource, verb: 'get', name }, signal);
@@ -60,7 +60,7 @@ export async function getUser({ services, users }: UsersContext, name: string, c
 
 /** Returns the caller's record. @throws StatusError 404 if it does not exist, 503 */
 async function getOwnUser({ users, accounts }: UsersContext, caller: Caller, signal: AbortSignal): Promise<UserRow> {
-  await users.lister.whenUsable(signal);
+  await users.lister.whenReady(signal);
   const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';
   const row = users.cache.get(name);
   if (row === undefined || !isSelf(row.account, caller)) throw notFound(userResource, name);
@@ -157,8 +157,9 @@ async function unlinkSubjects(
   if (isDryRun) return account;
   await endLinked(context, account, signal);
   let { metadata } = await endAccess({ user: account, change: unlinkedSubjects, withAccessTokens: true }, 'SubjectsForgotten', signal);
-  if (hasEntry) ({ metadata } = await forgetEntry(context, account, signal));
-  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  // The access has ended, so the rest follows even if the caller leaves.
+  if (hasEntry) ({ metadata } = await forgetEntry(context, account, neverAborts));
+  await accounts.watch.waitForWrite(metadata.resourceVersion, signal);
   return account;
 }
 

@@ -8,7 +8,7 @@ import type { AuditOrigin } from '../http/audit.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { seenWithinMs } from '../kubernetes/deadline.ts';
+import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { UsersContext } from './context.ts';
@@ -21,7 +21,7 @@ import { servedText } from './row.ts';
 import { UserStatusWriter } from './status.ts';
 import { hasPassed, nameViolations, specChanges, type UserPatch, userPatchBody } from './user-body.ts';
 
-interface PatchRequest {
+export interface PatchRequest {
   name: string;
   body: unknown;
   isJsonPatch: boolean;
@@ -30,15 +30,18 @@ interface PatchRequest {
   isDryRun: boolean;
   fieldValidation: FieldValidation;
   origin: AuditOrigin;
+  /** Receives each write that took effect, also if a later one fails or the caller leaves. */
+  onWritten(audit: PatchAudit, user: { name: string; uid: string }): void;
 }
 
-export interface Patched {
+/** `UserPatched` if the spec was changed, the user was unlocked, or the user's access was ended. */
+type PatchAudit = 'UserPatched' | 'PasswordChanged' | 'PasswordReset';
+
+interface Patched {
   user: KubernetesObject;
   warnings: readonly string[];
-  /** Set if the password was written: `Changed` by the user, `Reset` by another caller. */
-  password?: 'Changed' | 'Reset';
-  /** True if the spec was changed, the user was unlocked, or the user's access was ended. */
-  isUserChanged: boolean;
+  /** True if the user changed the own password. */
+  isOwnPassword: boolean;
 }
 
 /** Requested change and the rights that it requires. */
@@ -111,15 +114,11 @@ export class UserPatcher {
     const changed = await (leaving === undefined || isDryRun
       ? write(signal)
       : this.#context.administrators.leaving(account, leaving, write, signal));
-    if (isDryRun) return { user: changed, warnings, isUserChanged: false };
-    const user = await this.#applySideEffects(changed, { body, account, password, passwordChangedAt, requested }, signal);
-    await this.#context.accounts.watch.waitFor(user.metadata.resourceVersion, seenWithinMs, signal);
-    return {
-      user,
-      warnings,
-      isUserChanged: isWritten || requested.switches,
-      ...(password !== undefined && { password: requested.isSelf ? 'Changed' : 'Reset' }),
-    };
+    if (isDryRun) return { user: changed, warnings, isOwnPassword: false };
+    if (isWritten) request.onWritten('UserPatched', account);
+    const user = await this.#applySideEffects(changed, { request, body, account, password, passwordChangedAt, requested, isWritten });
+    await this.#context.accounts.watch.waitForWrite(user.metadata.resourceVersion, signal);
+    return { user, warnings, isOwnPassword: password !== undefined && requested.isSelf };
   }
 
   async #requireRights(
@@ -255,16 +254,17 @@ export class UserPatcher {
   async #applySideEffects(
     object: KubernetesObject,
     given: {
+      request: PatchRequest;
       body: UserPatch;
       account: Account;
       password: string | undefined;
       passwordChangedAt: string | undefined;
       requested: RequestedChange;
+      isWritten: boolean;
     },
-    signal: AbortSignal,
   ): Promise<KubernetesObject> {
     const { passwordChange, endAccess, services } = this.#context;
-    const { body, account, password, passwordChangedAt, requested } = given;
+    const { request, body, account, password, passwordChangedAt, requested, isWritten } = given;
     const { uid, name } = account;
     const time = services.now();
     const { spec = {} } = body;
@@ -273,12 +273,18 @@ export class UserPatcher {
     let user = object;
     if (isSwitchedOff) user = await endAccess({ user: { name, uid } }, 'AccountDisabled');
     else if (requested.switches) user = await this.#status.patch({ name, uid }, status);
+    if (requested.switches && !isWritten) request.onWritten('UserPatched', account);
     if (password === undefined) return user;
-    if (passwordChangedAt === undefined)
-      return passwordChange.reset({ name, uid }, password, { mustChange: services.config.users.passwordPolicy.changeAfterReset });
+    if (passwordChangedAt === undefined) {
+      const mustChange = services.config.users.passwordPolicy.changeAfterReset;
+      const reset = await passwordChange.reset({ name, uid }, password, { mustChange });
+      request.onWritten('PasswordReset', account);
+      return reset;
+    }
     const verdict = await passwordChange.change({ name, uid, passwordChangedAt }, password);
     if (verdict.outcome !== 'changed') throw conflict(userResource, name, 'another request changed the password at the same time');
-    const changed = await this.#records.read(name, signal);
+    request.onWritten('PasswordChanged', account);
+    const changed = await this.#records.read(name, neverAborts);
     return changed === undefined || changed === 'notInstalled' ? user : changed;
   }
 }

@@ -6,11 +6,12 @@ import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '.
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { sleepUntil } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
 import { UserCreator } from './create.ts';
 import { UserDeleter } from './delete.ts';
-import { UserPatcher } from './patch.ts';
+import { type PatchRequest, UserPatcher } from './patch.ts';
 import { userName, userSchema } from './record/schema.ts';
 import { servedText } from './row.ts';
 import { newUserBody, userPatchBody } from './user-body.ts';
@@ -95,12 +96,20 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
     async handle({ ctx, caller, params: { name }, query: { dryRun, fieldValidation }, body, signal }) {
       const ifMatch = ctx.get('If-Match') || undefined;
       const isJsonPatch = ctx.is(jsonPatchType) !== false;
-      const asked = { name, body, isJsonPatch, ifMatch, isDryRun: dryRun !== undefined, fieldValidation, origin: auditOrigin(ctx) };
-      const { user, warnings, password, isUserChanged } = await patcher.patch(asked, caller, signal);
-      const event = { ...auditWrite(ctx, caller, user.metadata), code: 200 };
-      if (isUserChanged) audit.record({ audit: 'UserPatched', ...event });
-      if (password !== undefined) audit.record({ audit: `Password${password}`, ...event });
-      if (password === 'Changed') await keepSession(ctx, caller, signal);
+      const onWritten: PatchRequest['onWritten'] = (written, target) =>
+        audit.record({ audit: written, ...auditWrite(ctx, caller, target), code: 200 });
+      const asked = {
+        name,
+        body,
+        isJsonPatch,
+        ifMatch,
+        isDryRun: dryRun !== undefined,
+        fieldValidation,
+        origin: auditOrigin(ctx),
+        onWritten,
+      };
+      const { user, warnings, isOwnPassword } = await patcher.patch(asked, caller, signal);
+      if (isOwnPassword) await keepSession(ctx, caller, signal);
       sendUser(ctx, user, warnings);
     },
   });
@@ -126,7 +135,7 @@ export function deleteOperations(context: UsersContext): Operation[] {
   return [deleteOne(context, deleter), deleteMany(context, deleter)];
 }
 
-const deleteOne = ({ services: { audit } }: UsersContext, deleter: UserDeleter) =>
+const deleteOne = ({ services: { audit, now } }: UsersContext, deleter: UserDeleter) =>
   operation({
     id: 'DeleteUser',
     method: 'DELETE',
@@ -149,14 +158,14 @@ const deleteOne = ({ services: { audit } }: UsersContext, deleter: UserDeleter) 
       const { isDryRun, preconditions } = deletionOf(query, body);
       const deleted = await deleter.delete({ name, preconditions, isDryRun, asCaller: true }, caller, signal);
       if (!isDryRun) record(audit, ctx, caller, { name, uid: deleted.uid });
-      if (!isDryRun) await deleter.whenSettled(signal);
+      if (!isDryRun) await sleepUntil(deleter.settledAt, now, signal);
       if (deleted.leftBindings > 0)
         ctx.append('Warning', `299 - "${deleted.leftBindings} role bindings still name this user: a later user of the name gets them"`);
       ctx.status = 204;
     },
   });
 
-function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserDeleter): Operation {
+function deleteMany({ services: { audit, now }, users }: UsersContext, deleter: UserDeleter): Operation {
   const bulkDeleter = users.bulkDeleter({ deleter, uidOf: ({ account }) => account.uid, atOnce: deletedAtOnce });
   return operation({
     id: 'DeleteUsers',
@@ -174,7 +183,7 @@ function deleteMany({ services: { audit }, users }: UsersContext, deleter: UserD
       const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
       const asking = { signal, leftMs: ctx.state.leftMs() };
       const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), asking);
-      await deleter.whenSettled(signal);
+      await sleepUntil(deleter.settledAt, now, signal);
       ctx.body = bulkResult(resultKind, items);
     },
   });

@@ -1,4 +1,4 @@
-import { type StatusError, serviceUnavailable } from '../api/status.ts';
+import { resourceVersionTooLarge, type StatusError, serviceUnavailable } from '../api/status.ts';
 import { abortable, seenWithinMs, until } from '../kubernetes/deadline.ts';
 import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
@@ -34,6 +34,9 @@ export interface Change<Row> {
  * resource, so that there are no objects.
  */
 export type WatchState = 'pending' | 'synced' | 'notInstalled';
+
+/** Bound of the wait for the `resourceVersion` of a request, which another replica may have returned. */
+const freshnessTimeoutMs = 3_000;
 
 /** Timeout of a wait without a bound, after which it is repeated, because timers are limited to some weeks. */
 const longMs = 60_000;
@@ -112,8 +115,15 @@ export class WatchCache<Row> {
     await (signal === undefined ? this.#synced.promise : abortable(this.#synced.promise, signal));
   }
 
-  /** Waits until the first list is complete, or the resource is known to be not installed. @throws the reason of the signal */
-  async whenKnown(signal: AbortSignal): Promise<void> {
+  /** Waits until rows of the version that a caller requests are there. @throws StatusError 504; the reason of the signal if it aborts */
+  async whenReady(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    if (await this.until(() => this.hasSeen(resourceVersion), freshnessTimeoutMs, signal)) return;
+    signal.throwIfAborted();
+    throw resourceVersionTooLarge(resourceVersion, this.#resourceVersion);
+  }
+
+  /** Waits like `whenSynced`, and no longer once the resource is known to be not installed. @throws the reason of the signal */
+  async whenSyncedOrMissing(signal: AbortSignal): Promise<void> {
     while (this.state === 'pending') {
       await this.until(() => this.state !== 'pending', longMs, signal);
       signal.throwIfAborted();
@@ -158,22 +168,18 @@ export class WatchCache<Row> {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Waits until the cache has seen that version, and so holds the result of a write with that version, or a newer state.
-   *
-   * @returns false after the timeout
-   * @throws the reason of the signal if it aborts
-   */
-  async waitFor(resourceVersion: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    signal.throwIfAborted();
-    const isSeen = await this.until(() => this.#hasSeen(resourceVersion), timeoutMs, signal);
-    signal.throwIfAborted();
-    return isSeen;
+  /** Reports whether the rows are those of that version, or newer. */
+  hasSeen(resourceVersion: string): boolean {
+    return (compareResourceVersions(this.#resourceVersion, resourceVersion) ?? -1) >= 0;
   }
 
-  /** Waits for a moment until the cache holds the result of a write. Does not throw, so that the write is audited in any case. */
-  async waitForWrite(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    await this.until(() => this.#hasSeen(resourceVersion), seenWithinMs, signal);
+  /**
+   * Waits for a moment until the cache holds the result of a write. Does not throw, so that the write is audited in any case.
+   *
+   * @param written version of the written object, or a condition on the rows, such as the absence of a deleted object
+   */
+  async waitForWrite(written: string | (() => boolean), signal: AbortSignal): Promise<void> {
+    await this.until(typeof written === 'string' ? () => this.hasSeen(written) : written, seenWithinMs, signal);
   }
 
   /**
@@ -229,10 +235,6 @@ export class WatchCache<Row> {
   /** Returns the reason why rows may be missing, also before the first list. */
   missing(): string | undefined {
     return this.failure() ?? (this.#isSynced ? undefined : 'not listed yet');
-  }
-
-  #hasSeen(resourceVersion: string): boolean {
-    return (compareResourceVersions(this.#resourceVersion, resourceVersion) ?? -1) >= 0;
   }
 
   #list(): { add(page: Page): void; all(resourceVersion: string): Promise<void> } {

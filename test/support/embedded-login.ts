@@ -33,7 +33,11 @@ export interface EmbeddedLogin {
   /** Lines of the log at level debug, and of the audit trail. */
   lines: string[];
   /** @param at another replica than the first */
-  request(path: string, init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'duplex'>, at?: string): Promise<Response>;
+  request(
+    path: string,
+    init?: Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'duplex' | 'signal'>,
+    at?: string,
+  ): Promise<Response>;
   /**
    * Logs in until the UserInfo answer, or the page of a refusal. Returns it with the browser that has the session and the address to which the issuer redirected.
    * Storage is `cookie` unless the parameters name another one; `at` is the replica that gets all requests, also those to the issuer.

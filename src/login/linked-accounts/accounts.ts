@@ -5,7 +5,7 @@ import { conflict, notFound } from '../../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
 import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
-import { seenWithinMs } from '../../kubernetes/deadline.ts';
+import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import type { Notices } from '../../users/logins/notices.ts';
@@ -82,16 +82,16 @@ export async function unlink(
   const isNamedOtherwise = subjectNamesOf({ ...account, linked: linked.filter((one) => one !== linkedSubject) }).includes(
     linkedSubject.subjectName,
   );
-  const end = () => endSessions(context, ctx, { account, linkedSubject, caller }, signal);
+  const end = (held: AbortSignal) => endSessions(context, ctx, { account, linkedSubject, caller }, held);
   // Sessions, refresh tokens and bearer tokens of that name are revoked before the record, which identifies them, loses the account.
   if (linkedSubject.subjectName !== '' && !isNamedOtherwise)
     await endAccess({ subject: { subjectName: linkedSubject.subjectName, record: account, now: now() } }, 'AccountUnlinked', signal);
-  await end();
+  await end(signal);
   const { metadata } = await new UserStatusWriter(context).patch(account, (object) => withoutSubject(object, linkedSubject));
   await notices.add(account, 'AccountUnlinked');
-  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
-  // The account may have logged in meanwhile.
-  await end();
+  await accounts.watch.waitForWrite(metadata.resourceVersion, signal);
+  // The account may have logged in meanwhile. The unlinking continues even if the caller leaves.
+  await end(neverAborts);
   return account;
 }
 

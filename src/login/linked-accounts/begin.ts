@@ -81,10 +81,10 @@ export async function sessionOfLinkingUser(
   link: LinkingUser,
 ): Promise<Session> {
   const { source, signal } = ctx.state;
-  await accountState.whenKnown({ signal });
+  await accountState.whenReady({ signal });
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);
-  if (session !== undefined) await accountState.whenCaughtUp(session.row, signal);
+  if (session !== undefined) await accountState.whenReadyFor(session.row, signal);
   if (session === undefined || !isOf(session, link) || accountState.refusalOfSession(session) !== undefined) throw invalidSession();
   return session;
 }

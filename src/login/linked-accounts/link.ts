@@ -4,7 +4,6 @@ import { conflict, type StatusError, serviceUnavailable } from '../../api/status
 import { auditOrigin } from '../../http/audit.ts';
 import type { Identity } from '../../http/operation.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
-import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { sessionEnded } from '../../sessions/account-state.ts';
 import type { Session } from '../../sessions/browser-sessions.ts';
@@ -91,18 +90,20 @@ async function linkClaimedAccount(
     return { subjects: [...old, entryOf(context, proof, identity)] };
   };
   const { metadata } = await endAccess({ user: target, change }, 'AccountLinked');
-  await accounts.watch.waitFor(metadata.resourceVersion, seenWithinMs, signal);
+  await accounts.watch.waitForWrite(metadata.resourceVersion, signal);
   // The cache may have lagged before. Now that it has seen its own write, it has seen all earlier ones.
   const subject = { issuer: claims.iss, sub: claims.sub };
   const isOfAnother = accounts.ofIssuerSubject(subject).some(({ name }) => name !== link.user);
   if (isOfAnother) await endAccess({ user: target, change: (object) => withoutSubject(object, subject) }, 'AccountUnlinked');
-  else await notices.add(target, 'AccountLinked');
+  else {
+    const actor = { name: session.row.subjectName, uid: session.row.userUID ?? '' };
+    audit.record({ ...auditOrigin(ctx), audit: 'SubjectLinked', actor, target, outcome: 'success', code: 200 });
+    await notices.add(target, 'AccountLinked');
+  }
   const kept = await keepSession(ctx, { session: session.row.name }, signal);
   if (isOfAnother) throw accountTaken();
   if (kept === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the session could not be kept') });
   const person = await personOf(context, kept, signal);
-  const actor = { name: person.identity.name, uid: person.identity.uid };
-  audit.record({ ...auditOrigin(ctx), audit: 'SubjectLinked', actor, target, outcome: 'success', code: 200 });
   return { ...person, account: accounts.get(link.user), returnTo: proof.flow.returnTo };
 }
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceUnavailable } from '../../api/status.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
-import { seenWithinMs } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import {
@@ -118,7 +117,7 @@ export class LoginRecorder {
         `groups truncated: the record and access tokens of the user keep ${maxGroups} groups`,
       );
     if (!accounts.watch.isSynced) return recorded;
-    await accounts.watch.waitFor(recorded.account.resourceVersion, seenWithinMs, signal);
+    await accounts.watch.waitForWrite(recorded.account.resourceVersion, signal);
     return (await this.#takenBack(recorded, login, signal)) ?? recorded;
   }
 

@@ -1,9 +1,8 @@
 import { conflict, StatusError } from '../../api/status.ts';
-import { nextSecond, timestamp } from '../../kubernetes/clock.ts';
+import { nextSecond, sleepUntil, timestamp } from '../../kubernetes/clock.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
-import { untilValid } from '../end-access.ts';
 import { noFailures } from '../logins/lockout.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import { phaseOf } from '../record/conditions.ts';
@@ -161,7 +160,7 @@ export class PasswordChange {
     const time = timestamp(since);
     const changed = { sessionsNotBefore: time, passwordChangedTime: time, mustChangePassword: mustChange };
     const written = await this.#status.patch(user, { ...changed, ...further });
-    await untilValid(since, this.#services.now);
+    await sleepUntil(since, this.#services.now);
     return written;
   }
 }

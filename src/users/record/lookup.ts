@@ -58,7 +58,18 @@ export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, c
 
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
-  'get' | 'values' | 'isSynced' | 'isSilent' | 'state' | 'whenSynced' | 'unavailable' | 'ageSeconds' | 'onChange' | 'waitFor' | 'until'
+  | 'get'
+  | 'values'
+  | 'isSynced'
+  | 'isSilent'
+  | 'state'
+  | 'whenSynced'
+  | 'unavailable'
+  | 'ageSeconds'
+  | 'onChange'
+  | 'hasSeen'
+  | 'waitForWrite'
+  | 'until'
 >;
 
 /** Index of record names by a property. Records with the same property are ordered by name, so that every replica chooses the same one. */

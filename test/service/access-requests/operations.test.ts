@@ -4,9 +4,9 @@ import { before, describe, it } from 'mocha';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant, isAllowed } from '../../support/grants.ts';
+import { leaveAfterWrite } from '../../support/leave-after-write.ts';
 import { startServer } from '../../support/server.ts';
 import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
-import { leaveAfterWrite } from '../groups/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { AccessRequests, aPolicy, fieldsOf, mergePatch, policiesPath, type Request, reasonsOf, requestsPath, user } from './support.ts';
 
@@ -62,7 +62,7 @@ describe('access requests', () => {
     const before = server.auditLines.length;
     const own = () => server.auditLines.slice(before).map((line) => JSON.parse(line));
     const left = async (as: 'alice' | 'bob', path: string, body: object, audit: string): Promise<string> => {
-      await leaveAfterWrite(server, as, 'POST', `/auth/v1/accessrequests${path}`, body);
+      await leaveAfterWrite((signal) => server.request(`/auth/v1/accessrequests${path}`, { as, method: 'POST', body, signal }));
       const events = await eventually(
         async () => own().filter((event) => event.audit === audit),
         ({ length }) => length > 0,

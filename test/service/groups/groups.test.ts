@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
+import { leaveAfterWrite } from '../../support/leave-after-write.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import {
@@ -9,7 +10,6 @@ import {
   ask,
   causesOf,
   groups,
-  leaveAfterWrite,
   mayImpersonate,
   memberNamesOf,
   nativeGroups,
@@ -303,7 +303,8 @@ describe('groups', () => {
     it('are audited before the replica sees the write', async () => {
       const left = async (method: string, path: string, body: object, audit: string) => {
         const before = auditOf(audit).length;
-        await leaveAfterWrite(server, 'alice', method, path, body);
+        const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
+        await leaveAfterWrite((signal) => server.request(path, { as: 'alice', method, body, headers, signal }));
         await eventually(
           async () => auditOf(audit).length,
           (count) => count === before + 1,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import type { Person } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest } from '../../support/cluster-admin.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -128,24 +127,3 @@ export async function statusOf(kubernetes: ClusterAdmin, name: string) {
 }
 
 export const causesOf = ({ body }: Asked) => (body.details?.causes ?? []).map(({ reason, field }) => `${field} ${reason}`);
-
-/** Calls the service, and disconnects once the replica waits for its watch to show the write. */
-export async function leaveAfterWrite(server: TestServer, as: Person, method: string, path: string, body: unknown): Promise<void> {
-  const leaving = new AbortController();
-  const { until } = WatchCache.prototype;
-  WatchCache.prototype.until = function (_isTrue, timeoutMs, signal) {
-    WatchCache.prototype.until = until;
-    leaving.abort();
-    return this.until(() => false, timeoutMs, signal);
-  };
-  const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
-  try {
-    await server.request(path, { as, method, body, headers, signal: leaving.signal });
-  } catch (error) {
-    if (!leaving.signal.aborted) throw error;
-    return;
-  } finally {
-    WatchCache.prototype.until = until;
-  }
-  throw new Error('the service answered before the caller left');
-}

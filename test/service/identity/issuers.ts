@@ -154,7 +154,7 @@ export class Issuers {
   async #untilSeen(answer: unknown): Promise<void> {
     const { resourceVersion } = written.parse(answer).body.metadata;
     for (const { accounts, origin } of this.replicas)
-      if (!(await accounts.watch.waitFor(resourceVersion, patienceMs, new AbortController().signal)))
+      if (!(await accounts.watch.until(() => accounts.watch.hasSeen(resourceVersion), patienceMs, new AbortController().signal)))
         throw new Error(`${origin} has not seen version ${resourceVersion}`);
   }
 

@@ -61,21 +61,21 @@ describe('the login page, when the password is due', () => {
     // Each replica returns the old record until it waits for the new one, as with a delayed watch.
     const restores = issuers.replicas.map(({ accounts }) => {
       const { get, watch } = accounts;
-      const waitFor = watch.waitFor.bind(watch);
+      const waitForWrite = watch.waitForWrite.bind(watch);
       const old = get(name);
       let hasWaited = false;
       Object.assign(accounts, {
         get: (asked: string) => (asked === name && !hasWaited ? old : get(asked)),
       });
       Object.assign(watch, {
-        waitFor: async (...asked: Parameters<typeof waitFor>) => {
+        waitForWrite: async (...asked: Parameters<typeof waitForWrite>) => {
           hasWaited = true;
-          return waitFor(...asked);
+          return waitForWrite(...asked);
         },
       });
       return () => {
         Object.assign(accounts, { get });
-        Object.assign(watch, { waitFor });
+        Object.assign(watch, { waitForWrite });
       };
     });
     try {

@@ -143,14 +143,16 @@ describe('a watch cache', () => {
   });
 
   describe('waiting for a version', () => {
+    const seen = (version: string, timeoutMs: number) => t.cache.until(() => t.cache.hasSeen(version), timeoutMs, forever());
+
     it('ends when a change or a bookmark brings it', async () => {
       await t.begin();
-      expect(await t.cache.waitFor(t.resource.version, 0, forever())).to.equal(true);
-      const change = t.cache.waitFor('1004', 10_000, forever());
+      expect(await seen(t.resource.version, 0)).to.equal(true);
+      const change = seen('1004', 10_000);
       t.resource.put('d', '4');
       expect(await change).to.equal(true);
       expect(t.cache.get('d')).to.equal('4');
-      const bookmark = t.cache.waitFor('1005', 10_000, forever());
+      const bookmark = seen('1005', 10_000);
       t.resource.bookmark();
 
       expect(await bookmark).to.equal(true);
@@ -158,7 +160,7 @@ describe('a watch cache', () => {
 
     it('does not take the time in which the process was stopped for time in which the watch was silent', async () => {
       await t.begin();
-      const waiting = t.cache.waitFor('1004', 400, forever());
+      const waiting = seen('1004', 400);
       // The timers run next, and then the received data is processed.
       await nextTurn();
       t.resource.put('d', '4');
@@ -170,7 +172,7 @@ describe('a watch cache', () => {
 
     it('ends with the list after a gap', async () => {
       await t.begin();
-      const waiting = t.cache.waitFor('1004', 10_000, forever());
+      const waiting = seen('1004', 10_000);
       const watcher = t.resource.detach();
       t.resource.put('d', '4');
       t.resource.compact();
@@ -182,13 +184,14 @@ describe('a watch cache', () => {
     it('ends after its time, or when the caller goes away', async () => {
       await t.begin();
       const goingAway = new AbortController();
-      const waiting = failureOf(t.cache.waitFor('9999', 10_000, goingAway.signal));
+      const waiting = failureOf(t.cache.whenReady('9999', goingAway.signal));
       goingAway.abort(new Error('gone'));
 
-      expect(await t.cache.waitFor('9999', 10, forever())).to.equal(false);
-      expect(await t.cache.waitFor('not a number', 10, forever())).to.equal(false);
+      expect(await seen('9999', 10)).to.equal(false);
+      expect(await seen('not a number', 10)).to.equal(false);
       expect(await waiting).to.equal(goingAway.signal.reason);
-      expect(await failureOf(t.cache.waitFor('1', 10_000, goingAway.signal))).to.equal(goingAway.signal.reason);
+      await t.cache.waitForWrite('9999', goingAway.signal);
+      expect(await failureOf(t.cache.whenReady('9999', goingAway.signal))).to.equal(goingAway.signal.reason);
     });
   });
 

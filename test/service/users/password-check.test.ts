@@ -252,7 +252,7 @@ describe('the password check', () => {
   it('REC-03 refuses a record under another name, and one whose email is another', async () => {
     await person('stray@example.com', { name: 'stray' });
     await person('other@example.com', { name: nameOf('mine@example.com') });
-    await first.accounts.watch.waitFor((await replicas.user('stray'))?.metadata.resourceVersion ?? '', 5000, never);
+    await first.accounts.watch.waitForWrite((await replicas.user('stray'))?.metadata.resourceVersion ?? '', never);
 
     expect(await check(first, 'stray@example.com', right)).to.equal('UnknownUser');
     expect(await check(first, 'mine@example.com', right)).to.equal('UnknownUser');

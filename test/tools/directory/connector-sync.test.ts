@@ -81,7 +81,7 @@ describe('synchronising users with a listing', () => {
     const result = await new ConnectorSync(users, connector, { rules: { maxInvalidPercent: 50, isDryRun: false, isForced }, signal }).run(
       given,
     );
-    await users.whenSeen(signal);
+    await users.waitForWrites(signal);
     return result;
   };
   const specOf = async (uid: string) => {

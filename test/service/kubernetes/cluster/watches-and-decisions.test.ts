@@ -135,7 +135,7 @@ describe('with a cluster', () => {
     const made = await configMap('written', { a: 'b' });
     const { resourceVersion } = (made as { metadata: { resourceVersion: string } }).metadata;
 
-    expect(await cache.waitFor(resourceVersion, 120_000, signal)).to.equal(true);
+    expect(await cache.until(() => cache.hasSeen(resourceVersion), 120_000, signal)).to.equal(true);
     expect(cache.get('written')).to.deep.equal({ a: 'b' });
     await cache.stop();
   });
