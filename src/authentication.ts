@@ -12,8 +12,8 @@ import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
 import { IdentityCache } from './kubernetes/identity.ts';
 import { createLogin } from './login/login.ts';
-import { LinkMail, NoticeMail } from './one-time-links/mails.ts';
-import { OneTimeLinks } from './one-time-links/one-time-links.ts';
+import { OneTimeLinks } from './one-time-links/links.ts';
+import { LinkMail } from './one-time-links/mails.ts';
 import { createEndAccess } from './revocation/end-access.ts';
 import { RevokedTokens } from './revocation/revoked-tokens.ts';
 import type { SessionContext } from './sessions/context.ts';
@@ -21,6 +21,7 @@ import { createSessions, type SessionsFeature, withoutSessions } from './session
 import type { Translations } from './texts/texts.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
+import { NoticeMail } from './users/logins/notice-mail.ts';
 import { Notices } from './users/logins/notices.ts';
 import { LoginRecorder } from './users/logins/recorder.ts';
 import { PasswordChange } from './users/passwords/change.ts';

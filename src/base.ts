@@ -13,7 +13,7 @@ import { KeyRing, type SigningKeys } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import type { PluginContext } from './plugins/routes.ts';
+import type { PluginContext } from './plugins/plugins.ts';
 import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import type { Services } from './services.ts';

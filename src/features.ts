@@ -1,7 +1,7 @@
 /** Wires the features with their dependencies. Only this file and app.ts, which mounts them, know all features. */
 
+import { createAccess } from './access/access.ts';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
-import { createAccess } from './access/routes.ts';
 import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type ProcessContext } from './base.ts';
@@ -11,8 +11,8 @@ import { mayEnrolBy } from './config/factors.ts';
 import { namingIssuerOf } from './config/issuers.ts';
 import type { Config } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
-import { createExplorer } from './explorer/routes.ts';
-import { createFactors } from './factors/routes.ts';
+import { createExplorer } from './explorer/explorer.ts';
+import { createFactors } from './factors/factors.ts';
 import { createGroups } from './groups/groups.ts';
 import type { Authenticator } from './http/authenticator.ts';
 import type { Check } from './http/health.ts';
@@ -20,11 +20,11 @@ import type { Operation } from './http/operation.ts';
 import type { ChainOptions } from './http/request-listener.ts';
 import type { Issuers } from './issuer/issuers.ts';
 import { serverProblem } from './kubernetes/identity.ts';
-import { createLists } from './lists/routes.ts';
+import { createLists } from './lists/lists.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
-import { createOneTimeLinks } from './one-time-links/routes.ts';
-import { createPlugins, watchConsolePlugins } from './plugins/routes.ts';
-import { createProxy } from './proxy/routes.ts';
+import { createOneTimeLinks } from './one-time-links/one-time-links.ts';
+import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';
+import { createProxy } from './proxy/proxy.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
@@ -33,7 +33,8 @@ import { Passwords } from './users/passwords/passwords.ts';
 import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers } from './users/users.ts';
 
-interface Feature {
+/** A `Feature`, or a part that lacks some of its members. */
+interface Part {
   operations?: readonly Operation[];
   checks?: readonly Check[];
   start?(): void | Promise<void>;
@@ -102,7 +103,7 @@ export function createFeatures(context: ProcessContext): Features {
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
-  const features: readonly Feature[] = [
+  const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),
     login,
@@ -179,7 +180,7 @@ function workingFeatures({ features }: Config, watches: Readonly<Record<string, 
 const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
 /** Creates groups, UserBindings and access requests. */
-function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Feature[] {
+function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Part[] {
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
   return [
@@ -213,4 +214,4 @@ function createConsoles(base: Base, { environment, pluginContext }: ProcessConte
 }
 
 /** Returns the lifecycle of a watch that is not itself a feature. */
-const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Feature => ({ start: () => watch.start(), stop: () => watch.stop() });
+const lifeOf = (watch: { start(): void; stop(): Promise<void> }): Part => ({ start: () => watch.start(), stop: () => watch.stop() });

@@ -1,7 +1,3 @@
-/**
- * Access reviews, which pass the question and the caller's own identity to the API server, and return its answer. The service decides
- * nothing, and callers cannot ask about other users. Every authenticated caller may ask, unless the cluster forbids it.
- */
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import { compressed, type Operation, operation } from '../http/operation.ts';
@@ -18,20 +14,17 @@ import {
 } from './schema.ts';
 import { AccessService, type Asking } from './service.ts';
 
-/** The feature: its operations. The feature has no watches of its own. */
-export function createAccess(services: Services): { operations: Operation[] } {
+export function accessOperations(services: Services): Operation[] {
   const service = new AccessService(services);
   const query = services.config.features.explain ? explainQuery : reviewQuery;
-  return {
-    operations: [
-      accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
-      accessReview(
-        { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', query },
-        service,
-      ),
-      rulesReview(service),
-    ],
-  };
+  return [
+    accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
+    accessReview(
+      { id: 'CreateSelfSubjectAccessReviewNative', path: '/apis/authorization.orchestrator.io/v1/selfsubjectaccessreviews', query },
+      service,
+    ),
+    rulesReview(service),
+  ];
 }
 
 const tag = 'access';

@@ -7,8 +7,8 @@ import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isAboutResource, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import { emptyManifest, managedKind } from './managed-binding.ts';
 import { outcomeOf } from './managed-bindings.ts';
+import { emptyManifest, managedKind } from './role-binding.ts';
 import type { NewBinding } from './schema.ts';
 
 const bindRight = { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', subresource: '' };

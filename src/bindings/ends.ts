@@ -4,7 +4,7 @@ import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { termOf } from './expiry.ts';
-import { isManagedFor, managedKind, managedName, managedRow, roleBindings } from './managed-binding.ts';
+import { isManagedFor, managedKind, managedName, managedRow, roleBindings } from './role-binding.ts';
 import { type UserBindingRow, userBindingRow } from './row.ts';
 import { bindingFinalizer, bindingLabel, bindingLabelValue, userBindingKind } from './schema.ts';
 

@@ -20,7 +20,7 @@ import {
   type Owner,
   roleBindings,
   wantedDigest,
-} from './managed-binding.ts';
+} from './role-binding.ts';
 import { bindingLabel } from './schema.ts';
 
 export type Outcome =

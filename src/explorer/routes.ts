@@ -1,7 +1,3 @@
-/**
- * The access explorer: who may do something, and what a user, group or ServiceAccount may do, according to the watched roles and bindings.
- * Answers are about RBAC alone. The API server decides whose bindings and roles a caller sees.
- */
 import { z } from 'zod';
 import { accessStatus } from '../access/schema.ts';
 import { badRequest, serviceUnavailable } from '../api/status.ts';
@@ -11,7 +7,7 @@ import { selfReview } from '../kubernetes/identity.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import type { Asking, ExplorerContext, ExplorerNeeds } from './rights.ts';
+import type { Asking, ExplorerContext } from './rights.ts';
 import {
   accessRuleList,
   accessSubjectList,
@@ -27,11 +23,6 @@ import { Simulations } from './simulations.ts';
 import { SubjectRules } from './subject-rules.ts';
 import { whoCan } from './who-can.ts';
 
-/** The feature: its operations. The feature has no watches of its own. */
-export const createExplorer = (services: Services, needs: ExplorerNeeds): { operations: Operation[] } => ({
-  operations: services.config.features.explorer ? explorerOperations({ services, ...needs }) : [],
-});
-
 const tag = 'access';
 const json = 'application/json';
 
@@ -40,7 +31,7 @@ const forbidden = { description: 'The caller may not list the bindings.' };
 /** Bounds of one caller, because an answer may need every role and binding of the cluster. */
 const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are waiting' };
 
-function explorerOperations(context: ExplorerContext): Operation[] {
+export function explorerOperations(context: ExplorerContext): Operation[] {
   const semaphore = new KeyedSemaphore(turns);
   const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
   return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context), simulationOperation(context)];

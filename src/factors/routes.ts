@@ -1,11 +1,9 @@
-/** Second factors: owners list, rename and remove them, administrators reset them. The page of the issuer sets them up. */
 import { z } from 'zod';
 import { mergePatchTypes } from '../api/json-patch.ts';
 import { type Audit, auditWrite } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
-import { FactorService, type FactorServiceNeeds, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
+import { type FactorService, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
 
 const json = 'application/json';
 const tag = 'second factors';
@@ -14,12 +12,7 @@ const ofFactor = z.object({ name: userName, id: factorID });
 const notFresh = { description: 'The credential is invalid, or the login is too old: cause `StepUpRequired`.' };
 const notOwn = { description: 'The factor belongs to another user, or the credential does not prove a login: cause `StepUpNotPossible`.' };
 
-/** Creates the feature. The embedded issuer asks for the factors. */
-export const createFactors = (services: Services, needs: FactorServiceNeeds) => ({
-  operations: factorOperations(new FactorService(services, needs), services.audit),
-});
-
-const factorOperations = (service: FactorService, audit: Audit): Operation[] => [
+export const factorOperations = (service: FactorService, audit: Audit): Operation[] => [
   listOperation(service),
   renameOperation(service),
   deleteOperation(service, audit),

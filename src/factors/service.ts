@@ -5,7 +5,7 @@ import { kindsOf, ruleOf } from '../config/factors.ts';
 import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Services } from '../services.ts';
-import type { EndUserAccess } from '../users/end-access.ts';
+import type { EndUserAccess } from '../users/ended-access.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import type { Account } from '../users/record/account.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';

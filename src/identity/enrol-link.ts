@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
-import { auditReasons, type FoundLink, type OneTimeLinks } from '../one-time-links/one-time-links.ts';
+import { auditReasons, type FoundLink, type OneTimeLinks } from '../one-time-links/links.ts';
 import { codesPage } from './factor-pages.ts';
 import { linkEnrolPage } from './link-pages.ts';
 import { ruleFor, showSetUpForm, takeNewFactor } from './new-factor-step.ts';

@@ -1,4 +1,4 @@
-import type { LinkKind } from '../one-time-links/one-time-links.ts';
+import type { LinkKind } from '../one-time-links/links.ts';
 import type { Texts } from '../texts/texts.ts';
 import { type Html, html, type NewPasswordProblem, newPasswordFields, problemText } from './html.ts';
 import type { Page } from './page.ts';

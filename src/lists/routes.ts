@@ -1,58 +1,12 @@
-/**
- * Lists of the resources that `lists.resources` names, with filters, order, pages, counts and live events, limited to the objects that the
- * caller may list. No other resource is watched. Lists are served from watch caches; whole objects are served by the Kubernetes API
- * (`proxy`).
- */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Namespaces } from '../access/namespaces.ts';
 import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
-import type { Feature, Services } from '../services.ts';
-import { ListedResource, rowsApiVersion } from './listed-resource.ts';
+import { rowsApiVersion } from './listed-resource.ts';
 import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
-import { ListsService, type Target } from './service.ts';
-
-/** Operations of the feature, and its watches. */
-interface Lists extends Feature {
-  service: ListsService;
-}
-
-/** Creates the feature. @param allowed undefined if no resource is listed */
-export function createLists(services: Services, allowed: Namespaces['allowed'] | undefined, again: WhileAllowedOptions['again']): Lists {
-  const { config, longRequests } = services;
-  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
-  const resources = new Map(
-    config.lists.resources.map((setting) => {
-      const { group, version, resource } = setting;
-      return [`${group}/${version}/${resource}`, new ListedResource(services, setting, guard)];
-    }),
-  );
-  const all = [...resources.values()];
-  const failure = () => all.map((listed) => listed.failure()).find((why) => why !== undefined);
-  const leftOut = () => all.map((listed) => listed.leftOut()).find((why) => why !== undefined);
-  const service = new ListsService(services, resources, allowed);
-  return {
-    service,
-    operations: listOperations(service),
-    checks:
-      all.length === 0
-        ? []
-        : [
-            { name: 'lists', critical: false, isAwaited: true, failure },
-            { name: 'printer-columns', critical: false, failure: leftOut },
-          ],
-    start() {
-      for (const listed of all) listed.start();
-    },
-    async stop() {
-      await Promise.all(all.map((listed) => listed.stop()));
-    },
-  };
-}
+import type { ListsService, Target } from './service.ts';
 
 const segment = (what: string) => z.string().max(253).describe(what);
 
@@ -84,7 +38,7 @@ interface Asked {
   signal: AbortSignal;
 }
 
-function listOperations(service: ListsService): Operation[] {
+export function listOperations(service: ListsService): Operation[] {
   const answer = async (ctx: Context, { target, query, caller, signal }: Asked) => {
     if (isLive(ctx)) return service.live(ctx, target, query, caller, signal);
     if (query.summary !== '') ctx.body = await service.summary(target, query.summary, query, caller, signal);

@@ -10,9 +10,9 @@ import { type Texts, type Translations, timeText } from '../texts/texts.ts';
 import type { PasswordChange } from '../users/passwords/change.ts';
 import { type Account, accountOf } from '../users/record/account.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { type NoticeType, readUser } from '../users/record/schema.ts';
+import { readUser } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';
-import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
+import { auditReasons, type LinkKind, type MadeLink, type OneTimeLinks, refusalOf } from './links.ts';
 
 export interface LinkMailNeeds {
   links: Pick<OneTimeLinks, 'emailOf' | 'make' | 'rules'>;
@@ -146,42 +146,4 @@ interface ToldLink {
 function linkMail(texts: Texts, kind: LinkKind, { title, email, url, expiresAt }: ToldLink): Mail {
   const text = texts.t(`mail.${kind}.text`, { title, email, url, until: timeText(texts, expiresAt) });
   return { to: email, subject: texts.t(`mail.${kind}.subject`, { title }), text };
-}
-
-const mailsPerUser = 20;
-
-/** Mails users about changes of their login. A page at the next login shows them, too, but an intruder may be the first to log in. */
-export class NoticeMail {
-  readonly #services: Services;
-  readonly #translations: Translations;
-  readonly #title: () => string;
-  readonly #queue: MailQueue;
-  readonly #users: RateLimit;
-
-  /** @param title returns the name of the installation */
-  constructor(services: Services, translations: Translations, title: () => string) {
-    this.#translations = translations;
-    this.#services = services;
-    this.#title = title;
-    this.#queue = new MailQueue(services);
-    this.#users = new RateLimit({ limit: mailsPerUser, windowMs: oneHourMs, clock: services.clock });
-  }
-
-  stop(): void {
-    this.#queue.stop();
-  }
-
-  /** Queues a mail, and never throws. Mails beyond the limits are dropped, and the notice is on the record alone. */
-  send(account: Account, type: NoticeType): void {
-    const { config, now } = this.#services;
-    const { email, uid } = account;
-    if (!isMailSet(config.smtp) || !hasAddress(account) || this.#users.take(uid) !== undefined) return;
-    const texts = this.#translations.first();
-    const title = this.#title();
-    const what = texts.t(`identity.notices.titles.${type}`);
-    const text = texts.t('mail.notice.text', { title, email, what, time: timeText(texts, now()) });
-    const mail = { to: email, subject: texts.t('mail.notice.subject', { title }), text };
-    const letter = { what: 'a notice', write: async () => mail };
-    void this.#queue.run(letter.what, () => this.#queue.send(letter)).catch(() => undefined);
-  }
 }

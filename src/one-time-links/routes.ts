@@ -1,12 +1,10 @@
-/** Creates and revokes one-time links of users. Requires the right to set their passwords. */
 import { z } from 'zod';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import type { Services } from '../services.ts';
 import { userName } from '../users/record/schema.ts';
-import { auditReasons } from './one-time-links.ts';
-import { LinkService, type LinkServiceNeeds, linkBody, linkSchema, mailedSchema } from './service.ts';
+import { auditReasons } from './links.ts';
+import { type LinkService, linkBody, linkSchema, mailedSchema } from './service.ts';
 
 const tag = 'one-time links';
 const ofUser = z.object({ name: userName });
@@ -18,13 +16,7 @@ const refusals = {
   404: { description: 'The user does not exist.' },
 };
 
-/** Creates the operations for administrators. The links lead to a page of the embedded issuer. */
-export const createOneTimeLinks = (services: Services, needs: LinkServiceNeeds) => ({
-  operations: linkOperations(new LinkService(services, needs), services.audit),
-  stop: () => needs.linkMail.stop(),
-});
-
-const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
+export const linkOperations = (service: LinkService, audit: Audit): Operation[] => [
   operation({
     id: 'CreateUserLink',
     method: 'POST',

@@ -13,8 +13,8 @@ import { userResource } from '../users/record/schema.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import { UserStatusWriter } from '../users/status.ts';
 import type { SubjectRights } from '../users/subject-rights.ts';
+import { type LinkKind, linkKinds, linksEndAt, type MadeLink, type OneTimeLinks, refusalOf } from './links.ts';
 import type { LinkMail } from './mails.ts';
-import { type LinkKind, linkKinds, linksEndAt, type MadeLink, type OneTimeLinks, refusalOf } from './one-time-links.ts';
 
 export const linkBody = z
   .strictObject({

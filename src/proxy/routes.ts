@@ -1,11 +1,8 @@
-/** The Kubernetes API for its usual clients (docs/contract/kubernetes.md). The API server defines requests and answers. */
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Authenticator } from '../http/authenticator.ts';
 import { type Operation, operation, withHeaders, withTimeout } from '../http/operation.ts';
-import type { Services } from '../services.ts';
 import { safeHeaders } from './answer.ts';
-import { KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
+import { type KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
 
 const methods = [
   { method: 'GET', id: 'GetKubernetes', upgrade: 'websocket' },
@@ -19,10 +16,8 @@ const methods = [
 /** Bound of an answer, long enough for a large list to a slow reader. Readers that stop are disconnected earlier. */
 const longestMs = 3_600_000;
 
-/** The feature: its operations. No state is kept between requests. */
-export function createProxy(services: Services, authenticator: Authenticator): { operations: Operation[] } {
-  const proxy = new KubernetesProxy(services, authenticator);
-  const operations = methods.map(({ method, id, ...offered }) =>
+export const proxyOperations = (proxy: KubernetesProxy): Operation[] =>
+  methods.map(({ method, id, ...offered }) =>
     operation({
       id,
       method,
@@ -51,8 +46,6 @@ export function createProxy(services: Services, authenticator: Authenticator): {
       handle: ({ ctx, caller, signal }) => proxy.answer(ctx, caller, signal),
     }),
   );
-  return { operations };
-}
 
 const description =
   'Passes path, query, body (up to 3 MiB) and a list of harmless headers on, with the credential of the caller and without changes. Watches and followed logs have no deadline. A GET with a WebSocket upgrade serves exec, attach and port-forward.';

@@ -6,7 +6,7 @@ import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/end-access.ts';
+import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/ended-access.ts';
 import { type UserReference, UserStatusWriter } from '../users/status.ts';
 import {
   type EndedLogin,

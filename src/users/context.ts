@@ -1,7 +1,7 @@
 import type { Collection } from '../collection/collection.ts';
 import type { Services } from '../services.ts';
 import type { Administrators } from './administrators.ts';
-import type { EndUserAccess } from './end-access.ts';
+import type { EndUserAccess } from './ended-access.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
 import type { NewPasswords } from './passwords/policy.ts';

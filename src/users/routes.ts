@@ -14,10 +14,11 @@ import type { Config } from '../config/schema.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import { nativeUserOperations } from './native.ts';
-import { getUser, ownOperations, subjectOperations } from './own-routes.ts';
+import { getUser, ownOperations } from './own-routes.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
 import { userListSchema, userName, userResource, userSchema } from './record/schema.ts';
 import { type UserRow, userProperties } from './row.ts';
+import { subjectOperations } from './subjects.ts';
 import { deleteOperations, type KeepSession, writeOperations } from './write-routes.ts';
 
 /** Dependencies of the operations on other modules. */

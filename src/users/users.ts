@@ -3,7 +3,7 @@ import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
-import type { EndUserAccess } from './end-access.ts';
+import type { EndUserAccess } from './ended-access.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
 import type { Passwords } from './passwords/passwords.ts';

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import type { PluginContext } from '../../src/plugins/routes.ts';
+import type { PluginContext } from '../../src/plugins/plugins.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import type { Passwords } from '../../src/users/passwords/passwords.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';

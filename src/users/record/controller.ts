@@ -4,7 +4,7 @@ import { report, reportTrouble } from '../../kubernetes/events.ts';
 import { changedStatus } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
-import type { EndUserAccess } from '../end-access.ts';
+import type { EndUserAccess } from '../ended-access.ts';
 import { UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
 import { type AccountPhase, conditionsOf, nextChangeOf, phaseOf } from './conditions.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Source } from '../../controllers/controller.ts';
 import type { Services } from '../../services.ts';
-import type { EndUserAccess } from '../end-access.ts';
+import type { EndUserAccess } from '../ended-access.ts';
 import type { Account } from './account.ts';
 import { localSubjectName, type SubjectNaming, subjectNamesOf } from './subject-name.ts';
 

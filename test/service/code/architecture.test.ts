@@ -138,7 +138,7 @@ const allowed: ImportTable = {
   },
   groups: { values: ['users', 'collection', 'controllers', 'kubernetes', 'http', 'api'], types: ['services.ts', 'watch'] },
   users: {
-    values: ['collection', 'keys', 'controllers', 'kubernetes', 'http', 'limits', 'cookies', 'config', 'api'],
+    values: ['collection', 'keys', 'controllers', 'mail', 'kubernetes', 'http', 'limits', 'cookies', 'texts', 'config', 'api'],
     types: ['services.ts', 'rbac', 'watch'],
   },
   mail: { values: ['controllers', 'kubernetes', 'http', 'limits', 'config'], types: ['services.ts'] },

@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { watchConsolePlugins } from '../../../src/plugins/routes.ts';
+import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
 import type { Timer } from '../../../src/static/static-files.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.ts';
-import type { PluginContext } from '../../../src/plugins/routes.ts';
+import type { PluginContext } from '../../../src/plugins/plugins.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import type { TrustedIssuer } from '../../cluster/authentication-config.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';

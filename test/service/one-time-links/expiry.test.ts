@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { KeySeal } from '../../../src/keys/seal.ts';
-import { isCurrent, linksEndAt, openLink, sealLink } from '../../../src/one-time-links/one-time-links.ts';
+import { isCurrent, linksEndAt, openLink, sealLink } from '../../../src/one-time-links/links.ts';
 import { aStoredUser } from '../users/a-user.ts';
 
 const key = new KeySeal({ kid: 'k', secret: Buffer.alloc(32, 1) }, 'links');

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PluginContext } from '../../../src/plugins/routes.ts';
+import type { PluginContext } from '../../../src/plugins/plugins.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
 import { publicLabel } from '../console/objects.ts';

@@ -21,7 +21,7 @@ import { passedHeaders } from '../../../../src/kubernetes/passage.ts';
 import { networkOf } from '../../../../src/limits/rate-limit.ts';
 import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
 import { FlowCookies } from '../../../../src/login/flow.ts';
-import { openLink } from '../../../../src/one-time-links/one-time-links.ts';
+import { openLink } from '../../../../src/one-time-links/links.ts';
 import { restOfPath } from '../../../../src/plugins/forwarding.ts';
 import { isTrue, targetOf } from '../../../../src/proxy/target.ts';
 import { WebSocketFrames } from '../../../../src/proxy/websocket.ts';
