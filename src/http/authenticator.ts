@@ -19,6 +19,11 @@ export interface Authenticator {
    */
   read(ctx: Context, isOptional: boolean): Promise<Bearer | undefined>;
   /**
+   * Returns the flow of the person whose session the browser has, if this replica knows the session. Makes no call, and proves no right to
+   * anything but a place.
+   */
+  recognize?(ctx: Context): Promise<string | undefined>;
+  /**
    * Checks the credential of an open watch or connection again. An open request is no use of a session.
    *
    * @throws StatusError 401 if the credential is no longer valid, 503
@@ -76,6 +81,7 @@ export function withAccessTokens(
     return judge(bearer, ctx, isUse);
   };
   return {
+    ...(others.recognize && { recognize: others.recognize }),
     read: (ctx, isOptional) => (isAccessToken(ctx) ? ofAccessToken(ctx, true) : others.read(ctx, isOptional)),
     revalidate: (ctx) => (isAccessToken(ctx) ? ofAccessToken(ctx, false) : others.revalidate(ctx)),
     identify: (bearer, signal) => others.identify(bearer, signal),

@@ -72,10 +72,13 @@ export function callerKey(caller: Bearer & { identity?: Identity }): string {
   return name === undefined ? `token ${caller.hash}` : `name ${name}`;
 }
 
+/** @param user name of a User record */
+export const flowOfUser = (user: string): string => `user ${user}`;
+
 /** Returns the key of the caller's flow: a person whose credential has been accepted. */
 export function flowOf(caller: Bearer & { identity?: Identity }): string {
   const { user, subject } = caller.viewing?.by ?? caller;
-  if (user !== undefined) return `user ${user}`;
+  if (user !== undefined) return flowOfUser(user);
   return subject === undefined ? callerKey(caller) : `subject ${subject.issuer} ${subject.sub}`;
 }
 
@@ -134,12 +137,17 @@ export type RequestClass = 'people' | 'strangers' | 'static';
 
 /** Bounds of a request that an operation may change. */
 export interface RequestBounds {
-  /** Counts a request whose credential waits for another server as one of its network. */
+  /** Counts a request whose credential waits for another server: as one of its person if the session is known, else of its network. */
   whileReading<T>(ctx: Context, reading: Promise<T>): Promise<T>;
-  /** Waits for a place of the request's flow, and works in it. @throws StatusError 429, or what the work throws */
-  inPlace(ctx: Context, requestClass: RequestClass, work: () => Promise<void>): Promise<void>;
+  /**
+   * Waits for a place of the request's flow, and works in it.
+   *
+   * @param requestClass default: that of the flow
+   * @throws StatusError 429, or what the work throws
+   */
+  inPlace(ctx: Context, work: () => Promise<void>, requestClass?: RequestClass): Promise<void>;
   /** Exchanges the place of the request for one of its present flow. @returns undefined if there is no wait. @throws StatusError 429 */
-  enter(ctx: Context, requestClass: RequestClass): Promise<void> | undefined;
+  enter(ctx: Context): Promise<void> | undefined;
   /** Lets a request outlive the deadline. @param holder counts the request in its bound. @throws StatusError 429 */
   onLongRunning(ctx: Context, holder: string): void;
   /** Gives a request a longer deadline. */

@@ -12,7 +12,7 @@ import { requestRecords } from './middleware/request-records.ts';
 import { requestState } from './middleware/request-state.ts';
 import { cors, type ResponseHeadersOptions, responseHeaders } from './middleware/response-headers.ts';
 import type { Kind } from './request-deadline.ts';
-import { type RouterOptions, routeOperations } from './router.ts';
+import { ownPlaces, type RouterOptions, routeOperations } from './router.ts';
 
 export interface ChainOptions extends AdmissionOptions, ResponseHeadersOptions, Omit<RouterOptions, 'bounds'> {
   basePath: string;
@@ -51,20 +51,18 @@ export function requestChain(options: ChainOptions): Chain {
   app.use(requestHead);
   if (basePath !== '') app.use(stripBasePath(basePath));
   app.use(representation);
-  if (before) app.use(below(before.prefix, before.middleware, admission));
+  if (before) app.use(below(before, ownPlaces(options.authenticator, admission)));
   if (corsOrigins.length > 0) app.use(cors(corsOrigins));
   app.use(routeOperations({ ...options, bounds: admission }));
 
   return { listener: app.callback(), endLongRunning: () => admission.endLongRunning(), inFlight: () => admission.inFlight };
 }
 
-/** Passes the requests below a prefix to the middleware, in a place of their network. */
+/** Passes the requests below a prefix to the middleware. */
 const below =
-  (prefix: string, middleware: Middleware, admission: Admission): Middleware =>
+  ({ prefix, middleware }: NonNullable<ChainOptions['before']>, inOwnPlace: ReturnType<typeof ownPlaces>): Middleware =>
   (ctx, next) =>
-    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-      ? admission.inPlace(ctx, 'strangers', async () => void (await middleware(ctx, next)))
-      : next();
+    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inOwnPlace(ctx, async () => void (await middleware(ctx, next))) : next();
 
 /**
  * Makes `ctx.query` in one pass. Koa's own getter looks for all values of a name once for each time that the name is there: a name that

@@ -1,6 +1,7 @@
 import Router, { type Layer } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
+import { joinPerson } from '../limits/flow.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import { type Authenticator, TokenGuard } from './authenticator.ts';
 import { checkLength } from './body.ts';
@@ -93,6 +94,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const accessOf = view && operation.viewAs;
   const varies = [...(accessOf ? viewHeaders : []), ...(credential === 'none' ? [] : ['Authorization', 'Cookie'])].join(', ');
   const handleInput = inputReader(operation, options.bodyLimit);
+  const inOwnPlace = ownPlaces(authenticator, bounds);
 
   return async (ctx, params) => {
     ctx.state.operationId = operation.id;
@@ -102,18 +104,18 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     if (isView && accessOf === undefined) throw viewHeadersRefused();
     if (varies !== '') ctx.vary(varies);
     if (operation.places === 'none') return handle(ctx, params, undefined);
-    if (credential === 'none') return bounds.inPlace(ctx, operation.places ?? 'strangers', () => handle(ctx, params, undefined));
+    if (operation.places === 'static') return bounds.inPlace(ctx, () => handle(ctx, params, undefined), 'static');
+    if (credential === 'none') return inOwnPlace(ctx, () => handle(ctx, params, undefined));
     return authenticated(ctx, params, isView);
   };
 
   async function authenticated(ctx: Context, params: Params, isView: boolean): Promise<void> {
     const reading = authenticator.read(ctx, credential === 'optional');
     const bearer = checkCredential(await bounds.whileReading(ctx, reading), operation);
-    if (bearer === undefined) return bounds.inPlace(ctx, 'strangers', () => handle(ctx, params, undefined));
+    if (bearer === undefined) return bounds.inPlace(ctx, () => handle(ctx, params, undefined));
     const caller = authenticator.identified?.(bearer);
-    const isKnown = caller !== undefined || guard.isAccepted(bearer);
-    if (isKnown) ctx.state.flow.key = flowOf(caller ?? bearer);
-    return bounds.inPlace(ctx, isKnown ? 'people' : 'strangers', () => identified(ctx, params, { bearer, caller, isView }));
+    if (caller !== undefined || guard.isAccepted(bearer)) joinPerson(ctx.state.flow, flowOf(caller ?? bearer));
+    return bounds.inPlace(ctx, () => identified(ctx, params, { bearer, caller, isView }));
   }
 
   async function identified(ctx: Context, params: Params, { bearer, caller: known, isView }: Presented): Promise<void> {
@@ -126,8 +128,8 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     state.userName = caller.identity.name;
     const flow = flowOf(caller);
     if (flow !== state.flow.key) {
-      state.flow.key = flow;
-      await bounds.enter(ctx, 'people');
+      joinPerson(state.flow, flow);
+      await bounds.enter(ctx);
     }
     const isOwn = !isView || view === undefined || accessOf === undefined;
     return handleCaller(ctx, params, isOwn ? caller : await view(ctx, caller, accessOf(ctx, params)));
@@ -148,6 +150,15 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
     return handleInput(ctx, params, caller);
   }
 }
+
+/** Returns a function that works in a place of the person whose session the browser has, else of the network. The work needs no credential. */
+export const ownPlaces =
+  ({ recognize }: Authenticator, bounds: RequestBounds) =>
+  async (ctx: Context, work: () => Promise<void>): Promise<void> => {
+    const flow = await recognize?.(ctx);
+    if (flow !== undefined) joinPerson(ctx.state.flow, flow);
+    return bounds.inPlace(ctx, work);
+  };
 
 /** @throws StatusError 401, 403 PasswordExpired */
 function checkCredential(bearer: Bearer | undefined, operation: Operation): Bearer | undefined {

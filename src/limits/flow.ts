@@ -3,6 +3,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Flow of a request: its client network, and the person once the credential is known. */
 export interface RequestFlow {
   key: string;
+  isPerson?: true;
+}
+
+/** Makes a request one of a person. */
+export function joinPerson(flow: RequestFlow, key: string): void {
+  flow.key = key;
+  flow.isPerson = true;
 }
 
 const current = new AsyncLocalStorage<RequestFlow>();

@@ -1,8 +1,9 @@
 import type { Context } from 'koa';
 import { StatusError } from '../api/status.ts';
 import { type Authenticator, readBearer } from '../http/authenticator.ts';
-import type { Bearer, Caller } from '../http/operation.ts';
+import { type Bearer, type Caller, flowOfUser } from '../http/operation.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
+import { joinPerson } from '../limits/flow.ts';
 import type { Account } from '../users/record/account.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded, type WaitingRequest } from './account-state.ts';
@@ -38,6 +39,13 @@ export class LoginAuthenticator implements Authenticator {
     }
   }
 
+  readonly recognize = async (ctx: Context): Promise<string | undefined> => {
+    const { cookie, sessions } = this.#context;
+    const secret = cookie.read(ctx);
+    const session = secret === undefined ? undefined : await sessions.known(secret).catch(() => undefined);
+    return session && flowOfUser(session.row.user);
+  };
+
   async revalidate(ctx: Context): Promise<Bearer> {
     const bearer = readBearer(ctx.req);
     if (bearer !== undefined) return this.#verify(bearer, ctx.state);
@@ -72,6 +80,8 @@ export class LoginAuthenticator implements Authenticator {
     const { source, signal } = ctx.state;
     const session = await sessions.find(secret, source, signal, isUse);
     if (session === undefined) throw sessionEnded();
+    // From here on the person waits, not the network.
+    joinPerson(ctx.state.flow, flowOfUser(session.row.user));
     await accountState.whenReady(ctx.state);
     const account = await accountState.ownerOfSession(session, signal);
     crossSite.check(ctx);

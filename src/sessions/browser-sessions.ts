@@ -73,7 +73,15 @@ export class BrowserSessions {
    */
   async find(secret: string, source: string, signal: AbortSignal, isUse: boolean): Promise<Session | undefined> {
     if (!isSecret(secret)) return undefined;
-    const row = await this.#store.find(sessionName(secret), source, signal);
+    return this.#living(await this.#store.find(sessionName(secret), source, signal), isUse);
+  }
+
+  /** Returns the session of a cookie if this replica knows it. Makes no call, and is no use. @throws StatusError 503 while there are no keys */
+  async known(secret: string): Promise<Session | undefined> {
+    return isSecret(secret) ? this.#living(this.#store.get(sessionName(secret)), false) : undefined;
+  }
+
+  async #living(row: SessionRow | undefined, isUse: boolean): Promise<Session | undefined> {
     if (row === undefined) return undefined;
     const now = this.#services.now().getTime();
     if (now >= row.idleExpiresAt || this.#services.clock() >= row.idleEndsAt) return undefined;

@@ -111,13 +111,13 @@ export class Admission implements RequestBounds {
     atEndOfTurn(() => {
       if (isRead) return;
       setTimeout(() => {
-        if (!isRead && ctx.res.writable) this.#count(ctx, 'strangers');
+        if (!isRead && ctx.res.writable) this.#count(ctx);
       }, readWithinMs).unref();
     });
     return reading;
   };
 
-  readonly inPlace = async (ctx: Context, requestClass: RequestClass, work: () => Promise<void>): Promise<void> => {
+  readonly inPlace = async (ctx: Context, work: () => Promise<void>, requestClass?: RequestClass): Promise<void> => {
     const { lifetime } = ctx.state;
     if (lifetime.kind === 'receiving') lifetime.onArrival = () => this.#count(ctx, requestClass);
     else await this.enter(ctx, requestClass);
@@ -129,13 +129,15 @@ export class Admission implements RequestBounds {
     }
   };
 
-  readonly enter = (ctx: Context, requestClass: RequestClass): Promise<void> | undefined => {
+  readonly enter = (ctx: Context, requestClass = classOf(ctx)): Promise<void> | undefined => {
     const { lifetime, flow } = ctx.state;
     const { key } = flow;
     const places = this.#classes[requestClass];
+    // Also ends a wait for another place.
     lifetime.leavePlace();
+    let wait: AbortController | undefined;
     const taken = () => {
-      if (lifetime.isClosed || lifetime.kind === 'long') places.leave(key);
+      if (wait?.signal.aborted || lifetime.isClosed || lifetime.kind === 'long') places.leave(key);
       else lifetime.takePlace(() => places.leave(key));
     };
     const refused = (error: unknown) => {
@@ -143,8 +145,14 @@ export class Admission implements RequestBounds {
       throw error;
     };
     try {
-      const turn = places.enter(key, () => lifetime.signal);
-      if (turn !== undefined) return turn.then(taken, refused);
+      const turn = places.enter(key, () => {
+        wait = new AbortController();
+        return AbortSignal.any([lifetime.signal, wait.signal]);
+      });
+      if (turn !== undefined) {
+        lifetime.takePlace(() => wait?.abort(noLongerNeeded));
+        return turn.then(taken, refused);
+      }
       taken();
     } catch (error) {
       refused(error);
@@ -183,9 +191,11 @@ export class Admission implements RequestBounds {
   }
 
   /** Counts a request that is being served already, and refuses it if its flow has no place. */
-  #count(ctx: Context, requestClass: RequestClass): void {
+  #count(ctx: Context, requestClass?: RequestClass): void {
     const { lifetime } = ctx.state;
-    const refuse = (error: unknown) => lifetime.abort(error instanceof Error ? error : new Error(String(error)));
+    const refuse = (error: unknown) => {
+      if (error !== noLongerNeeded) lifetime.abort(error instanceof Error ? error : new Error(String(error)));
+    };
     try {
       this.enter(ctx, requestClass)?.catch(refuse);
     } catch (error) {
@@ -222,6 +232,11 @@ export class Admission implements RequestBounds {
     return tooManyRequests('too many requests are in flight, try again');
   }
 }
+
+/** Ends the wait of a request for a place that it no longer needs. */
+const noLongerNeeded = new Error('the request waits for no place');
+
+const classOf = ({ state: { flow } }: Context): RequestClass => (flow.isPerson ? 'people' : 'strangers');
 
 const looks: (() => void)[] = [];
 

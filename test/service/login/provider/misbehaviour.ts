@@ -1,11 +1,13 @@
 import type { JsonWebKey } from 'node:crypto';
-import type { Answer, Endpoint } from './answers.ts';
+import type { Answer, Endpoint, SeenRequest } from './answers.ts';
 import type { Claims, TokenChange } from './tokens.ts';
 
 /** Deviations of the provider, wrong or just unusual. Members that are left out stand for correct behaviour. */
 export interface Misbehaviour {
   /** Endpoints that answer differently. */
   answer?: Partial<Record<Endpoint, Answer>>;
+  /** Returns the promise that the answer to a request waits for. */
+  hold?: (request: SeenRequest) => Promise<unknown> | undefined;
   /** Merged into the discovery document; undefined removes a member. */
   metadata?: Claims;
   /** Returns the published keys. */

@@ -184,6 +184,7 @@ export class TestProvider {
       parameters: new URLSearchParams([...url.searchParams, ...new URLSearchParams(body)]),
     };
     this.requests.push(seen);
+    await this.#misbehaviour.hold?.(seen);
     const told = seen.endpoint === 'elsewhere' ? undefined : this.#misbehaviour.answer?.[seen.endpoint];
     (told ?? this.#answerTo(seen))(response, seen);
   }
