@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Problem } from '../../../web/src/api/problem.ts';
 import { Drain } from '../../../web/src/pages/cluster/sections/drain.ts';
 import { drainCommand, drainPlan } from '../../../web/src/pages/cluster/sections/drain-plan.ts';
 
@@ -38,7 +39,8 @@ describe('the plan of a drain in the console', () => {
 });
 
 describe('a drain in the console', () => {
-  const refusal = (status: number, message: string) => Object.assign(new Error(message), { status });
+  const refusal = (status: number, message: string, reason = '') => new Problem(status, { message, reason });
+  const missing = (name: string) => new Problem(404, { message: `${name} not found`, reason: 'NotFound', details: { name } });
   const states = ({ progress }: Drain) => [...progress.value.values()];
 
   it('waits for a PodDisruptionBudget, and ends once the pod is gone', async () => {
@@ -85,13 +87,24 @@ describe('a drain in the console', () => {
   });
 
   it('reports a refusal of one pod and continues with the others', async () => {
-    const drain = new Drain([pod('a'), pod('b')], {
-      evict: ({ metadata }) => (metadata.name === 'a' ? Promise.reject(refusal(403, 'may not')) : Promise.reject(refusal(404, 'gone'))),
+    const refusals = new Map([
+      ['a', refusal(403, 'may not')],
+      ['b', missing('b')],
+      ['c', missing('shop')],
+      ['d', refusal(404, 'a page')],
+    ]);
+    const drain = new Drain([pod('a'), pod('b'), pod('c'), pod('d')], {
+      evict: ({ metadata }) => Promise.reject(refusals.get(metadata.name)),
       isGone: () => Promise.resolve(false),
       pause: () => Promise.resolve(),
     });
 
     expect(await drain.run()).to.equal(false);
-    expect(states(drain)).to.deep.equal([{ state: 'failed', message: 'may not' }, { state: 'gone' }]);
+    expect(states(drain)).to.deep.equal([
+      { state: 'failed', message: 'may not' },
+      { state: 'gone' },
+      { state: 'failed', message: 'shop not found' },
+      { state: 'failed', message: 'a page' },
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
 import { base } from './address';
 import { forgetAhead, sendAhead, takeAhead } from './ahead';
-import { asProblem, isAbort, type Problem, problemOf, type StepUp } from './problem';
+import { asProblem, isAbort, isPage, type Problem, problemOf, type StepUp } from './problem';
 import type { components, paths } from './schema';
 import { inView } from './view';
 
@@ -73,7 +73,7 @@ async function send(given: Request): Promise<Response> {
   } catch (error) {
     throw isAbort(error) ? error : asProblem(error);
   }
-  if (response.ok) return response;
+  if (response.ok && !isPage(response)) return response;
   const problem = await problemOf(response);
   if (await onRefused(problem)) return send(body.byteLength > 0 ? new Request(request, { body }) : request);
   throw problem;

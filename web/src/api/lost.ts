@@ -15,7 +15,7 @@ const shownAfterMs = 5000;
 export const retryMs = ({ retryAfter = 0 }: Failure): number => Math.max(5000, retryAfter * 1000);
 
 /**
- * Reports whether a problem is a refusal or a disabled feature: a retry would not help. A 404 page of a proxy is neither: it has no reason.
+ * Reports whether a problem is a refusal or a disabled feature: a retry would not help. The plain text for an unknown path is neither.
  */
 export const isFinal = ({ status, reason }: Failure): boolean =>
   reason !== '' && status >= 400 && status < 500 && ![410, 429].includes(status);

@@ -20,7 +20,7 @@ export async function fetchOffered(signal?: AbortSignal) {
     return known.offered;
   } catch (error) {
     // A service without this operation lists no kind.
-    if (asProblem(error).status === 404) localStorage.setItem(offeredKey, '');
+    if (asProblem(error).isUnknownPath) localStorage.setItem(offeredKey, '');
     throw error;
   }
 }

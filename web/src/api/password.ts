@@ -1,5 +1,5 @@
 import { api, bodyOf } from './client';
-import { Problem } from './problem';
+import { asProblem } from './problem';
 
 /**
  * Encrypts a password for the service if it has a key and the browser supports it, so that logs and proxies in between do not see it.
@@ -15,7 +15,7 @@ export async function sealed(password: string): Promise<string> {
     return btoa(String.fromCharCode(...new Uint8Array(bytes)));
   } catch (error) {
     // Encryption is switched off.
-    if (error instanceof Problem && error.status === 404) return password;
+    if (asProblem(error).isUnknownPath) return password;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import type { components } from './schema';
+import type { components } from './schema.d.ts';
 
 type Status = components['schemas']['Status'];
 
@@ -24,6 +24,8 @@ export class Problem extends Error {
   /** Seconds. */
   readonly retryAfter: number | undefined;
   readonly stepUp: StepUp | undefined;
+  /** Name of the object that a Status is about. */
+  readonly #name: string | undefined;
 
   constructor(status: number, { reason, message, details }: Status, requestId = '', challenge = '') {
     super(message || reason || `HTTP ${status}`);
@@ -32,11 +34,27 @@ export class Problem extends Error {
     this.causes = (details?.causes ?? []).map((cause) => ({ reason: '', message: '', field: '', ...cause }));
     this.requestId = requestId;
     this.retryAfter = details?.retryAfterSeconds;
+    this.#name = details?.name;
     this.stepUp = this.has('StepUpRequired') ? stepUpIn(challenge) : undefined;
   }
 
   has(reason: string): boolean {
     return this.causes.some((cause) => cause.reason === reason);
+  }
+
+  /** Reports whether a Status states that an object or a path does not exist. */
+  get isNotFound(): boolean {
+    return this.status === 404 && this.reason === 'NotFound';
+  }
+
+  /** Reports whether a Status states that this very object does not exist. */
+  isGone(name: string): boolean {
+    return this.isNotFound && this.#name === name;
+  }
+
+  /** Reports whether a Status states that the operation or the resource does not exist. */
+  get isUnknownPath(): boolean {
+    return this.isNotFound && this.#name === undefined;
   }
 }
 
@@ -48,13 +66,35 @@ function stepUpIn(challenge: string): StepUp {
   return named as StepUp;
 }
 
+/** kube-apiserver's answer for an unknown path, and that of some proxies: neither an outage nor a proof. */
+const unknownPathText = '404 page not found';
+/** Cause in a Status of the service that replaces an answer without a Status. */
+const unexpected = 'UnexpectedServerResponse';
+
+/** Reads a failed answer. An answer that is no Status says nothing about an object, a right or the session: it is an outage. */
 export async function problemOf(response: Response): Promise<Problem> {
-  const status = await response.json().then(
-    (body: Status) => body,
-    () => ({}),
-  );
-  return new Problem(response.status, status, response.headers.get('X-Request-Id') ?? '', response.headers.get('WWW-Authenticate') ?? '');
+  const { status: code, headers } = response;
+  const text = await response.text();
+  const requestId = headers.get('X-Request-Id') ?? '';
+  const status = statusIn(text);
+  if (status !== undefined) return new Problem(code, status, requestId, headers.get('WWW-Authenticate') ?? '');
+  const isUnknownPath = code === 404 && (text.trim() === unknownPathText || text.includes(unexpected));
+  if (code === 429 || code >= 500 || isUnknownPath) return new Problem(code, {}, requestId);
+  return new Problem(503, { reason: 'ServiceUnavailable', message: `A proxy answered in place of the service (HTTP ${code}). Try again.` });
 }
+
+/** Returns the Status of the service or the API server. */
+function statusIn(text: string): Status | undefined {
+  try {
+    const body = JSON.parse(text) as Status | null;
+    return body?.kind === 'Status' && !body.details?.causes?.some(({ reason }) => reason === unexpected) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reports whether a page stands in place of an answer: the service and the API server send none to the console. */
+export const isPage = ({ headers }: Response): boolean => headers.get('Content-Type')?.startsWith('text/html') === true;
 
 export const asProblem = (error: unknown): Problem =>
   error instanceof Problem

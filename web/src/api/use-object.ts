@@ -39,7 +39,7 @@ export function useObject({ path, watched }: ObjectQuery): Load<ClusterObject> &
       ...{ path: watched.path, fieldSelector: `metadata.name=${watched.name}`, resourceVersion: '', isFresh: true },
       onOpen() {
         // A deletion before the watch was opened is reported by no event.
-        if (load.error.peek()?.status !== 404) silent ??= setTimeout(ask, silentMs);
+        if (load.error.peek()?.isGone(watched.name) !== true) silent ??= setTimeout(ask, silentMs);
       },
       onEvent(event) {
         heard();
@@ -63,6 +63,6 @@ function take(load: Load<ClusterObject>, { type, object }: WatchEvent<ClusterObj
   const order = known?.metadata.uid === uid ? compareResourceVersions(resourceVersion, known?.metadata.resourceVersion ?? '') : undefined;
   // A replica of the API server may lag behind the one that answered before.
   if (order !== undefined && order < 0) return;
-  if (type === 'DELETED') load.take({ error: new Problem(404, { reason: 'NotFound' }) });
+  if (type === 'DELETED') load.take({ error: new Problem(404, { reason: 'NotFound', details: { name: object.metadata.name } }) });
   else load.take({ data: known !== undefined && order === 0 ? known : object });
 }

@@ -28,7 +28,7 @@ async function askOnce(): Promise<void> {
   try {
     features.value = (await fetchVersion()).features;
   } catch (error) {
-    isAsked = asProblem(error).status === 404;
+    isAsked = asProblem(error).isUnknownPath;
   }
 }
 

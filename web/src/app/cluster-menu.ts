@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { storageKey } from '../api/client';
 import { fetchKinds, isListable, type Kind, kindId, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
+import { isTransient } from '../api/lost';
 import { namespace } from './namespace';
 
 const pinsKey = storageKey('pinned-kinds');
@@ -61,7 +62,7 @@ export function useClusterMenu(): readonly KindEntry[] | undefined {
   const [kinds, problem] = [load.data.value, load.error.value];
   // A cluster that could not be reached is asked again; one that is not offered is not.
   useEffect(() => {
-    if (problem === undefined || (problem.status >= 400 && problem.status < 500)) return;
+    if (!isTransient(problem)) return;
     const timer = setTimeout(() => void load.reload(), againMs);
     return () => clearTimeout(timer);
   }, [problem]);

@@ -208,9 +208,8 @@ export async function readPerson(): Promise<void> {
   }
 }
 
-/** Reports whether the service states that the session has ended. A 401 page of a proxy has no reason. */
-const isOver = (error: unknown): error is Problem =>
-  error instanceof Problem && error.status === 401 && error.reason !== '' && !error.has('UnexpectedServerResponse');
+/** Reports whether the service states that the session has ended. */
+const isOver = (error: unknown): error is Problem => error instanceof Problem && error.status === 401;
 
 let isAsking = false;
 

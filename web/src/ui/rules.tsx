@@ -11,7 +11,7 @@ async function roleOf(name: string, signal: AbortSignal): Promise<ClusterRole | 
   try {
     return await getJson(`api/kubernetes/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(name)}`, signal);
   } catch (error) {
-    if (asProblem(error).status === 404) return undefined;
+    if (asProblem(error).isGone(name)) return undefined;
     throw error;
   }
 }

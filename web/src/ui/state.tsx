@@ -58,9 +58,7 @@ export function Failure({ problem, onRetry, children }: FailureProps) {
   return (
     <div class="state" role="alert">
       <Icon of={CircleAlert} size={24} />
-      <p class="strong">
-        {problem.status === 404 ? t('state.missing') : problem.status === 0 ? t('state.unreachable') : t('state.failed')}
-      </p>
+      <p class="strong">{problem.isNotFound ? t('state.missing') : problem.status === 0 ? t('state.unreachable') : t('state.failed')}</p>
       <p class="muted">{problem.message}</p>
       {problem.requestId && (
         <p class="muted small">

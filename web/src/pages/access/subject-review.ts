@@ -53,8 +53,8 @@ async function identityOf({ kind, name }: Subject): Promise<{ user?: string; gro
     const { user } = await bodyOf(api.GET('/auth/v1/usersroles', { params: { query: { email: name, limit: 1 } } }));
     return { user: name, groups: [...new Set([...user.groups, authenticated])], isWhole: true };
   } catch (error) {
-    const { status } = asProblem(error);
-    if (status !== 403 && status !== 404) throw error;
+    const problem = asProblem(error);
+    if (problem.status !== 403 && !problem.isNotFound) throw error;
     return { user: name, groups: [authenticated], isWhole: false };
   }
 }

@@ -43,8 +43,9 @@ interface RunOptions {
 /** Sends one document: creates the object, or replaces the one of its name in the version that was read. */
 async function send(step: Step, { isDryRun, signal }: RunOptions): Promise<Pick<Step, 'outcome' | 'isThere'>> {
   const query = `?${isDryRun ? 'dryRun=All&' : ''}fieldValidation=Strict`;
-  const path = `${step.path}/${encodeURIComponent(step.object.metadata.name)}`;
-  const current = await currentOf(path);
+  const { name } = step.object.metadata;
+  const path = `${step.path}/${encodeURIComponent(name)}`;
+  const current = await currentOf(path, name);
   signal.throwIfAborted();
   if (current === undefined) {
     await write(step.path + query, { method: 'POST', body: step.object });
@@ -58,11 +59,11 @@ async function send(step: Step, { isDryRun, signal }: RunOptions): Promise<Pick<
   return { outcome: isUnchanged(current, answer) ? 'unchanged' : 'changed', isThere: true };
 }
 
-async function currentOf(path: string): Promise<ClusterObject | undefined> {
+async function currentOf(path: string, name: string): Promise<ClusterObject | undefined> {
   try {
     return await getJson<ClusterObject>(path);
   } catch (error) {
-    if (asProblem(error).status === 404) return undefined;
+    if (asProblem(error).isGone(name)) return undefined;
     throw error;
   }
 }
@@ -71,7 +72,7 @@ async function currentOf(path: string): Promise<ClusterObject | undefined> {
 function isCreatedBefore(step: Step, problem: Problem, earlier: readonly Step[]): boolean {
   const namespace = /\/namespaces\/([^/]+)\//.exec(step.path)?.[1];
   const creates = earlier.some(({ kind, object }) => kind.kind === 'Namespace' && kind.group === '' && object.metadata.name === namespace);
-  return problem.status === 404 && namespace !== undefined && creates;
+  return namespace !== undefined && problem.isGone(namespace) && creates;
 }
 
 /**

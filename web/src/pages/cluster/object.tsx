@@ -155,7 +155,7 @@ function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof
   const [problem, lost] = [load.error.value, load.lost.value];
   return (
     <>
-      {problem?.status === 404 ? (
+      {problem?.isGone(name) ? (
         <Notice>{t('cluster.gone', { kind: kind.kind, name })}</Notice>
       ) : (
         <Old lost={lost} problem={problem} onRetry={() => void load.reload()} />

@@ -75,7 +75,7 @@ async function rulesOf(resource: string, place: { name: string; namespace?: stri
     const { rules } = await getJson<{ rules?: NewRule[] | null }>(apiPath(kind, place));
     return rules ?? [];
   } catch (error) {
-    if (asProblem(error).status === 404) return [];
+    if (asProblem(error).isGone(place.name)) return [];
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { Download, FileBadge } from 'lucide';
 import { api, base, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
-import { problemOf } from '../../api/problem';
+import { isPage, problemOf } from '../../api/problem';
 import { RefusedMenu } from '../../app/refused-menu';
 import { may, useRights } from '../../app/rights';
 import { person } from '../../app/session';
@@ -20,7 +20,7 @@ async function kubeconfig(issuer: string, signal: AbortSignal): Promise<string> 
   const address = new URL('auth/v1/kubeconfig', base);
   if (issuer !== '') address.searchParams.set('issuer', issuer);
   const response = await fetch(address, { signal });
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok || isPage(response)) throw await problemOf(response);
   return response.text();
 }
 

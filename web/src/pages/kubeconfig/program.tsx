@@ -1,7 +1,7 @@
 import { Download } from 'lucide';
 import { base } from '../../api/client';
 import { useLoad } from '../../api/load';
-import { problemOf } from '../../api/problem';
+import { isPage, problemOf } from '../../api/problem';
 import { t } from '../../text/text';
 import { Copy } from '../../ui/copy';
 import { Icon } from '../../ui/icon';
@@ -12,7 +12,7 @@ const address = new URL('downloads/kubectl-atrium', base);
 /** Returns the checksum from the file beside the program, which `sha256sum --check` reads. */
 async function checksum(signal: AbortSignal): Promise<string> {
   const response = await fetch(`${address}.sha256`, { signal });
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok || isPage(response)) throw await problemOf(response);
   const [sum = ''] = (await response.text()).split(' ');
   return sum;
 }

@@ -15,7 +15,7 @@ export function useRequest(name: string): Load<AccessRequest> & { lost: Readonly
   );
   const lost = useMemo(() => new Lost(), [name]);
   const generation = useSignal(0);
-  const isKnown = load.data.value !== undefined && load.error.value?.status !== 404;
+  const isKnown = load.data.value !== undefined && load.error.value?.isGone(name) !== true;
   useEffect(() => {
     if (!isLive || !isKnown) return;
     const query = new URLSearchParams({ watch: 'true', fieldSelector: `metadata.name=${name}` });

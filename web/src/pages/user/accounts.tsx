@@ -20,7 +20,7 @@ const key = 'linked-accounts';
 export function Accounts() {
   const load = useLoad(key, (signal) => bodyOf(api.GET('/auth/v1/links', { signal })));
   // The operation does not exist if linking is switched off.
-  if (load.error.value?.status === 404) return <Empty text={t('accounts.switchedOff')} />;
+  if (load.error.value?.isUnknownPath) return <Empty text={t('accounts.switchedOff')} />;
   return (
     <Loaded load={load}>
       {({ items, linkable }) => (

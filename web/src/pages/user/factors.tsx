@@ -35,7 +35,7 @@ export function Factors({ user }: { user: Schemas['User'] }) {
   const isSelf = person.value?.ext.user === name;
   const load = useLoad(keyOf(name), (signal) => bodyOf(api.GET('/auth/v1/users/{name}/factors', { params: { path: { name } }, signal })));
   // The operation does not exist if second factors are switched off.
-  if (load.error.value?.status === 404) return <Empty text={t('factors.switchedOff')} />;
+  if (load.error.value?.isUnknownPath) return <Empty text={t('factors.switchedOff')} />;
   return (
     <Loaded load={load}>
       {({ rule, kinds, isChangeable, isTOTPSuspended, items }) => (

@@ -83,9 +83,9 @@ async function readRules(path: string, signal: AbortSignal): Promise<[string, Ro
     const { rules } = await getJson<{ rules?: Rules | null }>(path, signal);
     return [path, rules ?? []];
   } catch (error) {
-    const { status } = asProblem(error);
-    if (status === 403) return [path, 'mayNot'];
-    if (status === 404) return [path, 'missing'];
+    const problem = asProblem(error);
+    if (problem.status === 403) return [path, 'mayNot'];
+    if (problem.isGone(decodeURIComponent(path.split('/').at(-1) ?? ''))) return [path, 'missing'];
     throw error;
   }
 }

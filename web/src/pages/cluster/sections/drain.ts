@@ -11,6 +11,8 @@ export interface Progress {
 interface Failure {
   status?: number;
   message: string;
+  /** Reports whether the API server states that the pod does not exist. */
+  isGone?(name: string): boolean;
   /** Seconds. */
   retryAfter?: number;
 }
@@ -80,9 +82,10 @@ export class Drain {
         await this.#calls.evict(pod, this.#stop.signal);
         return true;
       } catch (error) {
-        const { status, message, retryAfter } = error as Failure;
+        const failure = error as Failure;
+        const { status, message, retryAfter } = failure;
         // 409: another pod has this name by now, or the budget was just updated.
-        if (status === 404 || (status === 409 && (await this.#calls.isGone(pod, this.#stop.signal)))) return false;
+        if (failure.isGone?.(pod.metadata.name) || (status === 409 && (await this.#calls.isGone(pod, this.#stop.signal)))) return false;
         if (this.#stop.signal.aborted || (status !== 429 && status !== 409)) throw error;
         this.#set(pod, { state: 'blocked', message });
         await this.#calls.pause(retryAfter ? Math.min(retryAfter * 1000, 60_000) : retryMs, this.#stop.signal);
