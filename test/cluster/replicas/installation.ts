@@ -26,6 +26,9 @@ export type TokenHolder = (typeof tokenHolders)[number];
 export const localUsers = Array.from({ length: 40 }, (_, index) => `person${index}@example.com`);
 export const password = 'correct horse battery staple';
 
+/** Sections of the configuration, as in the YAML file. */
+export type Settings = Readonly<Record<string, unknown>>;
+
 /** A build of the service. */
 export interface Build {
   readonly program: string;
@@ -43,6 +46,7 @@ export class Installation {
   readonly replicas: Replica[] = [];
   readonly #controlPlane: ControlPlane;
   readonly #directory: string;
+  readonly #more: Settings;
   readonly #tokens: ReadonlyMap<string, string>;
   #started = 0;
   /** Kills the replicas and deletes all files at the exit of the process. */
@@ -56,22 +60,25 @@ export class Installation {
     admin: ClusterAdmin;
     tokens: ReadonlyMap<string, string>;
     directory: string;
+    settings: Settings;
   }) {
     this.admin = parts.admin;
+    this.#more = parts.settings;
     this.#controlPlane = parts.controlPlane;
     this.#tokens = parts.tokens;
     this.#directory = parts.directory;
     process.once('exit', this.#abandon);
   }
 
-  static async start(): Promise<Installation> {
+  /** @param settings of every replica, beside those that any replica needs */
+  static async start(settings: Settings = {}): Promise<Installation> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
     // A build of its own tests the current code, independent of other builds.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
     const controlPlane = await startControlPlane({ people: ['admin', ...tokenHolders] });
     const tokens = await tokensOf(controlPlane.kubeconfig);
     const admin = new ClusterAdmin(controlPlane, tokens.get('admin') ?? '');
-    const installation = new Installation({ controlPlane, admin, tokens, directory });
+    const installation = new Installation({ controlPlane, admin, tokens, directory, settings });
     try {
       await installation.balancer.start();
       await installation.proxy.start();
@@ -163,6 +170,7 @@ export class Installation {
     return {
       server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
       kubernetes: { kubeconfig: this.#kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
+      ...this.#more,
     };
   }
 

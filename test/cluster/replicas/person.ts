@@ -71,9 +71,9 @@ export class Person {
     return this.#send(url + path, { method: 'GET' });
   }
 
-  post(path: string, body: unknown): Promise<Reply> {
+  post(path: string, body: unknown, { url = this.#url }: { url?: string } = {}): Promise<Reply> {
     const headers = { 'content-type': 'application/json', ...sameOrigin };
-    return this.#send(this.#url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return this.#send(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
   delete(path: string, { url = this.#url }: { url?: string } = {}): Promise<Reply> {

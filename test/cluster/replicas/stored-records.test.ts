@@ -1,0 +1,356 @@
+/** Records that one build stores and the other one reads, changes and ends: after an upgrade, and after a rollback. */
+import { expect } from 'chai';
+import { Agent } from 'undici';
+import { z } from 'zod';
+import { aPolicy, type Request, user } from '../../service/access-requests/support.ts';
+import { aNamespace } from '../../service/bindings/support.ts';
+import { codeOf, codesIn, secretIn } from '../../service/factors/person.ts';
+import { Browser } from '../../service/identity/browser.ts';
+import { RelyingParty, tokensOf } from '../../service/identity/relying-party.ts';
+import { authorize } from '../../service/login/provider/browser.ts';
+import { TestProvider } from '../../service/login/provider/provider.ts';
+import { nameOf } from '../../service/users/a-user.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { ScriptedDirectory, type ScriptedEntry } from '../../support/scripted-directory.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { Installation, localUsers, password } from './installation.ts';
+import { buildOf, lastRelease } from './last-release.ts';
+import { Person, shortIdle } from './person.ts';
+import type { Replica } from './replica.ts';
+
+const release = lastRelease();
+const releaseName = release ? `version ${release.version}` : 'the present build (the history has no release)';
+const base = 'dc=example,dc=com';
+const loginInfo = z.object({ auth_url: z.url() });
+const userInfo = z.looseObject({ name: z.string(), ext: z.looseObject({ user: z.string() }) });
+const linkMade = z.object({ url: z.url() });
+const linkList = z.object({ items: z.array(z.object({ id: z.string(), issuer: z.string() })) });
+const factorList = z.object({ items: z.array(z.object({ id: z.string(), type: z.string(), left: z.number().optional() })) });
+const syncResult = z.looseObject({ state: z.string(), connectors: z.array(z.looseObject({ status: z.string() })) });
+
+const entryOf = (uid: string): ScriptedEntry => ({
+  dn: `uid=${uid},ou=people,${base}`,
+  attributes: { objectClass: ['person'], uid: [uid], cn: [uid], mail: [`${uid}@corp.example`], entryUUID: [`id-${uid}`] },
+  password: `secret of ${uid}`,
+});
+
+describe(`records that replicas of ${releaseName} and of the present build read from each other`, () => {
+  const dispatcher = new Agent(shortIdle);
+  const directory = forSuite(() => ScriptedDirectory.start({ entries: [] }));
+  const wire = forSuite(
+    async () => {
+      const proxy = new TcpProxy(directory.url);
+      await proxy.start();
+      return proxy;
+    },
+    (it) => it.cut(),
+  );
+  const corp = forSuite(() => TestProvider.start({ clientID: 'console' }));
+  const service = forSuite(() => {
+    corp.misbehave({ metadata: { authorization_response_iss_parameter_supported: true }, response: { iss: corp.issuer } });
+    const claims = { usernamePrefix: 'corp:', groupsPrefix: 'corp:' };
+    return Installation.start({
+      features: { accessRequests: true },
+      login: {
+        issuers: [
+          { id: 'local', name: 'Local users' },
+          { id: 'corp', name: 'Corp', issuer: corp.issuer, clientID: 'console', claims },
+        ],
+      },
+      users: {
+        ldap: [{ id: 'corp', name: 'Corp', url: wire.url, baseDN: `ou=people,${base}` }],
+        sync: { maxInvalidPercent: 100 },
+      },
+    });
+  });
+  let old: Replica;
+  let present: Replica;
+  const unused = localUsers.values();
+  const nextUser = (): string => unused.next().value ?? '';
+
+  before(async () => {
+    const older = release && (await buildOf(release));
+    const [kept, replaced] = service.replicas;
+    if (kept === undefined || replaced === undefined) throw new Error('there are not two replicas');
+    await service.stopReplica(replaced);
+    [present, old] = [kept, await service.startReplica(older)];
+    await service.admin.apply(aNamespace('shop'));
+  });
+  after(() => dispatcher.close());
+
+  const logIn = (email: string, { url }: Replica) => Person.logIn(email, { publicURL: service.url, url, dispatcher });
+  const browserAt = ({ url }: Replica) => new Browser(service.url, [url], { dispatcher });
+  const asAdmin = async (method: string, path: string, { url }: Replica, body?: unknown) => {
+    const headers = { authorization: `Bearer ${service.token('admin')}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    const text = await answer.text();
+    return { status: answer.status, text, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  };
+
+  /** Begins a login at the embedded issuer. @returns the page after the password */
+  async function begin(browser: Browser, email: string, { secret = password, parameters = '' } = {}) {
+    const { body } = await browser.get(`${service.url}/api/v2/token/login?token_storage=cookie&issuer=local${parameters}`);
+    return browser.submit(await browser.get(loginInfo.parse(JSON.parse(body)).auth_url), { email, password: secret });
+  }
+
+  /** @returns the user, or the refusal of the last page */
+  async function finish(browser: Browser, { url, response, body }: Awaited<ReturnType<typeof begin>>) {
+    if (!url.searchParams.has('code')) return { status: response.status, text: body };
+    const callback = await browser.get(`${service.url}/api/v2/token/callback${url.search}`);
+    return { status: callback.response.status, text: callback.body };
+  }
+
+  const nameIn = ({ status, text }: { status: number; text: string }): string => {
+    expect(status, text).to.equal(200);
+    return userInfo.parse(JSON.parse(text)).name;
+  };
+
+  /** Logs in at the issuer `corp`, at one replica. */
+  async function logInAtCorp(replica: Replica) {
+    const browser = browserAt(replica);
+    const { body } = await browser.get(`${service.url}/api/v2/token/login?token_storage=cookie&issuer=corp`);
+    const answer = await authorize(loginInfo.parse(JSON.parse(body)).auth_url);
+    const { response, body: text } = await browser.get(`${service.url}/api/v2/token/callback?${answer}`);
+    return { status: response.status, text };
+  }
+
+  const rows: Record<string, (one: Replica, other: Replica) => Promise<void>> = {
+    async 'a second factor and recovery codes'(one, other) {
+      const email = nextUser();
+      const setUp = browserAt(one);
+      const page = await begin(setUp, email, { parameters: '&prompt=enrol&factor=totp' });
+      const secret = secretIn(page);
+      const codesPage = await setUp.submit(page, { code: codeOf(secret) });
+      const [first = '', second = ''] = codesIn(codesPage);
+      expect(nameIn(await finish(setUp, await setUp.submit(codesPage, {})))).to.equal(email);
+
+      const withCode = async (replica: Replica, code: string) => {
+        const browser = browserAt(replica);
+        // A replica learns of new factors from its watch.
+        const asked = await eventually(
+          () => begin(browser, email),
+          ({ body }) => body.includes('name="code"'),
+        );
+        return finish(browser, await browser.submit(asked, { code }));
+      };
+      expect(nameIn(await withCode(other, codeOf(secret, 1)))).to.equal(email);
+      expect(nameIn(await withCode(one, first))).to.equal(email);
+      expect((await withCode(other, first)).status).to.equal(403);
+      expect((await withCode(one, codeOf(secret, 1))).status).to.equal(403);
+      expect(nameIn(await withCode(other, second))).to.equal(email);
+      for (const replica of [one, other])
+        await eventually(
+          async () => factorList.parse((await asAdmin('GET', `/auth/v1/users/${nameOf(email)}/factors`, replica)).body).items,
+          (items) => items.some(({ left }) => left === 8) && items.some(({ type }) => type === 'TOTP'),
+        );
+    },
+
+    async 'a one-time link'(one, other) {
+      const email = nextUser();
+      const manager = nextUser();
+      await service.admin.apply(clusterRoleBinding(`manages-${nameOf(manager)}`, 'cluster-admin', { kind: 'User', name: manager }));
+      const office = await logIn(manager, one);
+      const made = await eventually(
+        () => office.post(`/auth/v1/users/${nameOf(email)}/links`, { kind: 'password' }),
+        ({ status }) => status !== 403,
+      );
+      expect(made.status, made.text).to.equal(201);
+      const { url } = linkMade.parse(JSON.parse(made.text));
+      const open = browserAt(other);
+      const page = await open.get(url);
+      expect(page.response.status, page.body).to.equal(200);
+      const fields = { new_password: 'a passphrase by a link', new_password_again: 'a passphrase by a link' };
+      const done = await new Browser(service.url, [other.url], { dispatcher, headers: { 'sec-fetch-site': 'same-origin' } }).submit(
+        page,
+        fields,
+      );
+      expect(done.response.status, done.body).to.equal(200);
+
+      for (const replica of [one, other]) {
+        const browser = browserAt(replica);
+        expect(nameIn(await finish(browser, await begin(browser, email, { secret: fields.new_password })))).to.equal(email);
+        const again = await browserAt(replica).get(url);
+        expect(again.response.status, again.body).to.equal(410);
+      }
+    },
+
+    async 'refresh tokens of the embedded issuer, and sessions'(one, other) {
+      const email = nextUser();
+      const person = await logIn(email, one);
+      for (const { url } of [other, one, other]) expect((await person.refresh({ url })).status).to.equal(200);
+
+      const party = new RelyingParty({ issuer: `${service.url}/identity` });
+      const code = await party.code(browserAt(one), { email, password });
+      const first = tokensOf(await party.redeem(code, { origin: other.url }));
+      const second = tokensOf(await party.refresh(first.refresh_token, { origin: one.url }));
+      const third = tokensOf(await party.refresh(second.refresh_token, { origin: other.url }));
+      // A refresh token that comes again ends all that came after it.
+      for (const [token, { url }] of [
+        [first.refresh_token, one],
+        [third.refresh_token, other],
+        [third.refresh_token, one],
+      ] as const)
+        expect((await party.refresh(token, { origin: url })).body).to.deep.include({ error: 'invalid_grant' });
+    },
+
+    async 'a linked account'(one, other) {
+      const email = nextUser();
+      const name = nameOf(email);
+      corp.person = { sub: `sub of ${name}`, email: `${name}@corp.example`, email_verified: true, name, groups: ['dev'] };
+      const browser = browserAt(one);
+      await finish(browser, await begin(browser, email));
+      const call = async (method: string, path: string, { url }: Replica, body?: unknown) => {
+        const cookie = browser.cookies.filter(({ path }) => path === '/').map(({ name, value }) => `${name}=${value}`);
+        const headers = { cookie: cookie.join('; '), 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+        const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+        for (const line of answer.headers.getSetCookie()) browser.keep(line);
+        return { status: answer.status, text: await answer.text() };
+      };
+      const begun = await call('POST', '/auth/v1/links', one, { issuer: 'corp', return_to: '/links' });
+      expect(begun.status, begun.text).to.equal(200);
+      const answer = await authorize(loginInfo.parse(JSON.parse(begun.text)).auth_url);
+      const linked = await call('GET', `/api/v2/token/callback?${answer}`, other);
+      expect(linked.status, linked.text).to.equal(200);
+
+      const shown = async (replica: Replica) => linkList.parse(JSON.parse((await call('GET', '/auth/v1/links', replica)).text)).items;
+      for (const replica of [one, other]) {
+        const links = await eventually(
+          () => shown(replica),
+          ({ length }) => length === 2,
+        );
+        expect(links.map(({ issuer }) => issuer)).to.have.members(['local', 'corp']);
+        const there = await logInAtCorp(replica);
+        expect(there.status, there.text).to.equal(200);
+        expect(userInfo.parse(JSON.parse(there.text)).ext.user).to.equal(name);
+      }
+      const link = (await shown(other)).find(({ issuer }) => issuer === 'corp');
+      const unlinked = await call('DELETE', `/auth/v1/links/${link?.id}`, other);
+      expect(unlinked.status, unlinked.text).to.equal(204);
+      await eventually(
+        () => shown(one),
+        ({ length }) => length === 1,
+      );
+      for (const replica of [one, other]) {
+        const there = await logInAtCorp(replica);
+        expect(there.status === 200 ? userInfo.parse(JSON.parse(there.text)).ext.user : there.status).to.not.equal(name);
+      }
+    },
+
+    async 'an access request'(one, other) {
+      const [asker, approver] = [nextUser(), nextUser()];
+      const policy = `of-${nameOf(asker)}`;
+      await service.admin.apply(aPolicy(policy, { subjects: [user(asker)], approvers: [user(approver)] }));
+      const [asks, approves] = await Promise.all([logIn(asker, one), logIn(approver, other)]);
+      const wanted = {
+        policy,
+        roleRef: 'view',
+        scope: 'namespace',
+        namespaces: ['shop'],
+        reason: 'the shop is down',
+        durationSeconds: 600,
+      };
+      const path = '/auth/v1/accessrequests';
+      const asked = await eventually(
+        () => asks.post(path, wanted, one),
+        ({ status }) => status !== 404 && status !== 403,
+      );
+      expect(asked.status, asked.text).to.equal(201);
+      const { name } = (JSON.parse(asked.text) as Request).metadata;
+      const approved = await eventually(
+        () => approves.post(`${path}/${name}/decision`, { approve: true }, other),
+        ({ status }) => status !== 404,
+      );
+      expect(approved.status, approved.text).to.equal(200);
+      const statusAt = async ({ url }: Replica) => (JSON.parse((await asks.get(`${path}/${name}`, { url })).text) as Request).status;
+      for (const replica of [one, other])
+        await eventually(
+          () => statusAt(replica),
+          (status) => status?.phase === 'Active',
+        );
+      const binding = `/apis/auth.platform.io/v1/userbindings/${(await statusAt(one))?.binding}`;
+      expect((await service.admin.call('GET', binding)).status).to.equal(200);
+      const list = `/api/kubernetes/api/v1/namespaces/shop/pods`;
+      for (const { url } of [one, other])
+        await eventually(
+          () => asks.get(list, { url }),
+          ({ status }) => status === 200,
+        );
+
+      const ended = await asks.post(`${path}/${name}/end`, {}, one);
+      expect(ended.status, ended.text).to.equal(200);
+      for (const replica of [one, other])
+        await eventually(
+          () => statusAt(replica),
+          (status) => status?.phase === 'Ended' && status.ended !== undefined,
+        );
+      await eventually(
+        async () => (await service.admin.call('GET', binding)).status,
+        (status) => status === 404,
+      );
+      const denied = JSON.parse((await asks.post(path, wanted, other)).text) as Request;
+      const no = await approves.post(`${path}/${denied.metadata.name}/decision`, { approve: false }, one);
+      expect([no.status, (JSON.parse(no.text) as Request).status?.phase], no.text).to.deep.equal([200, 'Denied']);
+    },
+
+    async 'a synchronisation with a directory, its Lease and its users'(one, other) {
+      const uids = [`a${one.port}`, `b${one.port}`];
+      directory.script.entries = uids.map(entryOf);
+      const path = '/auth/v1/users/sync';
+      const run = async (replica: Replica, query = '') => {
+        const { status, body, text } = await asAdmin('PUT', path + query, replica, {});
+        return { status, text, result: syncResult.safeParse(body).data };
+      };
+      const stateAt = async (replica: Replica) => syncResult.safeParse((await asAdmin('GET', path, replica)).body).data;
+
+      const email = `${uids[0]}@corp.example`;
+      const logInFromDirectory = async (replica: Replica) => {
+        const browser = browserAt(replica);
+        return finish(browser, await begin(browser, email, { secret: `secret of ${uids[0]}` }));
+      };
+
+      wire.holdAnswers();
+      const begun = await run(one, '?timeoutSeconds=1');
+      expect(begun.status, begun.text).to.equal(202);
+      await eventually(
+        () => stateAt(other),
+        (result) => result?.state === 'Running',
+      );
+      expect((await run(other)).status).to.equal(409);
+      wire.releaseAnswers();
+      for (const replica of [one, other]) {
+        const result = await eventually(
+          () => stateAt(replica),
+          (found) => found?.state === 'Completed',
+        );
+        expect(result?.connectors[0]).to.deep.include({ status: 'Success', created: 2, failed: 0, errors: [] });
+      }
+      for (const replica of [other, one]) {
+        const { status, text, result } = await run(replica);
+        expect(status, text).to.equal(200);
+        expect(result?.connectors[0], text).to.deep.include({
+          status: 'Success',
+          created: 0,
+          updated: 0,
+          unchanged: 2,
+          linked: 0,
+          failed: 0,
+        });
+        expect(nameIn(await logInFromDirectory(replica))).to.equal(email);
+      }
+
+      directory.script.entries = uids.slice(1).map(entryOf);
+      expect((await run(other)).result?.connectors[0]).to.deep.include({ unchanged: 1, invalidated: 1, failed: 0 });
+      expect((await logInFromDirectory(one)).status).to.not.equal(200);
+      directory.script.entries = uids.map(entryOf);
+      expect((await run(one)).result?.connectors[0]).to.deep.include({ unchanged: 1, restored: 1, failed: 0 });
+      expect(nameIn(await logInFromDirectory(other))).to.equal(email);
+    },
+  };
+
+  for (const [title, run] of Object.entries(rows)) {
+    it(`${title}: written by the last release, used and changed by this build, and used by both`, () => run(old, present));
+    it(`${title}: written by this build, used and changed by the last release, and used by both`, () => run(present, old));
+  }
+});
