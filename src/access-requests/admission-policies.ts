@@ -4,6 +4,7 @@ import { installationIncomplete, type StatusError } from '../api/status.ts';
 import { abortable, neverAborts } from '../kubernetes/deadline.ts';
 import { isKubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { runOutsideFlows } from '../limits/flow.ts';
 import type { Services } from '../services.ts';
 import { accessPolicyResource } from './policy.ts';
 
@@ -39,7 +40,7 @@ export class AdmissionPolicies {
 
   /** Callers share one check, which continues if the first of them disconnects. */
   async #check(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#look().finally(() => {
+    this.#running ??= runOutsideFlows(() => this.#look()).finally(() => {
       this.#running = undefined;
     });
     await abortable(this.#running, signal);

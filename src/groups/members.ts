@@ -7,6 +7,7 @@ import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
+import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
 import { retryOnConflict } from '../users/record/records.ts';
@@ -87,11 +88,14 @@ interface MembersChanged {
   resourceVersion?: string;
 }
 
+/** Bounds of changes of one group: users take turns. */
+const turns = { atOnce: 1, maxWaiting: 1024, what: 'changes of the group are waiting' };
+
 /** Adds users to local groups and removes them, with the caller's rights. */
 export class GroupMembers {
   readonly #context: GroupsContext;
-  /** The last change of each group. Changes within a replica run in sequence, so that only replicas conflict. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  /** Changes of a group within a replica run in sequence, so that only replicas conflict. */
+  readonly #turns = new KeyedSemaphore(turns);
 
   constructor(context: GroupsContext) {
     this.#context = context;
@@ -100,7 +104,7 @@ export class GroupMembers {
   /**
    * Changes the current members. Reads, changes and writes the group again after each conflict.
    *
-   * @throws StatusError 400, 401, 403, 404, 409, 422, 503, 504
+   * @throws StatusError 400, 401, 403, 404, 409, 422, 429, 503, 504
    */
   async change(request: MemberRequest, caller: Caller, signal: AbortSignal): Promise<MembersChanged> {
     const { groups, accounts, services } = this.#context;
@@ -111,7 +115,7 @@ export class GroupMembers {
     await requireMembersRight(this.#context, caller, name, signal);
     if (action === 'add') requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
     requireAccounts(accounts);
-    const changed = await this.#inTurn(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal));
+    const changed = await this.#turns.run(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal), signal);
     if (changed === undefined) throw conflict(groupResource, name, 'concurrent changes of the group prevented this one, try again', 1);
     if (changed.resourceVersion !== undefined) await groups.cache.waitForWrite(changed.resourceVersion, signal);
     return changed;
@@ -162,20 +166,6 @@ export class GroupMembers {
       return { name, status: 'Failure', code: 404, reason: 'NotFound', message: notFound(userResource, name).message };
     });
     return { items, changed, users: [...members, ...changed.map((name) => ({ name, importTime }))] };
-  }
-
-  async #inTurn<T>(group: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(group);
-    const turn = (async () => {
-      await before?.catch(() => undefined);
-      return work();
-    })();
-    this.#last.set(group, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#last.get(group) === turn) this.#last.delete(group);
-    }
   }
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { isUnreachable } from '../kubernetes/upstream-error.ts';
+import { runOutsideFlows } from '../limits/flow.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
 import { RotatedSeal, type Seal, type SealKey, type SealKeys } from './seal.ts';
 
@@ -156,7 +157,7 @@ export class KeyRing {
 
   /** Reads the Secret. Never rejects: known keys stay, and `failure` and the log report the error. */
   #read(): Promise<void> {
-    this.#reading ??= this.#readOrCreate()
+    this.#reading ??= runOutsideFlows(() => this.#readOrCreate())
       .catch((error: unknown) => {
         const isNews = this.#failure !== describe(error);
         this.#failure = describe(error);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, serviceUnavailable } from '../api/status.ts';
 import { type HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { phaseOf } from './record/conditions.ts';
@@ -12,6 +13,7 @@ import { userResource } from './record/schema.ts';
 const lockSeconds = 15;
 const waitMs = 8_000;
 const pauseMs = 50;
+const turns = { atOnce: 1, maxWaiting: 1024, what: 'removals of administrators are waiting' };
 
 /**
  * Keeps at least one administrator who can restore the access of others. A replica that removes one holds a Lease, and reads the other
@@ -23,7 +25,7 @@ export class Administrators {
   readonly #records: UserRecords;
   readonly #lock: LeaseLock;
   /** Queue of this replica, so that its concurrent requests do not contend for the Lease. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Semaphore(turns);
 
   constructor(services: Services, accounts: AccountLookup) {
     const { client, namespace, log, now } = services;
@@ -53,20 +55,11 @@ export class Administrators {
    * Runs a change that removes an administrator, if another one remains. Runs changes of other users at once.
    *
    * @param act its signal aborts when the lock is lost
-   * @throws StatusError 409 for the last administrator who can log in, 503 while other administrators are being removed, 504
+   * @throws StatusError 409 for the last administrator who can log in, 429, 503 while other administrators are being removed, 504
    */
   async leaving<T>(account: Account, what: string, act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!account.isAdmin || !account.isCanonical) return act(signal);
-    const before = this.#turn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = before.then(() => promise);
-    try {
-      await before;
-      signal.throwIfAborted();
-      return await this.#locked(account, what, act, signal);
-    } finally {
-      resolve();
-    }
+    return this.#turns.run(() => this.#locked(account, what, act, signal), signal);
   }
 
   async #locked<T>(account: Account, what: string, act: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -136,7 +136,7 @@ const allowed: ImportTable = {
     values: ['users', 'collection', 'rbac', 'controllers', 'watch', 'kubernetes', 'http', 'limits', 'config', 'api'],
     types: ['groups', 'services.ts'],
   },
-  groups: { values: ['users', 'collection', 'controllers', 'kubernetes', 'http', 'api'], types: ['services.ts', 'watch'] },
+  groups: { values: ['users', 'collection', 'controllers', 'kubernetes', 'http', 'limits', 'api'], types: ['services.ts', 'watch'] },
   users: {
     values: ['collection', 'keys', 'controllers', 'mail', 'kubernetes', 'http', 'limits', 'cookies', 'texts', 'config', 'api'],
     types: ['services.ts', 'rbac', 'watch'],
@@ -147,7 +147,7 @@ const allowed: ImportTable = {
   openapi: { values: ['http', 'api'] },
   'services.ts': { values: [], types: ['rbac', 'keys', 'kubernetes', 'http', 'cookies', 'telemetry', 'config'] },
   rbac: { values: ['controllers', 'watch', 'kubernetes', 'http', 'api'] },
-  keys: { values: ['kubernetes', 'api'] },
+  keys: { values: ['kubernetes', 'limits', 'api'] },
   controllers: { values: ['kubernetes', 'api'], types: ['telemetry'] },
   watch: { values: ['kubernetes', 'telemetry', 'api'] },
   kubernetes: { values: ['http', 'limits', 'telemetry', 'api'], types: ['config'] },

@@ -3,15 +3,18 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
+import { AdmissionPolicies } from '../../../src/access-requests/admission-policies.ts';
 import { StatusError } from '../../../src/api/status.ts';
 import { IssuerFetch } from '../../../src/issuer/fetch.ts';
 import { neverAborts } from '../../../src/kubernetes/deadline.ts';
 import { runInFlow } from '../../../src/limits/flow.ts';
 import { type Bounds, Semaphore } from '../../../src/limits/semaphore.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { servicesOf } from '../../support/services.ts';
 import { get } from '../kubernetes/calls.ts';
-import { bearer, clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
+import { bearer, clientOf, FakeApiServer, json } from '../kubernetes/fake-api-server.ts';
 
 /** Flows that fill what is waited for, by name. */
 const filling: Readonly<Record<string, readonly string[]>> = {
@@ -74,6 +77,31 @@ describe('flows that wait', () => {
       server.close();
     });
   }
+});
+
+describe('a read for all callers', () => {
+  it('LIM-18 does not wait behind the calls of the flow that begins it', async () => {
+    const server = await new FakeApiServer().start();
+    const client = clientOf(server, 600_000);
+    const held: ServerResponse[] = [];
+    server.answer(({ path }, response) => void (path.endsWith('/logo') ? held.push(response) : json(response, 200, {})));
+    const slow = Array.from({ length: 20 }, () => asFlow('user jane', () => client.asService.request(get())));
+    await eventually(
+      () => held.length,
+      (count) => count === 16,
+    );
+    const policies = new AdmissionPolicies(servicesOf(client, { log: createLog({ level: 'silent', format: 'json' }) }));
+    const askAs = (key: string) =>
+      asFlow(key, () => policies.require(neverAborts)).catch((error: unknown) => error instanceof StatusError && error.status.code);
+    // The policies are not in force.
+    expect(await Promise.all([askAs('user jane'), askAs('user joe')])).to.deep.equal([503, 503]);
+
+    server.answer((_request, response) => json(response, 200, {}));
+    for (const response of held) json(response, 200, {});
+    await Promise.all(slow);
+    await client.close();
+    await server.stop();
+  });
 });
 
 describe('a semaphore', () => {
