@@ -1,6 +1,7 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
+
+import { type PodState, podState } from '@atrium/objects/pod-state.ts';
 import { z } from 'zod';
-import { type PodState, podState } from '../api/pod-state.ts';
 import { reader } from '../api/reader.ts';
 import { qualified } from '../api/status.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';

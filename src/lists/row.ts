@@ -1,7 +1,7 @@
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { LRUCache } from 'lru-cache';
 import { folded } from '../api/folded.ts';
 import { exactValue } from '../api/json.ts';
-import { quantityOf } from '../api/printed-value.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Column, Value } from './columns.ts';

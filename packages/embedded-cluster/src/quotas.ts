@@ -4,7 +4,7 @@
  * @see https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 
-import { quantityOf } from '../../../src/api/printed-value.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { qualified, StatusError } from '../../../src/api/status.ts';
 import type { Component } from './component.ts';
 import { fill, objectIn } from './defaults.ts';

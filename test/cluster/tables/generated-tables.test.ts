@@ -1,5 +1,6 @@
 import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
+import { humanDuration } from '@atrium/objects/duration.ts';
 import { expect } from 'chai';
 import type { KubernetesObject as Listed } from '../../../src/kubernetes/resource.ts';
 import { mapLimit } from '../../../src/limits/semaphore.ts';
@@ -10,7 +11,6 @@ import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
 import { jobState } from '../../../web/src/pages/cluster/sections/job-state.ts';
 import { troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
 import { rolloutOf } from '../../../web/src/pages/cluster/sections/rollout.ts';
-import { humanDuration } from '../../../web/src/text/human-duration.ts';
 import { type ApiClient, connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -75,7 +75,7 @@ const allowed: ImportTable = {
     types: ['plugins', 'services.ts'],
   },
   search: { values: ['users', 'kubernetes', 'http', 'limits', 'api'], types: ['lists', 'groups', 'collection', 'services.ts'] },
-  lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'api'], types: ['services.ts', 'config'] },
+  lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'api', 'objects'], types: ['services.ts', 'config'] },
   explorer: {
     values: ['access', 'bindings', 'groups', 'users', 'collection', 'rbac', 'kubernetes', 'http', 'limits', 'config', 'api'],
     types: ['services.ts', 'watch'],
@@ -151,7 +151,7 @@ const allowed: ImportTable = {
   controllers: { values: ['kubernetes', 'api'], types: ['telemetry'] },
   watch: { values: ['kubernetes', 'telemetry', 'api'] },
   kubernetes: { values: ['http', 'limits', 'telemetry', 'api'], types: ['config'] },
-  'embedded-cluster': { values: ['api'] },
+  'embedded-cluster': { values: ['api', 'objects'] },
   http: { values: ['limits', 'telemetry', 'api'] },
   limits: { values: ['api'] },
   cookies: { values: [] },
@@ -159,6 +159,7 @@ const allowed: ImportTable = {
   config: { values: ['api'] },
   texts: { values: ['api'] },
   api: { values: [] },
+  objects: { values: [] },
   'signals.ts': { values: [] },
   'kubectl-atrium': { values: [] },
 };

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 
 const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
-const tests = globSync('test/**/*.test.ts');
+const tests = globSync('{test,packages/*/test}/**/*.test.ts');
 /** Pattern of all tests in a folder, with the slowest first. */
 const longFirst = /'(test\/\w+)\/\*\*\/\*\.long\.test\.ts' '\1\/\*\*\/!\(\*\.long\)\.test\.ts'/;
 const defaultOfVariable = /\$\{\w+:-(\w+)\}/g;
@@ -16,12 +16,12 @@ const runs = Object.values(scripts).flatMap((script) =>
       .matchAll(/\bmocha ([^&"]+)/g),
   ].map(([, given = '']) => given.trim().split(/\s+/)),
 );
-const folders = runs.flat().filter((word) => word.startsWith('test/'));
+const folders = runs.flat().filter((word) => /^(?:test|packages)\//.test(word));
 
 describe('the folders of the tests', () => {
   it('are those of docs/testing.md', () => {
     const known =
-      /^test\/(service|cluster|tools\/(api|browser|chart|clients|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse|regular-expressions|site))\//;
+      /^(?:packages\/[a-z-]+\/test|test\/(?:service|cluster|tools\/(api|browser|chart|clients|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse|regular-expressions|site)))\//;
 
     expect(tests.filter((path) => !known.test(path))).to.deep.equal([]);
   });

@@ -18,6 +18,7 @@ const pages = [
   ...globSync('docs/contract/*.md'),
   ...globSync('docs/decisions/*.md'),
   ...globSync('deploy/helm/atrium/README.md'),
+  ...globSync('packages/*/README.md'),
 ];
 
 /** Markdown without code blocks and comments. */

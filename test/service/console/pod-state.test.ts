@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
-import { defaultContainer, podWord, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
+import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
 
 interface Given {
   deleted?: true;
@@ -20,7 +20,6 @@ const pod = ({ deleted, init = [], statuses = [], initStatuses = [], status = {}
 const running = (name: string, more: object = {}) => ({ name, ready: true, state: { running: {} }, ...more });
 const waiting = (name: string, reason: string, more: object = {}) => ({ name, state: { waiting: { reason } }, ...more });
 const ended = (name: string, terminated: object) => ({ name, state: { terminated } });
-const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
 
 describe('the state of a node in the console', () => {
   const node = (conditions: object[], unschedulable = false, deleted = {}): ClusterObject => ({
@@ -38,41 +37,7 @@ describe('the state of a node in the console', () => {
   });
 });
 
-describe('the state of a pod in the console', () => {
-  const cases: [word: string, given: Given][] = [
-    ['Running', { statuses: [running('a'), running('b')] }],
-    ['Pending', { status: { phase: 'Pending' } }],
-    ['CrashLoopBackOff', { statuses: [running('a'), waiting('b', 'CrashLoopBackOff')] }],
-    ['ErrImagePull', { statuses: [waiting('a', 'ErrImagePull'), waiting('b', 'ContainerCreating')] }],
-    ['Completed', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), ended('b', { exitCode: 0, reason: 'Completed' })] }],
-    ['Running', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')], status: ready }],
-    ['NotReady', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')] }],
-    ['Error', { statuses: [ended('a', { exitCode: 0, reason: 'Completed' }), ended('b', { exitCode: 2, reason: 'Error' })] }],
-    ['Init:0/1', { init: [{ name: 's', restartPolicy: 'Always' }], initStatuses: [running('s')] }],
-    ['ExitCode:3', { statuses: [ended('a', { exitCode: 3 })], status: { phase: 'Failed' } }],
-    ['Signal:9', { statuses: [ended('a', { exitCode: 137, signal: 9 })], status: { phase: 'Failed' } }],
-    ['Evicted', { status: { phase: 'Failed', reason: 'Evicted' } }],
-    ['Terminating', { deleted: true, statuses: [running('a'), running('b')] }],
-    ['Unknown', { deleted: true, status: { reason: 'NodeLost' } }],
-    ['Init:0/1', { init: [{ name: 'i' }], initStatuses: [running('i')] }],
-    ['Init:CrashLoopBackOff', { init: [{ name: 'i' }], initStatuses: [waiting('i', 'CrashLoopBackOff')] }],
-    ['Init:Error', { init: [{ name: 'i' }], initStatuses: [ended('i', { exitCode: 1, reason: 'Error' })] }],
-    [
-      'Running',
-      {
-        init: [{ name: 's', restartPolicy: 'Always' }],
-        initStatuses: [running('s', { started: true })],
-        statuses: [running('a'), running('b')],
-      },
-    ],
-    [
-      'SchedulingGated',
-      { status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] } },
-    ],
-  ];
-  for (const [index, [word, given]] of cases.entries())
-    it(`is ${word}, as kubectl prints it (${index})`, () => expect(podWord(pod(given))).to.equal(word));
-
+describe('the troubles of a pod in the console', () => {
   it('names the container that is broken, with its last end', () => {
     const last = { exitCode: 137, reason: 'OOMKilled' };
     const statuses = [running('a'), waiting('b', 'CrashLoopBackOff', { lastState: { terminated: last } })];

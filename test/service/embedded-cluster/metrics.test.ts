@@ -1,7 +1,7 @@
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { expect } from 'chai';
-import { quantityOf } from '../../../src/api/printed-value.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { administrator, apiOf } from './api.ts';

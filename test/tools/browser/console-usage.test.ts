@@ -1,7 +1,8 @@
 /** Usage of pods and nodes in the console, from metrics.k8s.io. */
+
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { expect } from 'chai';
 import type { Page, Request } from 'playwright-core';
-import { quantityIn } from '../../../web/src/pages/cluster/order.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
@@ -29,7 +30,7 @@ describe('usage in the console', () => {
     expect(page.url()).to.contain('sort=-usage.memory');
     page.off('request', note);
 
-    const amounts = cells.map((text) => quantityIn(text) ?? -1);
+    const amounts = cells.map((text) => quantityOf(text) ?? -1);
     expect(amounts).to.deep.equal(amounts.toSorted((a, b) => b - a));
     expect(amounts[0]).to.be.greaterThan(1024 ** 2);
     expect(asked).to.have.length(1);

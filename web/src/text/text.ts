@@ -1,10 +1,10 @@
 /** Texts and formats. English texts of the shell are included; those of pages and other languages are loaded when they are needed. */
 
 import { first, type Pack, packs } from 'virtual:texts';
+import { durationParts } from '@atrium/objects/duration.ts';
 import { signal } from '@preact/signals';
 import { createInstance } from 'i18next';
 import type en from './en.json';
-import { durationParts } from './human-duration';
 
 type Words = keyof typeof en;
 /** Key of a text, or its part before `_one` and `_other` of a plural. */

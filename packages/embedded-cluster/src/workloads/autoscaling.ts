@@ -4,7 +4,7 @@
  * @see https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
 
-import { quantityOf } from '../../../../src/api/printed-value.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
 import { amountOf, measure } from './metrics.ts';

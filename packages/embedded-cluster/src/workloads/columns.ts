@@ -1,6 +1,6 @@
 /** Formats of the columns of `kubectl get` for workloads. Source: kubernetes/pkg/printers/internalversion. */
 
-import { podState } from '../../../../src/api/pod-state.ts';
+import { podState } from '@atrium/objects/pod-state.ts';
 import { since } from '../age.ts';
 import { columnsOf, type Formats, kindsWithColumns, orNone } from '../columns.ts';
 import { at, controllerOf, type JsonObject, type KubernetesObject, objectsAt } from '../objects.ts';

@@ -6,7 +6,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { quantityOf } from '../../../../src/api/printed-value.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { openSchema } from '../builtin-schemas.ts';
 import { builtin } from '../builtins.ts';
 import { column, nameColumn } from '../columns.ts';

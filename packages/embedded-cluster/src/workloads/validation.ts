@@ -1,9 +1,9 @@
 /** Checks of workloads that clients notice, in the words of kube-apiserver. Source: kubernetes/pkg/apis. */
 
 import { isDeepStrictEqual } from 'node:util';
+import { parseSchedule } from '@atrium/objects/schedule.ts';
 import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { at, isJsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
-import { parseSchedule } from './cron.ts';
 
 /** Returns the check of members that are required. */
 export const members =

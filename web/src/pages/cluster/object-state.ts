@@ -1,11 +1,12 @@
+import { podState } from '@atrium/objects/pod-state.ts';
 import type { ClusterObject } from '../../api/object-types.ts';
 import { jobState } from './sections/job-state.ts';
-import { podWord, readinessOf } from './sections/pod-state.ts';
+import { readinessOf } from './sections/pod-state.ts';
 
 /** Returns the state of an object in one word, as kubectl prints it; empty for one without a state. */
 export function stateOf(object: ClusterObject): string {
   const { apiVersion, kind, metadata, status } = object;
-  if (kind === 'Pod') return podWord(object);
+  if (kind === 'Pod') return podState(object).word;
   if (kind === 'Job' && apiVersion === 'batch/v1') return jobState(object, new Date()).word;
   if (kind === 'Node' && apiVersion === 'v1') return nodeWord(object);
   if (metadata.deletionTimestamp) return 'Terminating';

@@ -1,6 +1,7 @@
 /** Figures of metrics.k8s.io: what containers and nodes use. */
+
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import type { Metadata } from '../../api/object-types.ts';
-import { quantityIn } from './order.ts';
 
 export const measured = ['cpu', 'memory'] as const;
 export type Measured = (typeof measured)[number];
@@ -25,8 +26,8 @@ export interface Metrics {
 }
 
 const amountsIn = (usage: Quantities = {}): Amounts => ({
-  cpu: quantityIn(usage.cpu ?? '') ?? 0,
-  memory: quantityIn(usage.memory ?? '') ?? 0,
+  cpu: quantityOf(usage.cpu ?? '') ?? 0,
+  memory: quantityOf(usage.memory ?? '') ?? 0,
 });
 
 /** Metrics have no uid. */

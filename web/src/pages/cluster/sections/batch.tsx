@@ -1,4 +1,5 @@
-import { humanDuration } from '../../../text/human-duration';
+import { humanDuration } from '@atrium/objects/duration.ts';
+import { nextRun, parseSchedule } from '@atrium/objects/schedule.ts';
 import { dateTime, t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { Facts } from '../../../ui/facts';
@@ -6,7 +7,6 @@ import { Notice } from '../../../ui/state';
 import { jobState, secondsText } from './job-state';
 import { isOwnedBy } from './pod-owner';
 import { RelatedTable } from './related-table';
-import { nextRun, parseSchedule } from './schedule';
 import { scheduleWords } from './schedule-words';
 import type { Section, SectionProps } from './section';
 import { selectedPods } from './selected-pods';

@@ -1,6 +1,6 @@
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
-import { quantityIn } from '../order';
 import { titleOf } from '../usage';
 import { type Amounts, type Measured, measured } from '../usage-amounts';
 import type { ContainerSpec } from './pod-state';
@@ -32,7 +32,7 @@ type Resources = Readonly<Partial<Record<'requests' | 'limits', Readonly<Record<
 
 function ResourceUsage({ spec, resource, value }: ResourceProps) {
   const { limits = {}, requests = {} } = (spec.resources ?? {}) as Resources;
-  const amountIn = (given: Readonly<Record<string, unknown>>) => quantityIn(String(given[resource] ?? ''));
+  const amountIn = (given: Readonly<Record<string, unknown>>) => quantityOf(String(given[resource] ?? ''));
   const [limit, request] = [amountIn(limits), amountIn(requests)];
   const shown = quantityText(resource, value);
   if (limit)

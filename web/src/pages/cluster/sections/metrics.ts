@@ -1,7 +1,7 @@
 /** Metrics of a HorizontalPodAutoscaler. Kubernetes API: autoscaling/v2. */
 
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import type { ClusterObject } from '../../../api/object-types.ts';
-import { quantityIn } from '../order.ts';
 
 interface Figures {
   averageUtilization?: number;
@@ -50,7 +50,7 @@ function figure(
   return averageUtilization === undefined ? undefined : `${averageUtilization} %`;
 }
 
-const amount = (text = ''): number => quantityIn(text.replace(' %', '')) ?? 0;
+const amount = (text = ''): number => quantityOf(text.replace(' %', '')) ?? 0;
 
 /** Pairs targets with current figures: the status leaves metrics out that could not be read. */
 export function metricRows({ spec, status }: ClusterObject): MetricRow[] {

@@ -1,3 +1,4 @@
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { pageOf } from '../../../api/kinds';
 import type { ClusterObject } from '../../../api/objects';
 import { Guarded } from '../../../app/guarded';
@@ -11,7 +12,6 @@ import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Notice } from '../../../ui/state';
 import { StateWord } from '../cells';
-import { quantityIn } from '../order';
 import { useUsages } from '../usage';
 import { isMeasured, usageKey } from '../usage-amounts';
 import { problems } from './condition-notices';
@@ -77,7 +77,7 @@ function NodeResources(props: SectionProps) {
   const { load } = useNodePods(podsOf(props), name);
   const pods = load.data.value?.isPartial ? undefined : load.data.value?.pods;
   const requested = pods && requestedBy(pods.map(({ pod }) => pod));
-  const print = (resource: string, text = '') => quantityText(resource, quantityIn(text) ?? 0);
+  const print = (resource: string, text = '') => quantityText(resource, quantityOf(text) ?? 0);
   const bar = (resource: string, value: number | undefined) =>
     value === undefined ? (
       <span class="muted">{t('node.unknown')}</span>
@@ -85,10 +85,10 @@ function NodeResources(props: SectionProps) {
       <UsageBar
         label={quantityText(resource, value)}
         value={value}
-        of={quantityIn(allocatable[resource] ?? capacity[resource] ?? '') ?? 0}
+        of={quantityOf(allocatable[resource] ?? capacity[resource] ?? '') ?? 0}
       />
     );
-  const rows = Object.keys(capacity).filter((resource) => quantityIn(capacity[resource] ?? '') !== 0);
+  const rows = Object.keys(capacity).filter((resource) => quantityOf(capacity[resource] ?? '') !== 0);
   return (
     <PlainTable
       label={t('node.resources')}

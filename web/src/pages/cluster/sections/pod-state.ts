@@ -1,5 +1,6 @@
-/** The state of a pod as `kubectl get pods` prints it, and the reasons of its containers. Source: printPod of kube-apiserver. */
+/** The containers of a pod, and the reasons why they do not run. `@atrium/objects` has the state of the whole pod. */
 
+import { endWord } from '@atrium/objects/pod-state.ts';
 import type { ClusterObject } from '../../../api/object-types.ts';
 
 interface Ended {
@@ -60,13 +61,11 @@ export function defaultContainer(pod: ClusterObject): string | undefined {
   return names.find((name) => name === pod.metadata.annotations?.[defaultKey]) ?? names[0];
 }
 
-const ended = ({ reason, signal, exitCode }: Ended): string => reason || (signal ? `Signal:${signal}` : `ExitCode:${exitCode ?? 0}`);
-
 /** Returns the state of a container in one word. */
 export function containerWord({ status }: Container): string {
   const { waiting, running, terminated } = status?.state ?? {};
   if (waiting) return waiting.reason || 'Waiting';
-  if (terminated) return ended(terminated);
+  if (terminated) return endWord({ ...terminated });
   return running ? 'Running' : 'Waiting';
 }
 
@@ -77,58 +76,13 @@ const statusesIn = ({ status = {} }: ClusterObject, kind: Container['kind']) =>
 
 const isOver = ({ status }: ClusterObject): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Returns the state of a pod in one word, such as `Running`, `CrashLoopBackOff` or `Init:0/1`. */
-export function podWord(pod: ClusterObject): string {
-  if (pod.metadata.deletionTimestamp && pod.status?.reason === 'NodeLost') return 'Unknown';
-  if (pod.metadata.deletionTimestamp && !isOver(pod)) return 'Terminating';
-  const waits = initWord(pod);
-  return waits === undefined || conditionsIn(pod, 'Initialized')[0]?.status === 'True' ? mainWord(pod, waits) : waits;
-}
-
 /** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
 export const isSidecar = ({ kind, spec }: Pick<Container, 'kind' | 'spec'>) => kind === 'initContainer' && spec.restartPolicy === 'Always';
-
-/** Returns the word of the first init container that is not done, `undefined` if all are. */
-function initWord(pod: ClusterObject): string | undefined {
-  const sidecars = new Set(
-    containersOf(pod)
-      .filter(isSidecar)
-      .map(({ spec }) => spec.name),
-  );
-  const statuses = statusesIn(pod, 'initContainer');
-  const at = statuses.findIndex(
-    ({ name, started, state }) => state?.terminated?.exitCode !== 0 && !(sidecars.has(name) && started === true),
-  );
-  const status = statuses[at];
-  if (status === undefined) return undefined;
-  const reason = status.state?.terminated ? ended(status.state.terminated) : status.state?.waiting?.reason || 'PodInitializing';
-  return reason === 'PodInitializing' && !status.state?.terminated
-    ? `Init:${at}/${list(pod.spec?.initContainers).length}`
-    : `Init:${reason}`;
-}
-
-function reasonOf({ state = {} }: ContainerStatus): string | undefined {
-  return state.waiting?.reason || (state.terminated && ended(state.terminated));
-}
-
-function mainWord(pod: ClusterObject, initWord: string | undefined): string {
-  const statuses = statusesIn(pod, 'container');
-  const { phase = 'Unknown', reason } = pod.status ?? {};
-  const word = statuses.map(reasonOf).find((one) => one !== undefined) ?? initWord ?? unscheduled(pod) ?? String(reason || phase);
-  if (word !== 'Completed') return word;
-  const isRunning = statuses.some((status) => status.ready === true && status.state?.running !== undefined && !reasonOf(status));
-  if (isRunning && isReady(pod)) return 'Running';
-  const failed = statuses.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
-  return (failed && reasonOf(failed)) ?? (isRunning ? 'NotReady' : word);
-}
 
 /** Returns the status of the condition `Ready` of a pod or a node. */
 export const readinessOf = (object: ClusterObject): unknown => conditionsIn(object, 'Ready').at(-1)?.status;
 
 export const isReady = (pod: ClusterObject): boolean => conditionsIn(pod, 'Ready').some(({ status }) => status === 'True');
-
-const unscheduled = (pod: ClusterObject): string | undefined =>
-  conditionsIn(pod, 'PodScheduled').some(({ reason }) => reason === 'SchedulingGated') ? 'SchedulingGated' : undefined;
 
 export interface Trouble {
   /** Unset: the trouble is of the whole pod. */

@@ -1,7 +1,7 @@
 /** Quotas and limits of a namespace as rows. Kubernetes API: core/v1, ResourceQuota and LimitRange. */
 
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import type { ClusterObject } from '../../../api/object-types.ts';
-import { quantityIn } from '../order.ts';
 
 type Quantities = Readonly<Record<string, string>>;
 
@@ -23,8 +23,8 @@ export function quotaRows({ spec, status }: ClusterObject): QuotaRow[] {
   return Object.keys(hard)
     .sort()
     .map((resource) => ({
-      ...{ resource, hard: String(hard[resource]), hardValue: quantityIn(String(hard[resource])) ?? 0 },
-      usedValue: quantityIn(String(used[resource])) ?? 0,
+      ...{ resource, hard: String(hard[resource]), hardValue: quantityOf(String(hard[resource])) ?? 0 },
+      usedValue: quantityOf(String(used[resource])) ?? 0,
       ...(used[resource] !== undefined && { used: String(used[resource]) }),
     }));
 }

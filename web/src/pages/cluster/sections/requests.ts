@@ -1,4 +1,4 @@
-import { quantityIn } from '../order.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { isFinished, type Pod } from './pod-shape.ts';
 
 type Amounts = Readonly<Record<string, number>>;
@@ -9,7 +9,7 @@ interface Container {
 }
 
 const amounts = (quantities: Readonly<Record<string, unknown>> = {}): Amounts =>
-  Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, quantityIn(String(quantity)) ?? 0]));
+  Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, quantityOf(String(quantity)) ?? 0]));
 
 const merged = (a: Amounts, b: Amounts, of: (x: number, y: number) => number): Amounts =>
   Object.fromEntries([...Object.keys(a), ...Object.keys(b)].map((name) => [name, of(a[name] ?? 0, b[name] ?? 0)]));

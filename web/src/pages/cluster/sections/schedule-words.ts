@@ -1,6 +1,7 @@
 /** Schedules of CronJobs in words. Schedules whose words would be longer than their five fields have none. */
+
+import type { Schedule } from '@atrium/objects/schedule.ts';
 import { language, t } from '../../../text/text';
-import type { Schedule } from './schedule';
 
 const maxNamed = 6;
 

@@ -1,3 +1,4 @@
+import { podState } from '@atrium/objects/pod-state.ts';
 import type { ClusterObject } from '../../../api/objects';
 import { t } from '../../../text/text';
 import { Facts } from '../../../ui/facts';
@@ -6,7 +7,6 @@ import { Notice } from '../../../ui/state';
 import { StateWord } from '../cells';
 import { problems } from './condition-notices';
 import { ObjectLink } from './object-link';
-import { podWord } from './pod-state';
 import { RelatedObjects } from './related-objects';
 import type { Section, SectionProps } from './section';
 import { claimsOf, sourceOf } from './volumes';
@@ -65,7 +65,7 @@ function ClaimPods({ kinds, object: { metadata } }: SectionProps) {
                 title: t('net.name'),
                 cell: ({ metadata: { name, namespace } }) => <ObjectLink {...{ kinds, name, namespace }} kind="Pod" />,
               },
-              { title: t('cluster.state'), cell: (pod) => <StateWord word={podWord(pod)} /> },
+              { title: t('cluster.state'), cell: (pod) => <StateWord word={podState(pod).word} /> },
               {
                 title: t('object.node'),
                 cell: ({ spec }) => typeof spec?.nodeName === 'string' && <ObjectLink {...{ kinds, name: spec.nodeName }} kind="Node" />,

@@ -1,6 +1,6 @@
 /** Schedules of CronJobs as kube-controller-manager reads them, by github.com/robfig/cron: five fields, `@daily` and its like. */
 
-import { secondsIn } from '../order.ts';
+import { secondsIn } from './duration.ts';
 
 export interface Schedule {
   minutes: readonly number[];
@@ -105,7 +105,8 @@ function runsOn({ hours, minutes }: Schedule, date: Date, clock: (time: number) 
     .sort((a, b) => a - b);
 }
 
-function isOn({ days, months, weekdays, isEither }: Schedule, date: Date): boolean {
+/** Reports whether a schedule runs on a day. @param date holds the day in UTC */
+export function isOn({ days, months, weekdays, isEither }: Schedule, date: Date): boolean {
   const [isDay, isWeekday] = [days.includes(date.getUTCDate()), weekdays.includes(date.getUTCDay())];
   return months.includes(date.getUTCMonth() + 1) && (isEither ? isDay || isWeekday : isDay && isWeekday);
 }
