@@ -86,6 +86,7 @@ export interface EmbeddedLoginOptions {
   smtp?: Record<string, unknown>;
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
+  maxInFlight?: number;
   replicas?: number;
   /** Starts a proxy between the service and the cluster. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
@@ -136,6 +137,7 @@ async function startAll(
     languages,
     smtp,
     trustedProxies = [],
+    maxInFlight = 1_000,
     replicas: count = 1,
     files = aPage,
     host = '127.0.0.1',
@@ -180,7 +182,16 @@ async function startAll(
     const app = new TestApp({
       config: parseConfig({
         yaml: stringify({
-          server: { ...patient.server, host: '127.0.0.1', port: listenOn, metricsPort: 0, publicURL: url, tls, trustedProxies },
+          server: {
+            ...patient.server,
+            host: '127.0.0.1',
+            port: listenOn,
+            metricsPort: 0,
+            publicURL: url,
+            tls,
+            trustedProxies,
+            maxInFlight,
+          },
           kubernetes: { ...patient.kubernetes, namespace, credentials, ...kubernetes },
           login: {
             perMinute: 1_000_000,

@@ -38,6 +38,8 @@ export interface DirectoryScript {
   referring?: readonly string[];
   /** Result code of searches below a base DN. */
   code?: { baseDN: string; value: number };
+  /** Answers wait for it. */
+  hold?: Promise<unknown>;
 }
 
 const success = 0;
@@ -94,7 +96,8 @@ export class ScriptedDirectory {
       for (let end = endOfMessage(received); end !== undefined; end = endOfMessage(received)) {
         const bytes = received.subarray(0, end);
         received = received.subarray(end);
-        this.#answer(socket, bytes);
+        if (this.script.hold === undefined) this.#answer(socket, bytes);
+        else void this.script.hold.then(() => this.#answer(socket, bytes));
       }
     });
   }

@@ -11,6 +11,7 @@ import { runInFlow } from '../../../src/limits/flow.ts';
 import { type Bounds, Semaphore } from '../../../src/limits/semaphore.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { servicesOf } from '../../support/services.ts';
 import { get } from '../kubernetes/calls.ts';
@@ -101,6 +102,18 @@ describe('a read for all callers', () => {
     await Promise.all(slow);
     await client.close();
     await server.stop();
+  });
+});
+
+describe('password hashes', () => {
+  it('LIM-19 take turns by flow', async () => {
+    const passwords = cheapPasswords();
+    const order: string[] = [];
+    const hash = (flow: string) => asFlow(flow, () => passwords.hash('secret')).then(() => order.push(flow));
+    const all = [...Array.from({ length: 100 }, () => hash('user jane')), ...others.map(hash)];
+    await Promise.all(all);
+    // Two are computed at a time.
+    expect(order.lastIndexOf(others.at(-1) ?? '')).to.be.at.most(2 * others.length + 4);
   });
 });
 
