@@ -42,6 +42,8 @@ export class Balancer {
   #polledAt = 0;
   #poll: Promise<void> | undefined;
   #turn = 0;
+  /** Backend that gets all requests of some paths, instead of the next one. */
+  affinity: { backend: Backend; isFor: (path: string) => boolean } | undefined;
   readonly #holds = new Map<string, { arrived: () => void; left: () => void; released: Promise<void> }>();
 
   constructor({ of }: { of: 'connections' | 'requests' }) {
@@ -141,7 +143,8 @@ export class Balancer {
 
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     await this.#holdUp('request', incoming.url, outgoing);
-    const backend = await this.#next();
+    const { affinity } = this;
+    const backend = affinity?.isFor(incoming.url ?? '') ? affinity.backend : await this.#next();
     if (outgoing.destroyed) return;
     if (backend === undefined) {
       outgoing.writeHead(503).end('no backend is ready');

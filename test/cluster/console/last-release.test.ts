@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { aPolicy, user } from '../../service/access-requests/support.ts';
+import { aNamespace } from '../../service/bindings/support.ts';
+import { codeOf } from '../../service/factors/person.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startChromium, Visitor } from '../../tools/browser/chromium.ts';
 import { isLoggedIn, isLoggedOut, press, submitPassword } from '../../tools/browser/demo.ts';
 import { type Build, Installation, localUsers, password } from '../replicas/installation.ts';
 import { buildOf, lastRelease } from '../replicas/last-release.ts';
-import type { Replica } from '../replicas/replica.ts';
 import { rollingRestart } from '../replicas/rolling-restart.ts';
 import { nextConsole } from './next-build.ts';
 
@@ -23,7 +25,7 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
   const visitors: Visitor[] = [];
 
   before(async () => {
-    service = await Installation.start();
+    service = await Installation.start({ features: { accessRequests: true } });
     older = release && (await buildOf(release));
     next = await nextConsole();
     await rollingRestart(service, undefined, older);
@@ -36,6 +38,7 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
   });
   afterEach(async () => {
     for (const visitor of visitors.splice(0)) await visitor.leave();
+    service.balancer.affinity = undefined;
   });
 
   const changes = [
@@ -44,19 +47,9 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
     ['a second upgrade', () => undefined],
   ] as const;
 
-  /** @param pagesFrom replica that answers with all pages; the load balancer passes on other requests. */
-  async function visit({ pagesFrom }: { pagesFrom?: Replica } = {}): Promise<{ visitor: Visitor; page: Page }> {
-    const context = await browser.newContext();
-    const visitor = new Visitor(context);
+  async function visit(): Promise<{ visitor: Visitor; page: Page }> {
+    const visitor = new Visitor(await browser.newContext());
     visitors.push(visitor);
-    if (pagesFrom)
-      await context.route(
-        (url) => url.origin === service.url && !/^\/(?:api|apis|auth|identity|openapi|assets|plugins)\//.test(url.pathname),
-        async (route) => {
-          const { pathname, search } = new URL(route.request().url());
-          await route.fulfill({ response: await route.fetch({ url: pagesFrom.url + pathname + search }) });
-        },
-      );
     const page = await visitor.openTab();
     page.setDefaultTimeout(45_000);
     await page.goto(service.url);
@@ -147,6 +140,9 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
     await service.stopReplica(replaced);
   }
 
+  const isOfService = (path: string) => /^\/(?:api|apis|auth|identity|openapi|plugins)\//.test(path);
+  const isFile = (path: string) => path.startsWith('/assets/');
+
   /** Uses the page as a user does. */
   async function use(page: Page): Promise<void> {
     await logIn(page, worker);
@@ -173,9 +169,10 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
     await mix(undefined);
     const [old] = service.replicas;
     if (old === undefined) throw new Error('there is no replica');
+    service.balancer.affinity = { backend: old, isFor: (path) => !isOfService(path) && !isFile(path) };
 
     for (let load = 0; load < 4; load += 1) {
-      const { page, visitor } = await visit({ pagesFrom: old });
+      const { page, visitor } = await visit();
       await use(page);
       expect(visitor.takeComplaints()).to.deep.equal([]);
       await visitor.leave();
@@ -201,4 +198,64 @@ describe('a browser during an upgrade from the last release, a rollback, and a s
     );
     expect(visitor.takeComplaints()).to.deep.equal([]);
   });
+
+  /** Sets up an app at the page of the issuer, which leads back to the console. @returns the secret of the app */
+  async function setUpFactor(page: Page, email: string): Promise<string> {
+    await page.getByRole('link', { name: 'Second factors' }).click();
+    await press(page, 'Set up an authenticator app');
+    await submitPassword(page, { email, password });
+    const secret = ((await page.locator('.key').textContent()) ?? '').replaceAll(' ', '');
+    await enterCode(page, codeOf(secret));
+    await page.locator('.codes li').first().waitFor();
+    await page.locator('button').click();
+    await page.getByRole('row').filter({ hasText: 'Authenticator app' }).waitFor();
+    return secret;
+  }
+
+  async function enterCode(page: Page, code: string): Promise<void> {
+    await page.locator('#code').fill(code);
+    await page.locator('#code').press('Enter');
+  }
+
+  const phase = (page: Page, text: string) => page.locator('.page-head .phase').getByText(text, { exact: true }).waitFor();
+
+  for (const [index, build] of (['the last release', 'this build'] as const).entries())
+    it(`logs in with a second factor, and gives and ends access, while both builds answer and pages come from ${build}`, async () => {
+      const [asker = '', approver = ''] = localUsers.slice(10 + 2 * index);
+      const backend = service.replicas[index];
+      if (backend === undefined) throw new Error('there are not two replicas');
+      service.balancer.affinity = { backend, isFor: (path) => !isOfService(path) };
+      const policy = { subjects: [user(asker)], approvers: [user(approver)], displayName: `Debug the shop ${index}` };
+      await service.admin.apply(aNamespace('shop'), aPolicy(`shop-${index}`, policy));
+      const { page, visitor } = await visit();
+      await logIn(page, asker);
+      // The issuer has ended the session when the page does.
+      visitor.accepted = /status of 401 .*\/token\/logout$/;
+      const secret = await setUpFactor(page, asker);
+      await logOut(page);
+      await press(page, 'Log in');
+      await submitPassword(page, { email: asker, password });
+      await enterCode(page, codeOf(secret, 1));
+      // The page tells what has changed: the new factor.
+      await press(page, 'Continue');
+      await isLoggedIn(page, asker);
+      const { page: other, visitor: decider } = await visit();
+      await logIn(other, approver);
+
+      await page.goto(`${service.url}/requests/new?policy=shop-${index}`);
+      await page.getByLabel('Role', { exact: true }).selectOption('view');
+      await page.getByLabel('shop', { exact: true }).check();
+      await page.getByLabel('Reason').fill('the payment worker hangs since 11:00');
+      await press(page, 'Ask');
+      await phase(page, 'Pending');
+      await other.goto(page.url());
+      await press(other, 'Approve');
+      await phase(other, 'Active');
+      await phase(page, 'Active');
+      await press(other, 'End now');
+      await other.getByRole('dialog').getByRole('button', { name: 'End now' }).click();
+      await phase(other, 'Ended');
+      await phase(page, 'Ended');
+      expect([...visitor.takeComplaints(), ...decider.takeComplaints()]).to.deep.equal([]);
+    });
 });
