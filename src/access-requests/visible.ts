@@ -1,8 +1,8 @@
 import { conflict, notFound } from '../api/status.ts';
 import { userBindingResource } from '../bindings/schema.ts';
 import type { Caller } from '../http/operation.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { Account } from '../users/record/account.ts';
-import { retryOnConflict } from '../users/record/records.ts';
 import type { AccessContext } from './context.ts';
 import { type Person, refusedAccess } from './people.ts';
 import { accessRequestResource, bindingNameOf, type RequestRow } from './request.ts';

@@ -6,11 +6,11 @@ import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writ
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
-import { retryOnConflict } from '../users/record/records.ts';
 import { userResource } from '../users/record/schema.ts';
 import { groupKind, isLocalGroup, type Member, type MemberItem, maxMembers, membersOf } from './schema.ts';
 import { type GroupsContext, requireGroupRight, requireMembersRight } from './writer.ts';

@@ -13,11 +13,11 @@ import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writ
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { retryOnConflict } from '../users/record/records.ts';
 import { type GroupRow, servedGroup } from './row.ts';
 import { type GroupPatch, groupKind, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
 

@@ -8,12 +8,13 @@ import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writ
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '../kubernetes/resource-client.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import { isRefusal, isUnknownResource } from '../kubernetes/upstream-error.ts';
 import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
-import { retryOnConflict, UserRecords } from './record/records.ts';
+import { UserRecords } from './record/records.ts';
 import { displayName, userApiVersion, userKind, userResource } from './record/schema.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { UserStatusWriter } from './status.ts';

@@ -5,8 +5,8 @@ import { abortable } from '../kubernetes/deadline.ts';
 import { isNotInstalled, type ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import { maxLeaving } from './record/local-groups.ts';
-import { retryOnConflict } from './record/records.ts';
 
 const group = 'auth.platform.io';
 const version = 'v1';

@@ -5,8 +5,9 @@ import { neverAborts } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import { phaseStatus } from './record/conditions.ts';
-import { retryOnConflict, UserRecords } from './record/records.ts';
+import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 
 /** Members to merge into the status; `null` removes a member. */

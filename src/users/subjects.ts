@@ -8,9 +8,10 @@ import { type Caller, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf, directoryType, forgottenSub } from './record/account.ts';
-import { retryOnConflict, UserRecords } from './record/records.ts';
+import { UserRecords } from './record/records.ts';
 import { readUser, userName, userResource } from './record/schema.ts';
 import { subjectNamesOf } from './record/subject-name.ts';
 

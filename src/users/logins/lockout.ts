@@ -3,6 +3,7 @@ import { partsOf } from '../../api/reader.ts';
 import type { Config } from '../../config/schema.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { retryOnConflict } from '../../kubernetes/retry.ts';
 import { atMost } from '../../limits/eviction-queue.ts';
 import { RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
@@ -10,7 +11,7 @@ import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf, directoryType } from '../record/account.ts';
 import { phaseOf } from '../record/conditions.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { retryOnConflict, UserRecords } from '../record/records.ts';
+import { UserRecords } from '../record/records.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
 
 /** Reason why an attempt was refused. Clients must not learn it, but for `SubjectDiffers`, which follows a right password. */

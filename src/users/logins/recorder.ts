@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { serviceUnavailable } from '../../api/status.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { retryOnConflict } from '../../kubernetes/retry.ts';
 import type { Services } from '../../services.ts';
 import {
   type Account,
@@ -23,7 +24,7 @@ import {
 import { type AccountPhase, phaseOf } from '../record/conditions.ts';
 import { createdByAnnotation, isLabelValue, labelsToChange, userLabels } from '../record/labels.ts';
 import type { AccountLookup } from '../record/lookup.ts';
-import { retryOnConflict, UserRecords } from '../record/records.ts';
+import { UserRecords } from '../record/records.ts';
 import {
   displayName,
   maxGroups,

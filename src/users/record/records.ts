@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { serviceUnavailable } from '../../api/status.ts';
 import type { ServiceClient } from '../../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
@@ -9,8 +8,6 @@ import { userKind } from './schema.ts';
  * Bound of retries, longer than any run of conflicts that ends. The lock of an account ends conflicts of guesses, and users log in one
  * after the other.
  */
-const maxAttempts = 16;
-const maxPauseMs = 20;
 
 interface Patch {
   labels?: Record<string, string>;
@@ -64,24 +61,4 @@ export class UserRecords {
   remove({ name, uid, resourceVersion }: KubernetesObject['metadata'], signal: AbortSignal): Promise<boolean> {
     return this.#users.remove(name, { preconditions: { uid, resourceVersion }, signal });
   }
-}
-
-/**
- * Retries a read, decision and write until no other writer is faster.
- *
- * @param attempt returns undefined after a conflict
- * @param bounds of the attempts, and of the milliseconds between two of them
- * @returns undefined if conflicts persist
- */
-export async function retryOnConflict<T>(
-  attempt: () => Promise<T | undefined>,
-  signal: AbortSignal,
-  bounds = { attempts: maxAttempts, pauseMs: maxPauseMs },
-): Promise<T | undefined> {
-  for (let left = bounds.attempts; left > 0; left -= 1) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-    await sleep(Math.random() * bounds.pauseMs, undefined, { signal });
-  }
-  return undefined;
 }
