@@ -9,7 +9,7 @@ import { UserRecords } from '../users/record/records.ts';
 import type { Change } from '../watch/watch-cache.ts';
 import type { GroupRow } from './row.ts';
 import { groupKind, type Member, membersOf } from './schema.ts';
-import type { GroupsContext } from './writer.ts';
+import type { GroupsContext } from './strategy.ts';
 
 /** Names in a message at most. */
 const maxNamed = 20;

@@ -3,12 +3,14 @@
  * `local:NAME` in Kubernetes.
  */
 import { type Collection, collection } from '../collection/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { groupsController } from './controller.ts';
+import { groupDefinition } from './definition.ts';
 import { listMemberships } from './members.ts';
-import { groupOperations } from './routes.ts';
+import { memberOperations } from './routes.ts';
 import { type GroupRow, groupProperties, groupRow } from './row.ts';
 
 /** Watch of all Groups. Create it before the collection is started. */
@@ -26,7 +28,11 @@ export function createGroups(services: Services, { collection: groups, localGrou
   const context = { services, groups, accounts };
   const controller = groupsController(context, localGroups);
   return {
-    operations: [...groupOperations(context), listMemberships(context, localGroups)],
+    operations: [
+      ...standardOperations(services, groups, groupDefinition(context)),
+      ...memberOperations(context),
+      listMemberships(context, localGroups),
+    ],
     checks: [groups.check],
     start() {
       groups.start();

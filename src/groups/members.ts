@@ -13,7 +13,7 @@ import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGr
 import { requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';
 import { groupKind, isLocalGroup, type Member, type MemberItem, maxMembers, membersOf } from './schema.ts';
-import { type GroupsContext, requireGroupRight, requireMembersRight } from './writer.ts';
+import { type GroupsContext, requireGroupRight, requireMembersRight } from './strategy.ts';
 
 /** Bounds the length of the address: names of generated records have 32 characters. */
 const maxNames = 100;

@@ -96,6 +96,11 @@ export const auditEvents = {
 
 export type AuditName = keyof typeof auditEvents;
 
+/** Names of the events of writes by a caller: `auditWrite` has their fields. */
+export type WriteAuditName = {
+  [Name in AuditName]: typeof byCaller extends (typeof auditEvents)[Name]['fields'] ? Name : never;
+}[AuditName];
+
 /** Fields that an event with one of these names may have. */
 export type FieldOf<Name extends AuditName> = (typeof auditEvents)[Name]['fields'][number];
 

@@ -1,0 +1,277 @@
+/**
+ * Operations that all resources have in common: list, get, create, patch, delete, and deletion of many. A resource declares its schemas,
+ * rules and words once.
+ */
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
+import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
+import { auditWrite } from '../http/audit.ts';
+import type { WriteAuditName } from '../http/audit-events.ts';
+import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import type { Services } from '../services.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from './bulk-delete.ts';
+import type { Collection } from './collection.ts';
+import { answerList } from './lister.ts';
+import { sendJson } from './page.ts';
+import type { ListProperties, ListRow } from './properties.ts';
+import { listAnswer, listQuery, listSchema } from './schema.ts';
+import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
+
+/** Row of an object: its properties for lists, and its JSON text for answers. */
+interface StandardRow extends ListRow {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly text: string;
+}
+
+/** Words of an operation that differ from resource to resource. Answers replace or extend the standard ones. */
+interface Words {
+  summary: string;
+  description?: string;
+  answers?: Record<number, AnswerDescription>;
+}
+
+export interface StandardResource<Row extends StandardRow, New, Patch extends Patched> {
+  kind: ResourceKind;
+  /** Path of the list: `/auth/v1/groups`. The path of an object appends `/NAME`. */
+  path: string;
+  tag: string;
+  /** Parts of the operation ids: `Group` of `CreateGroup`, `Groups` of `ListGroups`. */
+  ids: { one: string; many: string };
+  /** Nouns in the OpenAPI document: `group` and `groups`. */
+  nouns: { one: string; many: string };
+  /** Schema of a name in a path. */
+  name: z.ZodType<string>;
+  /** Schema of an object in answers. */
+  schema: z.ZodType;
+  properties: ListProperties<Row>;
+  /** Returns the JSON text of a written object for the answer. */
+  textOf(object: KubernetesObject): string;
+  strategy: Strategy<New, Patch>;
+  get: Words;
+  create: Words & { audit: WriteAuditName };
+  /** Undefined for a resource whose objects cannot be changed. */
+  patch?: Words & { audit: WriteAuditName; example: Parameters<typeof describedPatch>[1][number] };
+  delete: Words & { audit: WriteAuditName };
+  /** Undefined for a resource whose objects are deleted one by one. */
+  deleteMany?: { summary: string; resultKind: string };
+}
+
+const json = 'application/json';
+const versionHeader = { ETag: 'The resource version.' };
+
+/** Creates the operations of a resource. */
+export function standardOperations<Row extends StandardRow, New, Patch extends Patched>(
+  services: Services,
+  collection: Collection<Row>,
+  resource: StandardResource<Row, New, Patch>,
+): Operation[] {
+  const standard = new StandardOperations(services, collection, resource);
+  return [
+    standard.list(),
+    standard.get(),
+    standard.create(),
+    ...(resource.patch ? [standard.patch(resource.patch)] : []),
+    standard.delete(),
+    ...(resource.deleteMany ? [standard.deleteMany(resource.deleteMany)] : []),
+  ];
+}
+
+class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
+  readonly #services: Services;
+  readonly #collection: Collection<Row>;
+  readonly #resource: StandardResource<Row, New, Patch>;
+  readonly #writes: StandardWrites<New, Patch>;
+  readonly #params: z.ZodObject<{ name: z.ZodType<string> }>;
+  readonly #object: AnswerDescription;
+  readonly #hidden: AnswerDescription;
+  readonly #absent: AnswerDescription;
+
+  constructor(services: Services, collection: Collection<Row>, resource: StandardResource<Row, New, Patch>) {
+    this.#services = services;
+    this.#collection = collection;
+    this.#resource = resource;
+    const { kind, name, nouns, schema, strategy } = resource;
+    this.#writes = new StandardWrites(services, collection.cache, kind, strategy);
+    this.#params = z.object({ name });
+    this.#object = { description: `The ${nouns.one}.`, content: { [json]: schema }, headers: versionHeader };
+    this.#hidden = { description: `RBAC denies it, also if the ${nouns.one} does not exist.` };
+    this.#absent = { description: `The ${nouns.one} does not exist.` };
+  }
+
+  list(): Operation {
+    const { kind, ids, nouns, path, tag, schema, properties } = this.#resource;
+    const { access } = this.#services;
+    const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister: this.#collection.lister };
+    return operation({
+      id: `List${ids.many}`,
+      method: 'GET',
+      paths: [path],
+      tag,
+      summary: `Lists ${nouns.many}, filtered, sorted and in pages`,
+      credential: 'required',
+      before: [compressed],
+      query: listQuery(properties),
+      answers: {
+        200: listAnswer(listSchema(schema, { apiVersion: `${kind.type.group}/${kind.type.version}`, kind: `${kind.kind}List` })),
+        403: { description: 'RBAC denies it.' },
+        410: { description: '`continue` is older than an hour.' },
+      },
+      handle: (request) => answerList(list, request),
+    });
+  }
+
+  get(): Operation {
+    const { ids, path, tag, get } = this.#resource;
+    return operation({
+      ...this.#words(get, { 200: this.#object, 403: this.#hidden, 404: this.#absent }),
+      id: `Get${ids.one}`,
+      method: 'GET',
+      paths: [`${path}/:name`],
+      tag,
+      credential: 'required',
+      params: this.#params,
+      handle: async ({ ctx, caller, params: { name }, signal }) => {
+        await this.#writes.require(caller, 'get', name, signal);
+        const { text, resourceVersion } = await this.#collection.get(name, signal);
+        ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
+        sendJson(ctx, text);
+      },
+    });
+  }
+
+  create(): Operation {
+    const { ids, nouns, path, tag, create, strategy } = this.#resource;
+    return operation({
+      ...this.#words(create, {
+        201: { ...this.#object, headers: { Location: `Path of the ${nouns.one}.`, ...versionHeader } },
+        403: { description: 'RBAC denies it.' },
+        409: { description: `A ${nouns.one} of this name exists.` },
+        422: { description: 'The object is invalid. Causes name every violation.' },
+      }),
+      id: `Create${ids.one}`,
+      method: 'POST',
+      paths: [path],
+      tag,
+      credential: 'required',
+      query: writeQuery,
+      body: z.unknown(),
+      described: { body: { [json]: strategy.newBody } },
+      handle: async ({ ctx, caller, query, body, signal }) => {
+        const request = { body, isDryRun: query.dryRun !== undefined, fieldValidation: query.fieldValidation };
+        const written = await this.#writes.create(request, caller, signal);
+        const { metadata } = written.object;
+        if (written.isChanged) this.#record(ctx, caller, { audit: create.audit, target: metadata, code: 201 });
+        ctx.status = 201;
+        ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
+        this.#send(ctx, written);
+      },
+    });
+  }
+
+  patch({ audit, example, ...words }: NonNullable<StandardResource<Row, New, Patch>['patch']>): Operation {
+    const { ids, path, tag, strategy } = this.#resource;
+    return operation({
+      ...this.#words(words, {
+        200: this.#object,
+        403: this.#hidden,
+        404: this.#absent,
+        409: { description: 'The version differs from the expected one.' },
+        422: { description: 'The object is invalid. Causes name every violation.' },
+      }),
+      id: `Patch${ids.one}`,
+      method: 'PATCH',
+      paths: [`${path}/:name`],
+      tag,
+      credential: 'required',
+      params: this.#params,
+      query: writeQuery,
+      bodyTypes: patchTypes,
+      body: z.unknown(),
+      described: {
+        headers: { 'If-Match': 'ETag of the expected version. Another version is a conflict.' },
+        body: describedPatch(strategy.patch?.body ?? z.unknown(), [example]),
+      },
+      handle: async ({ ctx, caller, params: { name }, query, body, signal }) => {
+        const isJsonPatch = ctx.is(jsonPatchType) !== false;
+        const ifMatch = ctx.get('If-Match') || undefined;
+        const { fieldValidation } = query;
+        const request = { name, body, isJsonPatch, ifMatch, isDryRun: query.dryRun !== undefined, fieldValidation };
+        const written = await this.#writes.patch(request, caller, signal);
+        if (written.isChanged) this.#record(ctx, caller, { audit, target: written.object.metadata, code: 200 });
+        this.#send(ctx, written);
+      },
+    });
+  }
+
+  delete(): Operation {
+    const { ids, path, tag, delete: words } = this.#resource;
+    return operation({
+      ...this.#words(words, {
+        204: { description: 'Gone.' },
+        403: this.#hidden,
+        404: this.#absent,
+        409: { description: 'The object does not match the preconditions.' },
+      }),
+      id: `Delete${ids.one}`,
+      method: 'DELETE',
+      paths: [`${path}/:name`],
+      tag,
+      credential: 'required',
+      params: this.#params,
+      query: z.object({ dryRun }),
+      body: deleteOptions,
+      handle: async ({ ctx, caller, params: { name }, query, body, signal }) => {
+        const deletion = deletionOf(query, body);
+        const { uid } = await this.#writes.delete({ name, ...deletion, asCaller: true }, caller, signal);
+        if (!deletion.isDryRun) this.#record(ctx, caller, { audit: words.audit, target: { name, uid }, code: 204 });
+        ctx.status = 204;
+      },
+    });
+  }
+
+  deleteMany({ summary, resultKind }: NonNullable<StandardResource<Row, New, Patch>['deleteMany']>): Operation {
+    const { ids, path, tag, delete: words } = this.#resource;
+    const bulkDeleter = this.#collection.bulkDeleter({ deleter: this.#writes, uidOf: ({ uid }) => uid });
+    return operation({
+      id: `Delete${ids.many}`,
+      method: 'DELETE',
+      paths: [path],
+      tag,
+      summary,
+      description: bulkDescription,
+      credential: 'required',
+      before: [compressed],
+      query: bulkQuery,
+      body: bulkBody,
+      answers: bulkAnswers(resultKind),
+      handle: async ({ ctx, caller, query, body, signal }) => {
+        const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
+        const onDeleted = (target: { name: string; uid: string }) => this.#record(ctx, caller, { audit: words.audit, target, code: 204 });
+        const asking = { signal, leftMs: ctx.state.leftMs() };
+        ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, asking));
+      },
+    });
+  }
+
+  #words({ summary, description, answers }: Words, standard: Record<number, AnswerDescription>) {
+    return { summary, ...(description !== undefined && { description }), answers: { ...standard, ...answers } };
+  }
+
+  #record(
+    ctx: Context,
+    caller: Caller,
+    { audit, target, code }: { audit: WriteAuditName; target: { name: string; uid: string }; code: number },
+  ) {
+    this.#services.audit.record({ audit, ...auditWrite(ctx, caller, target), code });
+  }
+
+  #send(ctx: Context, { object, warnings }: Written): void {
+    if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
+    ctx.set('ETag', `"${object.metadata.resourceVersion}"`);
+    sendJson(ctx, this.#resource.textOf(object));
+  }
+}

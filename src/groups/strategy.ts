@@ -1,0 +1,116 @@
+/** Rules of Groups: rights to their members, and the members of a new or changed object. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
+import { partsOf, reader } from '../api/reader.ts';
+import { invalid } from '../api/status.ts';
+import type { Collection } from '../collection/collection.ts';
+import type { Strategy } from '../collection/standard-writes.ts';
+import type { Caller } from '../http/operation.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
+import { timestamp } from '../kubernetes/clock.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { Services } from '../services.ts';
+import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
+import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
+import { type GroupRow, servedGroup } from './row.ts';
+import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
+
+/** Dependencies of the operations on Groups. */
+export interface GroupsContext {
+  readonly services: Services;
+  readonly groups: Collection<GroupRow>;
+  readonly accounts: AccountLookup;
+}
+
+/** @throws StatusError 403, 503 */
+export const requireGroupRight = (
+  { services }: GroupsContext,
+  caller: Caller,
+  verb: string,
+  name: string | undefined,
+  signal: AbortSignal,
+) => services.access.require(caller, { ...groupResource, verb, ...(name !== undefined && { name }) }, signal);
+
+/**
+ * Requires the right to impersonate the group, because members get what is granted to it. The chart's admission policy, where installed,
+ * requires the same.
+ *
+ * @throws StatusError 403, 503
+ */
+export const requireMembersRight = ({ services }: GroupsContext, caller: Caller, name: string, signal: AbortSignal) =>
+  services.access.require(caller, { group: '', resource: 'groups', verb: 'impersonate', name: localGroupName(name) }, signal);
+
+const kind = { group: groupResource.group, kind: 'Group' };
+const readNamed = reader(z.object({ name: z.string() }));
+
+export const groupStrategy = (context: GroupsContext): Strategy<NewGroup, GroupPatch> => ({
+  newBody: newGroupBody,
+  errorsOf: memberErrors,
+  beforeCreate: (group, caller, signal) => requireMembers(context, group, caller, signal),
+  manifestOf: (group) => manifestOf(group, context.services.now()),
+  patch: { body: groupPatchBody, serve: servedGroup, changesOf },
+});
+
+/** Requires the same for a new group with members as for a change of its members. */
+async function requireMembers(context: GroupsContext, { metadata, spec }: NewGroup, caller: Caller, signal: AbortSignal): Promise<void> {
+  const { accounts, services } = context;
+  const { users = [] } = spec;
+  if (users.length === 0) return;
+  requireNoAccessToken('members', caller);
+  await requireMembersRight(context, caller, metadata.name, signal);
+  requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
+  requireAccounts(accounts);
+  const unknown = users.flatMap(({ name }, index) =>
+    accounts.get(name) === undefined ? [notFoundValue(`spec.users[${index}].name`, name)] : [],
+  );
+  if (unknown.length > 0) throw invalid({ ...kind, name: metadata.name }, unknown);
+}
+
+/** Checks the rules that span several members. */
+function memberErrors(body: unknown): FieldError[] {
+  const { spec = {} } = partsOf(body);
+  const users: readonly unknown[] = Array.isArray(spec.users) ? spec.users : [];
+  if (users.length > 0 && spec.refConnector !== undefined)
+    return [forbiddenField('spec.users', 'the members of a group that comes from an issuer are known by the issuer')];
+  const seen = new Set<string>();
+  return users.flatMap((user, index) => {
+    const { name } = readNamed(user);
+    if (name === undefined) return [];
+    if (seen.has(name)) return [duplicate(`spec.users[${index}].name`, name)];
+    seen.add(name);
+    return [];
+  });
+}
+
+function manifestOf({ metadata, spec }: NewGroup, now: Date) {
+  const { users, ...rest } = spec;
+  const { name, labels, annotations } = metadata;
+  return {
+    apiVersion: groupApiVersion,
+    kind: 'Group',
+    metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
+    spec: { ...rest, ...(users && { users: users.map((user) => ({ importTime: timestamp(now), ...user })) }) },
+  };
+}
+
+/** Returns the changes of the patch that differ from the object; undefined if there are none. */
+function changesOf(object: KubernetesObject, patch: GroupPatch) {
+  const { metadata } = object;
+  const { labels, annotations } = patch.metadata ?? {};
+  const changed = {
+    spec: differences(patch.spec, partsOf(object).spec ?? {}),
+    labels: differences(labels, metadata.labels ?? {}),
+    annotations: differences(annotations, metadata.annotations ?? {}),
+  };
+  if (Object.values(changed).every((change) => change === undefined)) return undefined;
+  return {
+    ...(changed.spec && { spec: changed.spec }),
+    metadata: { ...(changed.labels && { labels: changed.labels }), ...(changed.annotations && { annotations: changed.annotations }) },
+  };
+}
+
+function differences(wanted: Record<string, unknown> = {}, old: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+  const changes = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key]));
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
+}
