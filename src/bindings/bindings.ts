@@ -3,10 +3,12 @@
  * controller creates their RBAC.
  */
 import { type Collection, collection } from '../collection/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
+import { bindingDefinition } from './definition.ts';
 import { BindingEnds } from './ends.ts';
-import { bindingOperations } from './routes.ts';
+import { bindableRolesOperation } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 import { userBindingResource } from './schema.ts';
 
@@ -43,7 +45,7 @@ export function createBindings(
   const controller = bindingsController(services, { bindings: bindings.cache, references, accounts, localGroups, groups });
   const ends = new BindingEnds(services, bindings.cache);
   return {
-    operations: bindingOperations(services, bindings),
+    operations: [...standardOperations(services, bindings, bindingDefinition(services, bindings.cache)), bindableRolesOperation(services)],
     checks: [bindings.check],
     start() {
       ends.start();

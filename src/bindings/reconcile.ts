@@ -13,9 +13,9 @@ import type { Owner } from './role-binding.ts';
 import { storedBinding, type UserBindingRow } from './row.ts';
 import { bindingFinalizer, userBindingKind } from './schema.ts';
 import { type Result, recordedSubjects, statusOf, warningOf } from './status.ts';
+import { hasClusterRole } from './strategy.ts';
 import { boundSubjects, type Known } from './subjects.ts';
 import type { TargetNamespaces } from './target-namespaces.ts';
-import { hasClusterRole } from './writer.ts';
 
 /** Concurrent writes for one UserBinding. */
 const atOnce = 4;

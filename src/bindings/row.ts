@@ -71,7 +71,7 @@ export interface UserBindingRow extends ListRow {
 }
 
 /** Returns the JSON text for answers, without `metadata.managedFields`. */
-function servedText(object: KubernetesObject): string {
+export function servedText(object: KubernetesObject): string {
   const { managedFields: _managedFields, ...served } = object.metadata;
   const { status } = partsOf(object);
   return JSON.stringify({

@@ -1,6 +1,6 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
 import { badRequest, forbidden, invalid, StatusError } from '../api/status.ts';
-import { createUserBinding, deleteUserBinding } from '../bindings/writer.ts';
+import { bindingWrites } from '../bindings/definition.ts';
 import { GroupMembers } from '../groups/members.ts';
 import { callerKey } from '../http/operation.ts';
 import { requireSensitiveWrite } from '../http/sensitive-writes.ts';
@@ -181,7 +181,7 @@ function dryRun(context: ExplorerContext, change: SimulatedChange, asking: Askin
   if (change.type === 'member') return dryRunMember(context, change, asking);
   if (change.type === 'delete') return dryRunDeletion(context, change, asking);
   const request = { body: change.userBinding, isDryRun: true, fieldValidation: 'Strict' as const };
-  return userBindings ? createUserBinding(services, userBindings.cache, request, caller, signal) : featureOff('userBindings');
+  return userBindings ? bindingWrites(services, userBindings.cache).create(request, caller, signal) : featureOff('userBindings');
 }
 
 async function dryRunMember({ services, groups, users }: ExplorerContext, change: MemberChange, { caller, signal }: Asking): Promise<void> {
@@ -218,7 +218,7 @@ function dryRunDeletion(
   if (kind !== 'UserBinding')
     return new CallerResource(services.apiServer.asCaller(caller), kindOf(kind, namespace)).delete(name, { isDryRun: true, signal });
   if (userBindings === undefined) return featureOff('userBindings');
-  return deleteUserBinding(services, userBindings.cache, { name, isDryRun: true, asCaller: true }, caller, signal);
+  return bindingWrites(services, userBindings.cache).delete({ name, isDryRun: true, asCaller: true }, caller, signal);
 }
 
 const kindOf = (kind: keyof typeof plurals, namespace: string): ResourceKind => ({

@@ -1,0 +1,50 @@
+import type { StandardResource } from '../collection/standard-resource.ts';
+import { StandardWrites } from '../collection/standard-writes.ts';
+import type { Services } from '../services.ts';
+import type { WatchCache } from '../watch/watch-cache.ts';
+import { bindingProperties, servedText, type UserBindingRow } from './row.ts';
+import { bindingName, type NewBinding, userBindingKind, userBindingSchema } from './schema.ts';
+import { bindingStrategy } from './strategy.ts';
+
+/** Writes of UserBindings, also those of a simulation. */
+export const bindingWrites = (services: Services, cache: WatchCache<UserBindingRow>): StandardWrites<NewBinding, never> =>
+  new StandardWrites(services, cache, userBindingKind, bindingStrategy(services, cache));
+
+/** UserBindings as a resource with the standard operations. They are not changed: another role is another binding. */
+export const bindingDefinition = (
+  services: Services,
+  cache: WatchCache<UserBindingRow>,
+): StandardResource<UserBindingRow, NewBinding, never> => ({
+  kind: userBindingKind,
+  path: '/auth/v2/userbindings',
+  tag: 'userbindings',
+  ids: { one: 'UserBinding', many: 'UserBindings' },
+  nouns: { one: 'UserBinding', many: 'UserBindings' },
+  name: bindingName,
+  schema: userBindingSchema,
+  properties: bindingProperties,
+  textOf: servedText,
+  strategy: bindingStrategy(services, cache),
+  get: { summary: 'Shows a UserBinding with its status' },
+  create: {
+    summary: 'Binds a ClusterRole to users and groups, for callers who may bind it',
+    description: 'The role takes effect when `status.phase` becomes `Synced`, within seconds.',
+    answers: {
+      403: { description: 'RBAC denies creating UserBindings or binding that role, or the caller uses an access token.' },
+      422: {
+        description:
+          'The UserBinding is invalid, or the ClusterRole does not exist or cannot be bound by the service. Causes name every violation.',
+      },
+    },
+    audit: 'UserBindingCreated',
+  },
+  delete: {
+    summary: 'Deletes a UserBinding and its role bindings',
+    answers: {
+      204: { description: 'The UserBinding is deleted, or exists until its role bindings are deleted.' },
+      403: { description: 'RBAC denies it.' },
+    },
+    audit: 'UserBindingDeleted',
+  },
+  deleteMany: { summary: 'Deletes named or selected UserBindings', resultKind: 'UserBindingDeleteResult' },
+});
