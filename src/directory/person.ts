@@ -4,32 +4,39 @@ import { displayName, maxSourceID } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 
 /**
- * Normalizes a distinguished name: escapes, case, spaces around separators, order within an RDN. Escaped separators, which are part of a
- * value, stay distinct from separators between parts.
+ * Normalizes a distinguished name: escapes, case, composed letters, blanks that are insignificant (RFC 4518 2.6.1), order within an RDN.
+ * Escaped separators, which are part of a value, stay distinct from separators between parts.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4514
  */
 export function dnKey(dn: string): string {
-  const plain = dn.toLowerCase().replace(/%|\\([0-9a-f]{2})|\\(.)|[^\x20-\x7e]/gsu, (found, hex?: string, char?: string) => {
-    if (hex === undefined) return encode(char ?? found);
-    const code = Number.parseInt(hex, 16);
-    return code < 0x80 ? encode(String.fromCharCode(code).toLowerCase()) : `%${hex}`;
-  });
+  const plain = dn.replace(/%|(?:\\[0-9a-f]{2})+|\\(.)/gisu, (found, char?: string) =>
+    char === undefined && found !== '%' ? literalBytes(found.replaceAll('\\', '')) : literal(char ?? found),
+  );
   return plain
     .split(/[,;]/)
-    .map((rdn) => rdn.split('+').map(trimmedPair).sort().join('+'))
+    .map((rdn) => rdn.split('+').map(pairKey).sort().join('+'))
     .join(',');
 }
 
-/** Trims the type and the value of an attribute. */
-const trimmedPair = (pair: string): string =>
-  pair
-    .split('=')
-    .map((part) => part.trim())
-    .join('=');
+/** Escapes signs of the syntax in text that was escaped in the name. */
+const literal = (text: string): string => text.replace(/[,;+% ]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 
-const encode = (char: string): string =>
-  /^[a-z0-9]$/.test(char) ? char : [...new TextEncoder().encode(char)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+function literalBytes(hex: string): string {
+  try {
+    return literal(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(hex, 'hex')));
+  } catch {
+    return hex.replace(/../g, '%$&');
+  }
+}
+
+/** Normalizes the type and the value of an attribute. Blanks at the ends of a value count if they are escaped. */
+function pairKey(pair: string): string {
+  const [, type = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair.toLowerCase().normalize('NFC')) ?? [];
+  return `${trimmed(type)}=${trimmed(value).replace(/(?<!^)(?: |%20)+(?!$)/g, ' ')}`;
+}
+
+const trimmed = (text: string): string => text.replace(/ +/g, ' ').replace(/^ | $/g, '');
 
 /** Attributes of a user in a directory. */
 export interface Person {

@@ -264,4 +264,33 @@ describe('answers of a directory', () => {
     expect((await read('bytes')).spec.ids).to.deep.equal([{ type: 'ldap', id: guid.toString('hex') }]);
     expect(await sync('by-objectguid')).to.include({ unchanged: 1 });
   });
+
+  const dns: Record<string, readonly [dn: string, member: string]> = {
+    'brackets (goharbor/harbor 9157)': [`cn=Some Name (EXT)*,${people}`, `CN=some name (ext)*,${people}`],
+    'a comma (vesse/node-ldapauth-fork 89)': [`cn=Ray\\, Rex,${people}`, `cn=Ray\\2C Rex,${people}`],
+    'letters beyond ASCII as escaped bytes': [`cn=Mesut Özil,${people}`, `cn=Mesut \\C3\\96zil,${people}`],
+    'escaped letters beyond ASCII in lower case': [`cn=mesut özil,${people}`, `cn=Mesut \\C3\\96zil,${people}`],
+    'two blanks for one': [`cn=John  Doe,${people}`, `cn=John Doe,${people}`],
+    'blanks around separators': [`cn=Jo Doe,${people}`, `cn = Jo Doe , ${people.replaceAll(',', ' , ')}`],
+    'letters in decomposed form': [`cn=Zoe\u0308,${people}`, `cn=Zo\u00eb,${people}`],
+  };
+  for (const [index, [what, [dn, member]]] of Object.entries(dns).entries())
+    it(`finds members by a DN with ${what}`, async () => {
+      const uid = `dn${index}`;
+      has({ ...person(uid), dn }, group('dev', [member]));
+      await sync();
+      expect(await groupsOf(uid)).to.deep.equal(['dev']);
+    });
+
+  it('reads attributes whatever the letter case of their names (DefGuard/defguard 3707)', async () => {
+    const { attributes, ...entry } = person('case');
+    const upper = Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name.toUpperCase(), values]));
+    has(
+      { ...entry, attributes: upper },
+      { dn: groupDN('dev'), attributes: { OBJECTCLASS: ['groupOfNames'], CN: ['dev'], MEMBER: [dnOf('case')] } },
+    );
+    await sync();
+    expect(await groupsOf('case')).to.deep.equal(['dev']);
+    expect(await logIn('case')).to.deep.equal({ status: 200, groups: ['dev'] });
+  });
 });

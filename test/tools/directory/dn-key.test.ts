@@ -12,6 +12,10 @@ describe('the key of a distinguished name', () => {
     ['cn=Müller 名,dc=x', 'cn=m\\C3\\BCller \\e5\\90\\8d,dc=x'],
     ['cn=\\4Aane,dc=x', 'cn=jane,dc=x'],
     ['uid=1+cn=b,dc=x', 'cn=b+uid=1,dc=x'],
+    ['cn=Özil Δ,dc=x', 'cn=\\C3\\96zil \\CE\\94,dc=x'],
+    ['cn=John  Doe,dc=x', 'cn=John\\20Doe,dc=x'],
+    ['cn=Zoe\u0308,dc=x', 'cn=zo\u00eb,dc=x'],
+    ['cn=a=b (c)-d,dc=x', 'cn=a\\3Db \\28c\\29\\-d,dc=x'],
   ];
   for (const [left, right] of same) it(`is the same for ${left} and ${right}`, () => expect(dnKey(left)).to.equal(dnKey(right)));
 
@@ -22,6 +26,11 @@ describe('the key of a distinguished name', () => {
     ['cn=%2c,dc=x', 'cn=\\2c,dc=x'],
     ['cn=a\\ ,dc=x', 'cn=a,dc=x'],
     ['cn=a,dc=x', 'dc=x,cn=a'],
+    ['cn=a = b,dc=x', 'cn=a=b,dc=x'],
+    ['cn=John Doe,dc=x', 'cn=JohnDoe,dc=x'],
+    ['cn=\\FF,dc=x', 'cn=\\FE,dc=x'],
+    ['cn=a\u00a0,dc=x', 'cn=a,dc=x'],
+    ['cn=%ff,dc=x', 'cn=\\ff,dc=x'],
   ];
   for (const [left, right] of different) it(`distinguishes ${left} from ${right}`, () => expect(dnKey(left)).not.to.equal(dnKey(right)));
 });
