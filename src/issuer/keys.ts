@@ -23,7 +23,7 @@ const maxShownLength = 64;
 const jwkSet = z.object({
   keys: z.array(z.unknown()).transform((keys) => keys.flatMap((key) => jwk.safeParse(isRecord(key) ? withoutEmpty(key) : key).data ?? [])),
 });
-const jwk = z.looseObject({ kty: z.string() });
+const jwk = z.looseObject({ kty: z.string() }).transform(asVerificationKey);
 
 /** Algorithms of a token, and the policy for a token that no known key verifies while the keys cannot be read. */
 interface Verification {
@@ -181,6 +181,13 @@ export class IssuerKeys {
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** Reduces `key_ops` of a signing key to what its public half can do, because issuers export keys that sign. The API server ignores them. */
+function asVerificationKey<T extends Record<string, unknown>>(key: T): T {
+  const { key_ops: operations } = key;
+  const signs = Array.isArray(operations) && operations.some((one) => one === 'sign' || one === 'verify');
+  return signs ? { ...key, key_ops: ['verify'] } : key;
+}
 
 /**
  * Reports whether the keys are the reason of a failure: none matches, the signature is of another key, or the key is unusable. Other errors
