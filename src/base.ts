@@ -13,6 +13,7 @@ import { KeyRing, type SigningKeys } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
+import { SharedBound } from './limits/shared-bound.ts';
 import type { PluginContext } from './plugins/plugins.ts';
 import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
@@ -47,6 +48,11 @@ export interface ProcessContext {
   clock?: () => number;
 }
 
+/** Bound of the cached pages of all lists. */
+const maxPageBytes = 32 * 1024 * 1024;
+/** Bound of the age of a cached page, because the continue token in it ages. */
+const pageLifetimeMs = 60_000;
+
 /** Creates the services that all features share. */
 function createServices(context: ProcessContext) {
   const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = context;
@@ -62,6 +68,8 @@ function createServices(context: ProcessContext) {
   const { explain, explorer, accessRequests } = config.features;
   const keepsRules = followsNamespaces(config) || explain || explorer || accessRequests;
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
+  const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
+  metrics.cache(() => ({ name: 'pages', entries: pages.size }));
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -77,6 +85,7 @@ function createServices(context: ProcessContext) {
     access,
     keyRing: new KeyRing({ client, namespace, secretName: config.login.keysSecret, log, newSigningKeys: context.newSigningKeys }),
     rbac,
+    pages,
     longRequests: new LongRequests({ access, rbac, now, clock }),
   };
   return { services, events };

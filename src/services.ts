@@ -9,6 +9,7 @@ import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import type { ServiceClient } from './kubernetes/own-account.ts';
+import type { SharedBound } from './limits/shared-bound.ts';
 import type { LongRequests } from './rbac/long-requests.ts';
 import type { RbacWatch } from './rbac/watch.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -34,6 +35,8 @@ export interface Services {
   readonly access: AccessReviews;
   readonly keyRing: KeyRing;
   readonly rbac: RbacWatch;
+  /** Bound of the cached pages of all lists. */
+  readonly pages: SharedBound;
   /** Long requests of all features, which end with the right of their caller. */
   readonly longRequests: LongRequests;
 }

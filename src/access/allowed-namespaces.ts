@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { tooManyRequests } from '../api/status.ts';
 import { type Caller, callerKey } from '../http/operation.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { ResourceQuestion } from '../rbac/rules.ts';

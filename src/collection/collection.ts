@@ -11,7 +11,7 @@ import { LiveLists } from './live-list-answer.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import type { WhileAllowedOptions } from './while-allowed.ts';
 
-type CollectionServices = Pick<Services, 'client' | 'log' | 'metrics' | 'keyRing' | 'now' | 'access'>;
+type CollectionServices = Pick<Services, 'client' | 'log' | 'metrics' | 'keyRing' | 'now' | 'access' | 'pages'>;
 
 export interface CollectionOptions<Row> {
   resource: ResourceType;
@@ -52,7 +52,7 @@ export interface Collection<Row extends ListRow> {
 
 /** Creates the collection of a resource. Its callers check permissions themselves. */
 export function collection<Row extends ListRow>(services: CollectionServices, options: CollectionOptions<Row>): Collection<Row> {
-  const { client, log, metrics, keyRing, now, access } = services;
+  const { client, log, metrics, keyRing, now, access, pages } = services;
   const { resource, kind, row, properties, answer, name = resource.resource, ...selection } = options;
   // The cache uses the monotonic clock of the machine, so that tests that advance `clock` do not make the API server look silent.
   const cache = new WatchCache<Row>({ client, log, metrics }, { ...selection, name, type: resource, keep: row });
@@ -65,6 +65,7 @@ export function collection<Row extends ListRow>(services: CollectionServices, op
     listKind: `${kind}List`,
     seal: keyRing.sealFor('continue'),
     keysSettled: () => keyRing.settled(),
+    pages,
     metrics,
     now,
   });

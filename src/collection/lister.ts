@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
-import { LRUCache } from 'lru-cache';
 import { badParameter } from '../api/status.ts';
 import type { Caller } from '../http/operation.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
+import type { BoundedCache, SharedBound } from '../limits/shared-bound.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { ListIndex, type ReadonlyRows, type Selected } from './list-index.ts';
@@ -49,6 +49,8 @@ export interface ListerOptions<Row> {
   seal: Seal;
   /** Resolves once there are keys to seal `continue` with, or the attempt to read them has failed: `keyRing.settled`. */
   keysSettled: () => Promise<void>;
+  /** Bound of the pages of all lists. */
+  pages: SharedBound;
   metrics: Metrics;
   now: () => Date;
 }
@@ -58,19 +60,14 @@ export class Lister<Row extends ListRow> {
   readonly #options: ListerOptions<Row>;
   readonly #index: ListIndex<Row>;
   readonly #continueTokens: ContinueTokens;
-  /** Pages that are served again while no object has changed, for a limited time because the continue token in them ages. */
-  readonly #pages = new LRUCache<string, Page>({
-    maxSize: 32 * 1024 * 1024,
-    sizeCalculation: ({ bytes }) => bytes.length,
-    ttl: 60_000,
-    ttlResolution: 0,
-  });
-
+  /** Pages that are served again while no object has changed. */
+  readonly #pages: BoundedCache<Page>;
   readonly #keys = new WeakMap<ListParameters, string>();
 
   constructor(options: ListerOptions<Row>) {
-    const { cache, properties, seal, metrics, name, now } = options;
+    const { cache, properties, seal, pages, metrics, name, now } = options;
     this.#options = options;
+    this.#pages = pages.cache();
     this.#index = new ListIndex(properties, { rows: () => cache.values(), resourceVersion: () => cache.resourceVersion });
     this.#continueTokens = new ContinueTokens({ seal, now });
     cache.onChange((change) => this.#index.record(change));

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { sendOtherBuild, sendStaticFile } from '../static/static-answer.ts';
 import type { StaticFiles } from '../static/static-files.ts';
 import { staticPath } from '../static/static-set.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { Bearer, Caller, ViewedAccess } from './operation.ts';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nearestName } from '../api/field-error.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
 import { type Violation, validate } from '../api/validation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { bodyTextReader, decodeJson } from './body.ts';
 import type { Bearer, Caller, Operation } from './operation.ts';
 

@@ -5,7 +5,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 
 /** Keyed by the oldest TLS version and the text of the file. Issuers of an installation mostly have one authority. */
 const contexts = new LRUCache<string, SecureContext>(atMost(16));

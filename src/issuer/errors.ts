@@ -4,7 +4,7 @@ import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
 import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 
 /** Fault in an answer of the issuer. The message has no text of the issuer, and may be logged. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { isRecord } from '../api/reader.ts';
 import { StatusError, unauthorized } from '../api/status.ts';
 import type { Bearer } from '../http/operation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerDiscovery } from './discovery.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { abortable } from './deadline.ts';
 

@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { tooManyRequests, wholeRetrySeconds } from '../api/status.ts';
-import { atMost } from './eviction-queue.ts';
+import { atMost } from './bounded-cache.ts';
 
 /** Returns an IPv4 address that a dual-stack socket reports as `::ffff:a.b.c.d` in its own form, and any other address as it is. */
 export const plainAddress = (address: string): string => (address.startsWith(':') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address);

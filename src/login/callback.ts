@@ -12,7 +12,7 @@ import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, recordName } from '../users/record/account.ts';

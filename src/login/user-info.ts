@@ -8,7 +8,7 @@ import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { RenewPayload } from '../sessions/schema.ts';

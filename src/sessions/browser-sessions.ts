@@ -9,7 +9,7 @@ import type { TokenSet } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import type { LoginFacts } from './login-facts.ts';
 import { readSecrets, type SessionRow, type SessionSecrets, sessionName, sessionObject, writeSecrets } from './record.ts';

@@ -6,7 +6,7 @@ import { type AuditOrigin, auditOrigin } from '../http/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/deadline.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';

@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';

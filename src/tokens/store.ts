@@ -6,7 +6,7 @@ import { timestamp } from '../kubernetes/clock.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';

@@ -5,7 +5,7 @@ import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Bearer, Identity } from '../http/operation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
 import { noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';

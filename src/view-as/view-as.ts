@@ -9,7 +9,7 @@ import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/
 import { viewTargetOf } from '../http/view-headers.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/eviction-queue.ts';
+import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 
 /** Interval of the audit events about reads of one view. */

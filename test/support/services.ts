@@ -5,6 +5,7 @@ import { Audit } from '../../src/http/audit.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
+import { SharedBound } from '../../src/limits/shared-bound.ts';
 import { LongRequests } from '../../src/rbac/long-requests.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
@@ -35,6 +36,7 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
     access,
     keyRing: new KeyRing({ client, namespace, secretName: 'atrium-keys', log, newSigningKeys: keptSigningKeys }),
     rbac,
+    pages: new SharedBound({ maxBytes: 2 ** 20, lifetimeMs: 60_000 }),
     longRequests: new LongRequests({ access, rbac, now }),
     ...overrides,
   };

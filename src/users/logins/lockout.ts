@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { retryOnConflict } from '../../kubernetes/retry.ts';
-import { atMost } from '../../limits/eviction-queue.ts';
+import { atMost } from '../../limits/bounded-cache.ts';
 import { RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
