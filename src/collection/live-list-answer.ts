@@ -5,6 +5,7 @@ import { badParameter } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
 import type { Caller } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
+import { Deadline } from '../kubernetes/deadline.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Lister } from './lister.ts';
 import { ChangeLog, type LiveRow, liveList, versionToResumeAfter } from './live-list.ts';
@@ -92,7 +93,9 @@ export class LiveLists<Row extends LiveRow> {
     const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
     const closed = new AbortController();
-    const over = AbortSignal.any([lasting.signal, closed.signal, AbortSignal.timeout(seconds * 1000)]);
+    // `AbortSignal.timeout` would be kept until its time, half an hour after a client that has left at once.
+    const lifetime = new Deadline(AbortSignal.any([lasting.signal, closed.signal]), seconds * 1000);
+    const over = lifetime.signal;
     const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
     const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
@@ -100,6 +103,7 @@ export class LiveLists<Row extends LiveRow> {
       lasting.end();
       watchdog.end();
       closed.abort();
+      lifetime.end();
     });
     // nginx buffers answers without this header.
     ctx.set({ 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' });
