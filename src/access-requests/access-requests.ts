@@ -1,3 +1,4 @@
+import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
@@ -10,8 +11,10 @@ import type { WatchCache } from '../watch/watch-cache.ts';
 import { AccessMail, type Letterhead } from './access-mail.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';
+import type { AccessSources } from './changes.ts';
 import type { AccessContext } from './context.ts';
-import { type AccessSources, accessController } from './controller.ts';
+import { accessController } from './controller.ts';
+import { requestEnds } from './ends.ts';
 import type { LiveAccess } from './list.ts';
 import { NoticeTerm } from './notices.ts';
 import { People } from './people.ts';
@@ -88,16 +91,18 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
   services.metrics.accessRequests(() => (requests.cache.isSynced ? requests.cache.values() : undefined), services.now);
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);
+  const ends = new BindingEnds(services, needs.userBindings, requestEnds(context, needs));
   return {
     operations: accessOperations(context, liveAccess(services, { policies, requests }, needs)),
     checks: [policies.check, requests.check],
     start() {
       policies.start();
       requests.start();
+      ends.start();
       controller.start();
     },
     async stop() {
-      await controller.stop();
+      await Promise.all([controller.stop(), ends.stop()]);
       await receivers.stop();
       await Promise.all([policies.stop(), requests.stop()]);
     },

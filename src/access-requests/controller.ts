@@ -1,4 +1,3 @@
-import type { UserBindingRow } from '../bindings/row.ts';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
 import { timestamp } from '../kubernetes/clock.ts';
@@ -6,9 +5,8 @@ import { report } from '../kubernetes/events.ts';
 import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
 import { isKubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import type { AccountLookup } from '../users/record/lookup.ts';
-import type { Change } from '../watch/watch-cache.ts';
 import { begin } from './break-glass.ts';
+import { type AccessSources, RequestChanges } from './changes.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf, activate, removeBinding, storedBinding } from './grant.ts';
 import { type NoticeTerm, withNotices } from './notices.ts';
@@ -26,23 +24,6 @@ const policyCheckMs = 300_000;
 const dayMs = 86_400_000;
 /** Time after which a change that ends a request is believed. Watches are independent: a request may be seen before its policy. */
 const confirmedAfterMs = 1_500;
-
-interface Members {
-  readonly members: readonly string[];
-}
-
-/** The watched Groups. */
-interface Followed {
-  onChange(listener: (change: { old?: Members; new?: Members }) => void): () => unknown;
-  whenSyncedOrMissing(signal: AbortSignal): Promise<void>;
-}
-
-/** Watched objects besides those of the context. */
-export interface AccessSources {
-  readonly accounts: AccountLookup;
-  /** Undefined where groups are disabled. */
-  readonly groups: Followed | undefined;
-}
 
 /**
  * Ends requests and their access in time, when the policy, the user, the role or the UserBinding changes, and completes what a replica left
@@ -95,51 +76,36 @@ const rulesKey = (name: string) => `rules/${name}`;
 class AccessTerm implements Term, Source {
   readonly sources = [this];
   readonly #context: AccessContext;
-  readonly #sources: AccessSources;
+  readonly #requests: RequestChanges;
   readonly #doubts: SuspectedLapses;
-  #enqueue: (key: string) => void = () => undefined;
 
   constructor(context: AccessContext, sources: AccessSources) {
     this.#context = context;
-    this.#sources = sources;
+    this.#requests = new RequestChanges(context, sources);
     this.#doubts = new SuspectedLapses(context.services.clock);
   }
 
   onChange(enqueue: (key: string) => void): () => void {
-    const { policies, requests, bindings, services } = this.#context;
-    const { accounts, groups } = this.#sources;
-    this.#enqueue = enqueue;
+    const { policies, services } = this.#context;
     const forget = [
-      requests.cache.onChange(({ key }) => enqueue(requestKey(key))),
-      policies.cache.onChange(({ key }) => {
-        enqueue(policyKey(key));
-        this.#enqueueOpen((row) => row.spec?.policy.name === key);
-      }),
-      bindings.onChange((change) => this.#onBinding(change)),
-      accounts.onChange((name) => this.#enqueueOpen((row) => row.spec?.record === name)),
-      groups?.onChange((change) => this.#onGroup(change)),
-      services.rbac.onClusterRoleChange((name) => this.#enqueueOpen((row) => row.spec?.roleRef === name)),
+      this.#requests.onChange((name) => enqueue(requestKey(name))),
+      policies.cache.onChange(({ key }) => enqueue(policyKey(key))),
       services.rbac.onClusterRole((name) => {
         for (const policy of policies.cache.values()) if (policy.roleRefs.includes(name)) enqueue(policyKey(policy.name));
       }),
     ];
     return () => {
-      for (const end of forget) end?.();
+      for (const end of forget) end();
     };
   }
 
-  async whenSynced(signal: AbortSignal): Promise<void> {
-    const { policies, requests, bindings, services } = this.#context;
-    const { accounts, groups } = this.#sources;
-    await Promise.all([policies.cache, requests.cache, bindings, accounts.watch].map((followed) => followed.whenSynced(signal)));
-    await groups?.whenSyncedOrMissing(signal);
-    // A role that is not listed yet would look deleted.
-    await services.rbac.whenSynced(signal);
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#requests.whenSynced(signal);
   }
 
   *keys(): Iterable<string> {
     for (const { name } of this.#context.policies.cache.values()) yield policyKey(name);
-    for (const { name } of this.#context.requests.cache.values()) yield requestKey(name);
+    for (const name of this.#requests.keys()) yield requestKey(name);
   }
 
   reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
@@ -151,22 +117,6 @@ class AccessTerm implements Term, Source {
 
   onFailure(key: string, error: unknown): void {
     this.#context.services.log.warn({ access: key, err: error }, 'reconciliation of access failed');
-  }
-
-  #onBinding({ old, new: current }: Change<UserBindingRow>): void {
-    const name = (current ?? old)?.request?.name;
-    if (name !== undefined) this.#enqueue(requestKey(name));
-  }
-
-  /** Enqueues requests of users who joined or left. Writes of the status change no member. */
-  #onGroup({ old, new: current }: { old?: Members; new?: Members }): void {
-    const [before, after] = [new Set(old?.members), new Set(current?.members)];
-    const changed = new Set([...before, ...after].filter((name) => before.has(name) !== after.has(name)));
-    if (changed.size > 0) this.#enqueueOpen((row) => changed.has(row.spec?.record ?? ''));
-  }
-
-  #enqueueOpen(isAffected: (row: RequestRow) => boolean): void {
-    for (const row of this.#context.requests.cache.values()) if (isOpen(row) && isAffected(row)) this.#enqueue(requestKey(row.name));
   }
 }
 
@@ -270,9 +220,10 @@ async function reconcileGiven({ context, doubts }: Reconciliation, row: RequestR
   const now = services.now().getTime();
   const fall = lapseReasonOf(context, row);
   const isDoubtful = fall !== undefined && !doubts.isConfirmed(row.name);
-  const over = (isDoubtful ? undefined : fall) ?? (await bindingFall(context, row, signal));
-  if (over !== undefined) return end(context, row, 'Ended', over, signal);
+  // Another replica may have deleted the UserBinding for this reason while no replica led.
   if (isDoubtful) return { requeueAfterMs: confirmedAfterMs };
+  const over = fall ?? (await bindingFall(context, row, signal));
+  if (over !== undefined) return end(context, row, 'Ended', over, signal);
   doubts.forget(row.name);
   if (row.phase === 'Scheduled' && now >= row.begin) return outcomeOf(await transition(context, row, { phase: 'Active' }, signal));
   return { requeueAt: row.phase === 'Scheduled' ? row.begin : row.until };

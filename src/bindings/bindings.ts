@@ -7,7 +7,7 @@ import { standardOperations } from '../collection/standard-resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
 import { bindingDefinition } from './definition.ts';
-import { BindingEnds } from './ends.ts';
+import { BindingEnds, ownEnds } from './ends.ts';
 import { bindableRolesOperation } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 import { userBindingResource } from './schema.ts';
@@ -43,7 +43,7 @@ export function createBindings(
 ): Feature {
   const { accounts, localGroups, groups } = subjects;
   const controller = bindingsController(services, { bindings: bindings.cache, references, accounts, localGroups, groups });
-  const ends = new BindingEnds(services, bindings.cache);
+  const ends = new BindingEnds(services, bindings.cache, ownEnds(bindings.cache));
   return {
     operations: [...standardOperations(services, bindings, bindingDefinition(services, bindings.cache)), bindableRolesOperation(services)],
     checks: [bindings.check],

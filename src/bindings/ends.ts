@@ -1,4 +1,5 @@
 /** Ends of UserBindings at replicas that do not lead: a leader that was killed is replaced only after the duration of its Lease. */
+import type { Source } from '../controllers/controller.ts';
 import { type Outcome, WorkQueue } from '../controllers/work-queue.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
@@ -13,38 +14,56 @@ const leaderMs = 2_000;
 const spreadMs = 1_000;
 const workers = 2;
 
+/** A rule that ends UserBindings, and the names of the UserBindings that it may concern. */
+export interface EndRule extends Source {
+  /**
+   * Returns the time at which the role of a UserBinding ends, in milliseconds since 1970; 'now' for an end without a time. Undefined if it
+   * has none, or if the leader has ended it.
+   */
+  endOf(row: UserBindingRow): number | 'now' | undefined;
+}
+
+/** Ends UserBindings that have expired or are deleted. */
+export function ownEnds(bindings: WatchCache<UserBindingRow>): EndRule {
+  return {
+    onChange: (enqueue) =>
+      bindings.onChange(({ key, new: current }) => {
+        if (current !== undefined && (current.isDeleted || current.expiresAt !== undefined)) enqueue(key);
+      }),
+    whenSynced: (signal) => bindings.whenSynced(signal),
+    endOf({ isDeleted, finalizers, expiresAt, phase }) {
+      if (isDeleted) return finalizers.includes(bindingFinalizer) ? 'now' : undefined;
+      return phase === 'Expired' ? undefined : expiresAt;
+    },
+  };
+}
+
 /**
- * Removes the RBAC of UserBindings that have expired or are deleted, and that the leader has left for two seconds. Deletions name the UID,
- * so that replicas may make them at once. The status and the finalizer are left to the leader.
+ * Removes the RBAC of UserBindings that have ended by a rule, and that the leader has left for two seconds. Deletions name the UID, so that
+ * replicas may make them at once. The status and the finalizer are left to the leader.
  */
 export class BindingEnds {
   readonly #services: Services;
   readonly #bindings: WatchCache<UserBindingRow>;
+  readonly #rule: EndRule;
   readonly #queue: WorkQueue;
   readonly #stopping = new AbortController();
-  /** Times since which UserBindings are deleted, by name: the deletion says when it was asked for, not when this replica saw it. */
-  readonly #deletedAt = new Map<string, number>();
-  #running: Promise<void> | undefined;
+  /** Times since which this replica sees ends without a time, by name. */
+  readonly #seenAt = new Map<string, number>();
+  #running: Promise<unknown> | undefined;
   #forget: () => unknown = () => undefined;
 
-  constructor(services: Services, bindings: WatchCache<UserBindingRow>) {
+  constructor(services: Services, bindings: WatchCache<UserBindingRow>, rule: EndRule) {
     this.#services = services;
     this.#bindings = bindings;
+    this.#rule = rule;
     this.#queue = new WorkQueue({ workers, now: services.now, clock: services.clock });
   }
 
   start(): void {
     const { signal } = this.#stopping;
-    this.#forget = this.#bindings.onChange(({ key, new: current }) => {
-      if (current?.isDeleted !== true) this.#deletedAt.delete(key);
-      if (current !== undefined && (current.isDeleted || current.expiresAt !== undefined)) this.#queue.add(key);
-    });
-    const work = {
-      reconcile: (name: string) => this.#reconcile(name, signal),
-      onFailure: (name: string, err: unknown) =>
-        this.#services.log.warn({ userBinding: name, err }, 'role bindings of an ended UserBinding could not be deleted'),
-    };
-    this.#running = this.#queue.run(work, signal);
+    this.#forget = this.#rule.onChange((name) => this.#queue.add(name));
+    this.#running = this.#run(signal).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -53,25 +72,42 @@ export class BindingEnds {
     await this.#running;
   }
 
+  /** @throws the reason of the signal if it aborts before the objects are known */
+  async #run(signal: AbortSignal): Promise<void> {
+    await this.#rule.whenSynced(signal);
+    const work = {
+      reconcile: (name: string) => this.#reconcile(name, signal),
+      onFailure: (name: string, err: unknown) =>
+        this.#services.log.warn({ userBinding: name, err }, 'role bindings of an ended UserBinding could not be deleted'),
+    };
+    await Promise.all([this.#queue.run(work, signal), this.#queue.addAll(this.#rule.keys?.() ?? [], signal)]);
+  }
+
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const row = this.#bindings.get(name);
-    const endsAt = row && this.#endOf(row);
+    const endsAt = this.#endOf(name, row);
     if (endsAt === undefined) return 'done';
     const dueAt = endsAt + leaderMs;
-    const now = this.#services.now().getTime();
-    if (now < dueAt) return { requeueAt: dueAt + Math.random() * spreadMs };
+    if (this.#now() < dueAt) return { requeueAt: dueAt + Math.random() * spreadMs };
     const stored = await this.#stored(name, signal);
-    if (stored === undefined || this.#endOf(stored) === undefined || !hasEnded(stored, this.#services)) return 'done';
-    await this.#removeRoles(stored, signal);
+    const storedEnd = stored && this.#rule.endOf(stored);
+    if (stored === undefined || storedEnd === undefined || (storedEnd !== 'now' && this.#now() < storedEnd)) return 'done';
+    await this.#end(stored, signal);
     return 'done';
   }
 
-  /** Returns the time at which the role of a UserBinding ends, undefined if it has none or the leader has ended it. */
-  #endOf({ name, isDeleted, finalizers, expiresAt, phase }: UserBindingRow): number | undefined {
-    if (!isDeleted) return phase === 'Expired' ? undefined : expiresAt;
-    if (!finalizers.includes(bindingFinalizer)) return undefined;
-    const since = this.#deletedAt.get(name) ?? this.#services.now().getTime();
-    this.#deletedAt.set(name, since);
+  #now(): number {
+    return this.#services.now().getTime();
+  }
+
+  #endOf(name: string, row: UserBindingRow | undefined): number | undefined {
+    const end = row && this.#rule.endOf(row);
+    if (end !== 'now') {
+      this.#seenAt.delete(name);
+      return end;
+    }
+    const since = this.#seenAt.get(name) ?? this.#now();
+    this.#seenAt.set(name, since);
     return since;
   }
 
@@ -82,8 +118,23 @@ export class BindingEnds {
     return undefined;
   }
 
-  async #removeRoles(owner: UserBindingRow, signal: AbortSignal): Promise<void> {
+  async #end(owner: UserBindingRow, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#services;
+    const { name, uid } = owner;
+    // The controller of UserBindings may have a leader, which would give the role again.
+    if (!owner.isDeleted && termOf(owner, this.#services).state !== 'Expired')
+      await new ServiceResource(client, userBindingKind).remove(name, {
+        propagationPolicy: 'Background',
+        preconditions: { uid },
+        signal,
+      });
+    const deleted = await this.#removeRoles(owner, signal);
+    if (deleted > 0) log.info({ userBinding: name, deleted }, 'role bindings of an ended UserBinding deleted in place of the leader');
+  }
+
+  /** @returns the number of deleted bindings */
+  async #removeRoles(owner: UserBindingRow, signal: AbortSignal): Promise<number> {
+    const { client } = this.#services;
     const selection = {
       labelSelector: `${bindingLabel}=${bindingLabelValue(owner.name)}`,
       fieldSelector: `metadata.name=${managedName(owner)}`,
@@ -96,11 +147,9 @@ export class BindingEnds {
         await new ServiceResource(client, managedKind(namespace)).remove(name, { preconditions: { uid }, signal });
         deleted += 1;
       }
-    if (deleted > 0) log.info({ userBinding: owner.name, deleted }, 'role bindings of an ended UserBinding deleted in place of the leader');
+    return deleted;
   }
 }
-
-const hasEnded = (row: UserBindingRow, services: Services): boolean => row.isDeleted || termOf(row, services).state === 'Expired';
 
 /** RoleBindings of all namespaces. */
 const rolesOfNamespaces = { type: roleBindings, kind: 'RoleBinding' };
