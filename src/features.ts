@@ -184,8 +184,8 @@ function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Part
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
   return [
-    ...(watchedGroups ? [createGroups(services, watchedGroups, accounts)] : []),
-    ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups })] : []),
+    ...(watchedGroups ? [createGroups(services, watchedGroups, { accounts, again: needs.again })] : []),
+    ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups, again: needs.again })] : []),
     ...(userBindings && watchedAccess
       ? [
           createAccessRequests(services, watchedAccess, {

@@ -2,8 +2,9 @@
  * UserBindings: a ClusterRole for users and groups, on the whole platform, in projects or in namespaces. Operations manage them, and a
  * controller creates their RBAC.
  */
-import { type Collection, collection } from '../collection/collection.ts';
+import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
 import { bindingDefinition } from './definition.ts';
@@ -11,6 +12,8 @@ import { BindingEnds, ownEnds } from './ends.ts';
 import { bindableRolesOperation } from './routes.ts';
 import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 import { userBindingResource } from './schema.ts';
+
+const collected = { resource: userBindingResource, kind: 'UserBinding', row: userBindingRow, properties: bindingProperties };
 
 /** Watch of all UserBindings. Create it before the collection is started. */
 interface WatchedUserBindings {
@@ -21,8 +24,7 @@ interface WatchedUserBindings {
 }
 
 export function watchUserBindings(services: Services): WatchedUserBindings {
-  const options = { resource: userBindingResource, kind: 'UserBinding', row: userBindingRow, properties: bindingProperties };
-  const bindings = collection(services, options);
+  const bindings = collection(services, collected);
   const references = new DependencyIndex();
   bindings.cache.onChange((change) => references.record(change));
   return {
@@ -35,17 +37,25 @@ export function watchUserBindings(services: Services): WatchedUserBindings {
   };
 }
 
-/** @param subjects the users and groups that UserBindings name */
+/** @param needs the users and groups that UserBindings name, and the repeated check of a credential of live lists */
 export function createBindings(
   services: Services,
   { collection: bindings, references }: WatchedUserBindings,
-  subjects: Pick<BindingSources, 'accounts' | 'localGroups' | 'groups'>,
+  needs: Pick<BindingSources, 'accounts' | 'localGroups' | 'groups'> & Partial<Pick<WhileAllowedOptions, 'again'>>,
 ): Feature {
-  const { accounts, localGroups, groups } = subjects;
+  const { accounts, localGroups, groups, again } = needs;
   const controller = bindingsController(services, { bindings: bindings.cache, references, accounts, localGroups, groups });
   const ends = new BindingEnds(services, bindings.cache, ownEnds(bindings.cache));
   return {
-    operations: [...standardOperations(services, bindings, bindingDefinition(services, bindings.cache)), bindableRolesOperation(services)],
+    operations: [
+      ...standardOperations(
+        services,
+        bindings,
+        bindingDefinition(services, bindings.cache),
+        again && followedLists(services, bindings, collected, again),
+      ),
+      bindableRolesOperation(services),
+    ],
     checks: [bindings.check],
     start() {
       ends.start();

@@ -101,4 +101,15 @@ export function liveLists<Row extends LiveRow>(
   return new LiveLists({ cache, lister, properties, apiVersion, kind, nativePath }, guard);
 }
 
+/** Creates the live lists of a collection, unless `features.watch` is off. @param again checks the credential of a request again */
+export function followedLists<Row extends LiveRow>(
+  { config, longRequests }: Pick<Services, 'config' | 'longRequests'>,
+  followed: Collection<Row>,
+  options: Parameters<typeof liveLists<Row>>[1],
+  again: WhileAllowedOptions['again'],
+): LiveLists<Row> | undefined {
+  if (!config.features.watch) return undefined;
+  return liveLists(followed, options, { again, accessCacheMs: config.kubernetes.accessCache, longRequests });
+}
+
 const apiVersionOf = ({ group, version }: ResourceType): string => (group === '' ? version : `${group}/${version}`);

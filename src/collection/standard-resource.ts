@@ -8,17 +8,19 @@ import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts'
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { auditWrite } from '../http/audit.ts';
 import type { WriteAuditName } from '../http/audit-events.ts';
-import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from './bulk-delete.ts';
 import type { Collection } from './collection.ts';
 import { answerList } from './lister.ts';
+import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from './live-list-answer.ts';
 import { sendJson } from './page.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { listAnswer, listQuery, listSchema } from './schema.ts';
 import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
+import { rightCheck } from './while-allowed.ts';
 
 /** Row of an object: its properties for lists, and its JSON text for answers. */
 interface StandardRow extends ListRow {
@@ -63,15 +65,16 @@ export interface StandardResource<Row extends StandardRow, New, Patch extends Pa
 const json = 'application/json';
 const versionHeader = { ETag: 'The resource version.' };
 
-/** Creates the operations of a resource. */
+/** Creates the operations of a resource. @param live undefined if its lists are not followed */
 export function standardOperations<Row extends StandardRow, New, Patch extends Patched>(
   services: Services,
   collection: Collection<Row>,
   resource: StandardResource<Row, New, Patch>,
+  live: LiveLists<Row> | undefined,
 ): Operation[] {
   const standard = new StandardOperations(services, collection, resource);
   return [
-    standard.list(),
+    standard.list(live),
     standard.get(),
     standard.create(),
     ...(resource.patch ? [standard.patch(resource.patch)] : []),
@@ -102,25 +105,34 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
     this.#absent = { description: `The ${nouns.one} does not exist.` };
   }
 
-  list(): Operation {
+  list(live: LiveLists<Row> | undefined): Operation {
     const { kind, ids, nouns, path, tag, schema, properties } = this.#resource;
     const { access } = this.#services;
     const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister: this.#collection.lister };
+    const answer = listAnswer(listSchema(schema, { apiVersion: `${kind.type.group}/${kind.type.version}`, kind: `${kind.kind}List` }));
     return operation({
       id: `List${ids.many}`,
       method: 'GET',
       paths: [path],
       tag,
-      summary: `Lists ${nouns.many}, filtered, sorted and in pages`,
+      summary: `Lists ${nouns.many}, filtered, sorted and in pages${live ? ', or watches them' : ''}`,
+      ...(live && { description: liveDescription(nouns.many) }),
       credential: 'required',
-      before: [compressed],
-      query: listQuery(properties),
+      before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
+      query: live ? listQuery(properties).extend(liveParameters) : listQuery(properties),
+      // Clients send these parameters whether or not the feature is on, and accept a list.
+      ignoredQuery: Object.keys(liveParameters),
       answers: {
-        200: listAnswer(listSchema(schema, { apiVersion: `${kind.type.group}/${kind.type.version}`, kind: `${kind.kind}List` })),
+        200: live ? { ...answer, description: liveAnswerDescription } : answer,
         403: { description: 'RBAC denies it.' },
         410: { description: '`continue` is older than an hour.' },
       },
-      handle: (request) => answerList(list, request),
+      handle(request) {
+        const { ctx, caller, query, signal } = request;
+        if (!live || !isLive(ctx)) return answerList(list, request);
+        const check = rightCheck(access, { ...kind.type, verb: 'watch' }, caller.identity.name);
+        return live.answer(ctx, query, { caller, check, signal });
+      },
     });
   }
 

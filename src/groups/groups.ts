@@ -2,8 +2,9 @@
  * Groups of users that the service stores: operations, members and status. RBAC bindings grant their rights: a local group is the group
  * `local:NAME` in Kubernetes.
  */
-import { type Collection, collection } from '../collection/collection.ts';
+import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
@@ -13,6 +14,8 @@ import { listMemberships } from './members.ts';
 import { memberOperations } from './routes.ts';
 import { type GroupRow, groupProperties, groupRow } from './row.ts';
 
+const collected = { resource: groupResource, kind: 'Group', row: groupRow, properties: groupProperties };
+
 /** Watch of all Groups. Create it before the collection is started. */
 interface WatchedGroups {
   collection: Collection<GroupRow>;
@@ -20,16 +23,21 @@ interface WatchedGroups {
 }
 
 export function watchGroups(services: Services): WatchedGroups {
-  const groups = collection(services, { resource: groupResource, kind: 'Group', row: groupRow, properties: groupProperties });
+  const groups = collection(services, collected);
   return { collection: groups, localGroups: new LocalGroups(groups.cache) };
 }
 
-export function createGroups(services: Services, { collection: groups, localGroups }: WatchedGroups, accounts: AccountLookup): Feature {
+/** @param again checks the credential of a request again */
+export function createGroups(
+  services: Services,
+  { collection: groups, localGroups }: WatchedGroups,
+  { accounts, again }: { accounts: AccountLookup; again: WhileAllowedOptions['again'] },
+): Feature {
   const context = { services, groups, accounts };
   const controller = groupsController(context, localGroups);
   return {
     operations: [
-      ...standardOperations(services, groups, groupDefinition(context)),
+      ...standardOperations(services, groups, groupDefinition(context), followedLists(services, groups, collected, again)),
       ...memberOperations(context),
       listMemberships(context, localGroups),
     ],

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { answerList } from '../collection/lister.ts';
-import { isLive, type LiveLists, liveParameters } from '../collection/live-list-answer.ts';
+import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
@@ -31,14 +31,14 @@ export interface UserRoutesNeeds {
 export function userOperations(
   context: UsersContext,
   envelopes: PasswordEnvelopes,
-  live: ((guard: WhileAllowedOptions) => LiveLists<UserRow>) | undefined,
+  live: LiveLists<UserRow> | undefined,
   { again, sessions }: UserRoutesNeeds,
 ): Operation[] {
   const { config, longRequests } = context.services;
   const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
   return [
     ...nativeUserOperations(context.services, guard),
-    ...listOperations(context, live?.(guard)),
+    ...listOperations(context, live),
     getOperation(context),
     ...writeOperations(context, sessions.keepSession),
     ...deleteOperations(context),
@@ -50,13 +50,7 @@ export function userOperations(
 const json = 'application/json';
 const query = listQuery(userProperties);
 const liveQuery = query.extend(liveParameters);
-const liveDescription =
-  'Sends server-sent events with `watch=true` and `Accept: text/event-stream`: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with `{"type","object"}` as data and the resource version as id. Begins with the present users, unless `Last-Event-ID` or `resourceVersion` names a version to resume from. Ends when the caller loses the right to watch users, or when the credential expires.';
-// The description alone states the type of the events. With two types, generated clients return a union for every list.
-const liveAnswer: AnswerDescription = {
-  ...listAnswer(userListSchema),
-  description: 'The list, a page of it, or the events as `text/event-stream`.',
-};
+const liveAnswer: AnswerDescription = { ...listAnswer(userListSchema), description: liveAnswerDescription };
 const tag = 'users';
 const nameParams = z.object({ name: userName });
 const forbidden: AnswerDescription = { description: 'RBAC denies it.' };
@@ -88,7 +82,7 @@ function listOperations({ services, users }: UsersContext, live: LiveLists<UserR
       paths: ['/auth/v2/users'],
       tag,
       summary: 'Lists users, filtered, sorted and in pages, or watches them',
-      ...(live && { description: liveDescription }),
+      ...(live && { description: liveDescription('users') }),
       credential: 'required',
       before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
       query: live ? liveQuery : query,

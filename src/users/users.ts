@@ -1,5 +1,4 @@
-import { type Collection, collection, liveLists } from '../collection/collection.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
+import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
@@ -79,7 +78,7 @@ export function createUsers(services: Services, { collection: users, accounts, r
     passwordChange,
     endAccess,
   };
-  const live = config.features.watch ? (guard: WhileAllowedOptions) => liveLists(users, collected, guard) : undefined;
+  const live = followedLists(services, users, collected, needs.again);
   const controller = new UsersController(services, accounts, records, { naming, endAccess });
   return {
     operations: userOperations(context, envelopes, live, needs),
