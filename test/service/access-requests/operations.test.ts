@@ -121,6 +121,36 @@ describe('access requests', () => {
     expect((await bindingOf(request)).status).to.equal(404);
   });
 
+  it('show when they ended, to callers, in lists and in the columns of kubectl', async () => {
+    const denied = await asked();
+    await access.decide({ as: 'bob' }, denied, false);
+    const given = await asked();
+    await access.decide({ as: 'bob' }, given);
+    await access.end({ as: 'bob' }, given);
+    const open = await asked();
+    const ended = new Map<string, string>();
+    for (const request of [denied, given]) ended.set(request.metadata.name, (await access.stored(request)).status?.ended ?? '');
+    const list = (await (await server.request('/auth/v1/accessrequests', { as: 'alice' })).json()) as { items: Request[] };
+    const { body } = await server.kubernetes.call('GET', requestsPath, undefined, {
+      accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
+    });
+    const { columnDefinitions, rows } = body as { columnDefinitions: { name: string }[]; rows: { cells: unknown[] }[] };
+    const cellOf = (name: string) =>
+      rows.find(({ cells }) => cells[0] === name)?.cells[columnDefinitions.findIndex((one) => one.name === 'Ended')];
+
+    for (const [name, time] of ended) {
+      expect(time, name).to.match(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
+      expect((await access.call('GET', `/auth/v1/accessrequests/${name}`, { as: 'alice' })).body.status?.ended).to.equal(time);
+      expect(list.items.find(({ metadata }) => metadata.name === name)?.status?.ended).to.equal(time);
+      expect(cellOf(name)).to.equal(time);
+    }
+    const { begin = '', until = '' } = (await access.stored(given)).status ?? {};
+    expect([begin, ended.get(given.metadata.name), until].toSorted()).to.deep.equal([begin, ended.get(given.metadata.name), until]);
+    expect((await access.stored(open)).status).to.not.have.property('ended');
+    expect(cellOf(open.metadata.name)).to.be.oneOf([null, '']);
+    await access.end({ as: 'alice' }, open);
+  });
+
   it('are withdrawn by their user, and not ended by others while they are pending', async () => {
     const request = await asked();
     expect((await access.end({ as: 'bob' }, request)).status).to.equal(409);

@@ -145,6 +145,8 @@ describe('access requests on the console', () => {
     const last = ofAda.getByRole('table', { name: 'Timeline' }).getByRole('row').last();
     await last.getByText(noa).waitFor();
     await last.getByText('A user ended it.').waitFor();
+    const over = ofAda.locator('main dl.facts dt', { hasText: 'Over since' }).locator('xpath=following-sibling::dd[1]');
+    expect(await last.innerText()).to.include(await over.innerText());
     await ofAda.getByRole('table', { name: 'Timeline' }).getByText('for this incident only').waitFor();
   });
 
