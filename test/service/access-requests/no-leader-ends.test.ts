@@ -85,7 +85,9 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
     it('is told with its reason by the next leader', async () => {
       await stopHolding();
       for (const [reason, { person }] of Object.entries(changes))
-        expect((await access.untilPhase(requestOf(person), 'Ended')).status).to.include({ reason });
+        expect((await access.untilPhase(requestOf(person), 'Ended')).status)
+          .to.include({ reason })
+          .and.to.have.property('ended');
       for (const { person } of Object.values(changes))
         await eventually(
           () => server.kubernetes.call('GET', `${bindingsPath}/${bindingOf(person)}`),
