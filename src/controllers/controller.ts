@@ -90,8 +90,10 @@ export class Controller {
     const { sources } = term;
     const { metrics } = this.#services;
     const controller = this.#settings.name.replace(/^atrium-/, '');
-    const progress = new Progress((fields) => this.#services.log.info({ lease: this.#settings.name, ...fields }, 'reconciling a backlog'));
-    const endReport = metrics.queue(controller, () => queue.depth);
+    const { clock = () => performance.now() } = this.#services;
+    const report = (fields: Step) => this.#services.log.info({ lease: this.#settings.name, ...fields }, 'reconciling a backlog');
+    const progress = new Progress(report, clock);
+    const endReport = metrics.queue(controller, { depth: () => queue.depth, done: () => progress.done });
     const forget = sources.map((source) => source.onChange((key) => queue.add(key)));
     const work = {
       async reconcile(key: string) {
@@ -121,28 +123,43 @@ export class Controller {
 }
 
 const stepPercent = 10;
+/** Time from which a backlog is reported: a new leader examines all objects in less, if there is nothing to write. */
+const reportedFromMs = 5_000;
 
-/** Reports how far a backlog is, in steps of ten percent. */
-class Progress {
-  readonly #report: (fields: { percent: number; done: number; waiting: number }) => void;
-  /** Number of reconciliations in this backlog; undefined without one. */
-  #done: number | undefined;
-  #nextPercent = 0;
+interface Step {
+  percent: number;
+  done: number;
+  waiting: number;
+}
 
-  constructor(report: (fields: { percent: number; done: number; waiting: number }) => void) {
+/** Counts how far a backlog is, and reports it in steps of ten percent. */
+export class Progress {
+  readonly #report: (step: Step) => void;
+  readonly #clock: () => number;
+  #backlog: { readonly begunAt: number; done: number; nextPercent: number } | undefined;
+
+  /** @param clock monotonic, in milliseconds */
+  constructor(report: (step: Step) => void, clock: () => number) {
     this.#report = report;
+    this.#clock = clock;
+  }
+
+  /** Number of reconciliations in the present backlog, 0 without one. */
+  get done(): number {
+    return this.#backlog?.done ?? 0;
   }
 
   /** Counts a reconciliation. @param waiting keys that wait after it */
   step(waiting: number): void {
-    if (this.#done === undefined && waiting < backlogFrom) return;
-    const done = (this.#done ?? 0) + 1;
-    const percent = Math.floor((100 * done) / (done + waiting));
-    if (percent >= this.#nextPercent) {
-      this.#report({ percent, done, waiting });
-      this.#nextPercent = percent - (percent % stepPercent) + stepPercent;
-    }
-    this.#done = waiting === 0 ? undefined : done;
-    if (waiting === 0) this.#nextPercent = 0;
+    if (this.#backlog === undefined && waiting < backlogFrom) return;
+    this.#backlog ??= { begunAt: this.#clock(), done: 0, nextPercent: 0 };
+    const backlog = this.#backlog;
+    backlog.done += 1;
+    if (waiting === 0) this.#backlog = undefined;
+    if (this.#clock() - backlog.begunAt < reportedFromMs) return;
+    const percent = Math.floor((100 * backlog.done) / (backlog.done + waiting));
+    if (percent < backlog.nextPercent) return;
+    this.#report({ percent, done: backlog.done, waiting });
+    backlog.nextPercent = percent - (percent % stepPercent) + stepPercent;
   }
 }

@@ -17,6 +17,14 @@ interface Places {
   readonly waiting: number;
 }
 
+/** Queue of a controller, read at each scrape. */
+interface QueueReport {
+  /** Returns the number of keys that wait. */
+  depth(): number;
+  /** Returns the number of reconciled keys of the present backlog. */
+  done(): number;
+}
+
 /** Size of a bounded cache. */
 export interface CacheReport {
   name: string;
@@ -77,7 +85,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #watches = new Set<() => WatchReport>();
   readonly #caches: (() => CacheReport)[] = [];
-  readonly #queues = new Map<string, () => number>();
+  readonly #queues = new Map<string, QueueReport>();
   readonly #certificates = new Map<string, () => string | Buffer | undefined>();
 
   readonly requests = new Histogram({
@@ -238,7 +246,13 @@ export class Metrics {
       this.#caches.map((read) => read()).map(({ name, entries }) => [name, entries]),
     );
     this.#collect('atrium_controller_queue_depth', 'Objects that wait to be reconciled, by controller.', 'controller', () =>
-      Array.from(this.#queues, ([name, read]) => [name, read()]),
+      Array.from(this.#queues, ([name, { depth }]) => [name, depth()]),
+    );
+    this.#collect(
+      'atrium_controller_backlog_done',
+      'Objects of the present backlog that are reconciled, by controller; 0 without a backlog. The depth of its queue is what remains.',
+      'controller',
+      () => Array.from(this.#queues, ([name, { done }]) => [name, done()]),
     );
     this.#collect(
       'atrium_certificate_expiry_timestamp_seconds',
@@ -307,9 +321,9 @@ export class Metrics {
    *
    * @returns a function that removes the report
    */
-  queue(controller: string, depth: () => number): () => void {
+  queue(controller: string, report: QueueReport): () => void {
     this.reconcileFailures.inc({ controller }, 0);
-    this.#queues.set(controller, depth);
+    this.#queues.set(controller, report);
     return () => this.#queues.delete(controller);
   }
 

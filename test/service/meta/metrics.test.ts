@@ -97,7 +97,10 @@ describe('metrics of the service', () => {
     );
     const samples = await scrape(login.metricsURL);
     expect(samples).to.have.property('atrium_controller_queue_depth{controller="user-states"}').that.is.a('number');
-    expect(samples).to.include({ 'atrium_controller_reconcile_failures_total{controller="user-states"}': 0 });
+    expect(samples).to.include({
+      'atrium_controller_reconcile_failures_total{controller="user-states"}': 0,
+      'atrium_controller_backlog_done{controller="user-states"}': 0,
+    });
   });
 
   it('report the end of the certificate and the build', async () => {

@@ -59,6 +59,21 @@ describe('kubectl, with users', () => {
     expect(lines.find((line) => line.startsWith(nameOf(ann)))).to.match(/ false +\["dev","oncall"\] +[\dms]+$/);
   });
 
+  it('get users shows no phase until the status of an imported user is written, and selects such users', async () => {
+    const imported = aUser('imported@example.com');
+    const { status, ...record } = imported;
+    await kubernetes.apply(record);
+
+    const line = (await output('get', 'users')).split('\n').find((text) => text.startsWith(record.metadata.name));
+    expect(line)
+      .to.match(/imported@example\.com +.*Local +[\dms]+$/)
+      .and.not.to.include('Normal');
+    expect(await names('--field-selector=status.phase=')).to.deep.equal([resourceName('imported@example.com')]);
+    await kubernetes.apply({ ...record, status });
+    expect(await output('get', 'users', '--output=name', '--field-selector=status.phase=')).to.equal('');
+    await kubernetes.remove(`/apis/auth.platform.io/v1/users/${record.metadata.name}`);
+  });
+
   it('get user NAME -o json returns the record', async () => {
     const user = JSON.parse(await output('get', 'user', nameOf(ann), '-o', 'json'));
 
