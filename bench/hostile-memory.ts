@@ -1,6 +1,7 @@
 /**
  * Compares the heap of the demo before and after hostile load of all kinds, so that memory that is kept is told from memory that is not yet
- * collected. Ends by itself. Run: node bench/hostile-memory.ts [--seconds 300]
+ * collected. Ends by itself, with exit code 1 if the live heap still grows after the caches are full. The demo holds the service and the
+ * embedded API server. Run: node bench/hostile-memory.ts [--seconds 300]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,6 +17,8 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3
 const seconds = Number(values.seconds);
 const workers = 10;
 const mebibyte = 1024 * 1024;
+/** Bound of the live heap after the third part, as a multiple of that after the second one. */
+const maxRatio = 1.15;
 
 const directory = await mkdtemp(join(tmpdir(), 'atrium-hostile-'));
 const info = join(directory, 'info.json');
@@ -110,7 +113,10 @@ async function liveBytes(): Promise<Map<string, number>> {
 
 const total = (sizes: Map<string, number>) => [...sizes.values()].reduce((sum, size) => sum + size, 0) / mebibyte;
 
-while (!existsSync(info)) await sleep(200);
+while (!existsSync(info)) {
+  if (demo.exitCode !== null) throw new Error(`the demo ended with ${demo.exitCode}; run npm run web first`);
+  await sleep(200);
+}
 const { url, people } = JSON.parse(await readFile(info, 'utf8')) as { url: string; people: { role: string; token: string }[] };
 const token = people.find(({ role }) => role === 'admin')?.token ?? '';
 try {
@@ -129,15 +135,18 @@ try {
   console.info(
     `after 70 s of rest: ${(await residentMiB(pid)).now.toFixed(0)} MiB resident, ${total(looks[3] ?? new Map()).toFixed(1)} MiB live`,
   );
-  const [first = new Map(), , third = new Map(), rested = new Map()] = looks;
+  const [first = new Map(), second = new Map(), third = new Map(), rested = new Map()] = looks;
   const grown = [...third].map(([key, size]) => ({
     key,
     grownKiB: Math.round((size - (first.get(key) ?? 0)) / 1024),
     restedKiB: Math.round(((rested.get(key) ?? 0) - (first.get(key) ?? 0)) / 1024),
   }));
   console.table(grown.sort((left, right) => right.grownKiB - left.grownKiB).slice(0, 20));
+  const ratio = total(third) / total(second);
+  console.info(`live heap of the third part: ${ratio.toFixed(2)} times that of the second, at most ${maxRatio}`);
+  if (!(ratio <= maxRatio)) process.exitCode = 1;
 } finally {
   demo.kill('SIGTERM');
-  await once(demo, 'exit');
+  if (demo.exitCode === null) await once(demo, 'exit');
   await rm(directory, { recursive: true, force: true });
 }
