@@ -32,6 +32,7 @@ export class IssuerFetch {
   constructor({ id, caFile }: Pick<IssuerConfig, 'id'> & { caFile?: string | undefined }, metrics: Metrics) {
     this.#id = id;
     this.#metrics = metrics;
+    metrics.countPlaces('issuer', this.#turns);
     this.#agent = new TrustingAgent({ caFile, connections: turns.atOnce, connectTimeoutMs });
   }
 

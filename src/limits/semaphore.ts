@@ -238,6 +238,14 @@ export class KeyedSemaphore {
     this.#bounds = bounds;
   }
 
+  get running(): number {
+    return this.#sum(({ running }) => running);
+  }
+
+  get waiting(): number {
+    return this.#sum(({ waiting }) => waiting);
+  }
+
   /** @throws as `Semaphore.run` does */
   async run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { turns, leave } = this.#use(key);
@@ -259,6 +267,10 @@ export class KeyedSemaphore {
       leave();
       throw error;
     }
+  }
+
+  #sum(count: (turns: Semaphore) => number): number {
+    return [...this.#turns.values()].reduce((sum, { turns }) => sum + count(turns), 0);
   }
 
   #use(key: string): { turns: Semaphore; leave(): void } {

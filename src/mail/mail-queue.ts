@@ -37,6 +37,7 @@ export class MailQueue {
   constructor(services: Services) {
     const { signal } = this.#stopping;
     this.#services = services;
+    services.metrics.countPlaces('mail', this.#turns);
     this.#retries = new WorkQueue({ workers: retryWorkers, now: services.now, clock: services.clock });
     const work = { reconcile: (key: string) => this.#retry(key, signal), onFailure: () => undefined };
     void this.#retries.run(work, signal);

@@ -64,6 +64,7 @@ export class PluginServices {
   constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: Network) {
     const { caFile } = config.console.plugins;
     this.#metrics = metrics;
+    metrics.countPlaces('plugins', this.#turns);
     this.#network = network;
     this.#forbidden = forbiddenTarget(apiServerURL);
     this.#authorities = new RefreshedValue(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));

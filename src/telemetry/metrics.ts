@@ -105,7 +105,7 @@ export class Metrics {
   });
   readonly places = new Gauge({
     name: 'atrium_places',
-    help: 'Work by class and state: running, or waiting for its turn. Classes are people, strangers and static for requests, and kubernetes for calls to the API server.',
+    help: 'Work by class and state: running, or waiting for its turn. Classes are people, strangers and static for requests, and kubernetes, issuer, directory, passwords, plugins and mail for what they need.',
     labelNames: ['class', 'state'] as const,
     registers: [this.registry],
     collect: () => this.#setPlaces(),
@@ -302,7 +302,6 @@ export class Metrics {
 
   /** @param places are read at each scrape, and added to others of that class */
   countPlaces(name: string, places: Readonly<Places>): void {
-    this.refused.inc({ class: name }, 0);
     this.#places.push([name, places]);
   }
 

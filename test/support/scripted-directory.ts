@@ -38,8 +38,8 @@ export interface DirectoryScript {
   referring?: readonly string[];
   /** Result code of searches below a base DN. */
   code?: { baseDN: string; value: number };
-  /** Answers wait for it. */
-  hold?: Promise<unknown>;
+  /** Returns the promise that an answer waits for. */
+  hold?: () => Promise<unknown>;
 }
 
 const success = 0;
@@ -97,7 +97,7 @@ export class ScriptedDirectory {
         const bytes = received.subarray(0, end);
         received = received.subarray(end);
         if (this.script.hold === undefined) this.#answer(socket, bytes);
-        else void this.script.hold.then(() => this.#answer(socket, bytes));
+        else void this.script.hold().then(() => this.#answer(socket, bytes));
       }
     });
   }

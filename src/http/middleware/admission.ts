@@ -76,6 +76,7 @@ export class Admission implements RequestBounds {
     const maxOfFlow = name === 'people' ? ofFlow : atOnce;
     const places = new Semaphore({ atOnce, ofFlow, maxOfFlow, maxWaiting: atOnce, what });
     this.#options.metrics.countPlaces(name, places);
+    this.#options.metrics.refused.inc({ class: name }, 0);
     return places;
   }
 

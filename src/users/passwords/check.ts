@@ -99,7 +99,9 @@ export class PasswordCheck {
     directories: DirectoryPasswords | undefined,
     furtherProof?: FurtherProof,
   ) {
-    const { config, clock } = services;
+    const { config, clock, metrics } = services;
+    metrics.countPlaces('passwords', this.#turns);
+    metrics.countPlaces('directory', this.#directoryTurns);
     this.#services = services;
     this.#accounts = accounts;
     this.#passwords = passwords;

@@ -62,6 +62,13 @@ export async function expectServed(clients: Readonly<Record<string, () => Promis
   expect(Object.fromEntries(answers)).to.deep.equal(Object.fromEntries(answers.map(([name]) => [name, 200])));
 }
 
+/** Returns the number of running tasks by class. */
+export async function runningOf(metricsURL: string): Promise<Record<string, number>> {
+  const text = await (await fetch(`${metricsURL}/metrics`)).text();
+  const found = text.matchAll(/^atrium_places\{class="(\w+)",state="running"\} (\d+)$/gm);
+  return Object.fromEntries([...found].map(([, name, count]) => [name, Number(count)]));
+}
+
 /** Numbers clients that behave in the same way. */
 export const times = <T>(count: number, name: string, ask: (index: number) => T): Record<string, () => T> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name} ${index}`, () => ask(index)]));

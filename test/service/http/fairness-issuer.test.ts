@@ -7,7 +7,7 @@ import { authorize, Browser, loginInfoOf } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 import { LoginCluster } from '../login/support.ts';
 import { exchanges, type LoggedIn, refresh, session, tokens } from '../sessions/support.ts';
-import { Crowd, expectServed, fillings, from, networks, times } from './crowd.ts';
+import { Crowd, expectServed, fillings, from, networks, runningOf, times } from './crowd.ts';
 
 const own = '/api/v2/token/info';
 const [stranger] = networks;
@@ -91,6 +91,7 @@ describe('flows that wait for an issuer', () => {
     it(`LIM-20 leave places to others while callbacks of ${what} wait for the token endpoint`, async () => {
       await fill(60 + 60 * addresses.length, addresses);
       await crowd.refused(10);
+      expect(await runningOf(service.metricsURL)).to.include({ issuer: 8 * addresses.length });
 
       await expectServed(behaving());
       const login = new Browser(service.url).request('/api/v2/token/login', { headers: from('198.51.100.8') });

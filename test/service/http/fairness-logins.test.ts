@@ -8,7 +8,7 @@ import { clusterRoleBinding } from '../../support/grants.ts';
 import { ScriptedDirectory } from '../../support/scripted-directory.ts';
 import { Browser } from '../identity/browser.ts';
 import { linksOf } from '../one-time-links/office.ts';
-import { Crowd, expectServed, fillings, from, networks, times } from './crowd.ts';
+import { Crowd, expectServed, fillings, from, networks, runningOf, times } from './crowd.ts';
 
 const password = 'correct horse battery staple';
 const own = '/api/v2/token/info';
@@ -59,7 +59,7 @@ describe('flows that wait for a directory or for mail', () => {
   });
   beforeEach(() => {
     crowd = new Crowd();
-    directory.script.hold = crowd.isOver;
+    directory.script.hold = () => crowd.isOver;
   });
   afterEach(async () => {
     await crowd.end();
@@ -123,6 +123,7 @@ describe('flows that wait for a directory or for mail', () => {
     it(`LIM-20 leave places to others while passwords of ${what} wait for a directory`, async () => {
       await fill(60 + 60 * addresses.length, addresses);
       await crowd.refused(10);
+      expect(await runningOf(service.metricsURL)).to.include({ directory: 3 * addresses.length, passwords: 0 });
       await expectServed(behaving());
     });
 
@@ -148,6 +149,7 @@ describe('flows that wait for a directory or for mail', () => {
     );
     for (let sent = 0; sent < 20; sent += 1) expect((await send(manager, first)).status).to.equal(202);
     const before = mail.sockets.size;
+    expect(await runningOf(service.metricsURL)).to.include({ mail: 2 });
     expect((await send(second, other)).status).to.equal(202);
     await eventually(
       () => mail.sockets.size,
