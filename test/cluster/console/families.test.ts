@@ -37,7 +37,7 @@ describe('pages by kind on a real cluster', () => {
     const conditions = [condition('Ready', 'True', 'KubeletReady'), condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory')];
     await writeStatus('/api/v1/nodes/worker', { capacity, allocatable: { ...capacity, memory: '2Gi' }, conditions });
     const page = await suite.open('admin', '/r/core/v1/nodes/worker');
-    await row(page, /^cpu 2 2 250m · 13 %/).waitFor();
+    await row(page, /^cpu 2 2 250m · 12 %/).waitFor();
     await row(page, /^memory 4Gi 2Gi 64Mi · 3 %/).waitFor();
     await row(page, /^Memory pressure No KubeletHasSufficientMemory/).waitFor();
     await page.getByRole('link', { name: 'placed' }).waitFor();

@@ -16,8 +16,11 @@ import { warnings } from './warnings';
 const numberText = (value: unknown) => typeof value === 'number' && String(value);
 
 function JobView({ object }: SectionProps) {
-  const { spec = {} } = object;
+  const { spec = {}, status = {} } = object;
   const { isFailing, reason, message, wanted, active, succeeded, failed, seconds } = jobState(object, new Date());
+  const parallelism = Number(spec.parallelism);
+  // The end of any pod completes a Job without `completions`.
+  const isQueue = spec.completions === undefined && parallelism > 1;
   return (
     <>
       {isFailing && (
@@ -27,7 +30,12 @@ function JobView({ object }: SectionProps) {
       )}
       <Facts
         of={[
-          [t('job.completions'), t('rollout.of', { count: succeeded, wanted })],
+          [
+            t('job.completions'),
+            isQueue ? t('job.anyOf', { count: succeeded, parallelism }) : t('rollout.of', { count: succeeded, wanted }),
+          ],
+          [t('job.indexes'), typeof status.completedIndexes === 'string' && status.completedIndexes],
+          [t('job.isSuspended'), spec.suspend === true && t('object.yes')],
           [t('job.active'), String(active)],
           [t('job.failed'), String(failed)],
           [t('job.duration'), seconds !== undefined && humanDuration(seconds)],

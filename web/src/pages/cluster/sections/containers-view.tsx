@@ -29,7 +29,7 @@ export function Containers({ kind, kinds, object }: SectionProps) {
 export const TemplateContainers = ({ kinds, object }: SectionProps) => (
   <div class="containers">
     {containersOf(object).map((container) => (
-      <OneContainer key={container.spec.name} {...{ container, kinds }} namespace={object.metadata.namespace} isTemplate />
+      <OneContainer key={container.spec.name} {...{ container, kinds }} namespace={object.metadata.namespace} />
     ))}
   </div>
 );
@@ -39,10 +39,9 @@ interface OneProps {
   kinds: readonly Kind[];
   namespace: string | undefined;
   usage?: Amounts | undefined;
-  isTemplate?: boolean;
 }
 
-function OneContainer({ container, kinds, namespace, usage, isTemplate = false }: OneProps) {
+function OneContainer({ container, kinds, namespace, usage }: OneProps) {
   const { kind, spec, status } = container;
   const { running, terminated } = status?.state ?? {};
   const last = terminated ?? status?.lastState?.terminated;
@@ -51,7 +50,7 @@ function OneContainer({ container, kinds, namespace, usage, isTemplate = false }
       <header>
         <h3>{spec.name}</h3>
         {kind !== 'container' && <span class="chip">{t(sortKey(container))}</span>}
-        {!isTemplate && <StateWord word={containerWord(container)} />}
+        {status && <StateWord word={containerWord(container)} />}
         {running && <Ago since={running.startedAt} />}
       </header>
       {usage && <UsageOfContainer spec={spec} usage={usage} />}

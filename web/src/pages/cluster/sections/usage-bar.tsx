@@ -10,7 +10,7 @@ interface UsageBarProps {
   isBare?: boolean;
 }
 
-/** Draws a share of a limit beside its figure. */
+/** Draws a share of a limit beside its figure. Percentages have no fraction, as in `kubectl describe` and `kubectl top`. */
 export function UsageBar({ label, value, of, isSoft = false, isBare = false }: UsageBarProps) {
   const share = of > 0 ? value / of : 0;
   const level = isSoft ? '' : share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : '';
@@ -18,7 +18,7 @@ export function UsageBar({ label, value, of, isSoft = false, isBare = false }: U
     <span class={`usage ${level}`}>
       <span>
         {label}
-        {of > 0 && !isBare && <span class="muted"> · {Math.round(share * 100)} %</span>}
+        {of > 0 && !isBare && <span class="muted"> · {Math.trunc(share * 100)} %</span>}
       </span>
       {of > 0 && (
         <svg aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none">
