@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FaultProxy, holdAnswer } from '../../cluster/faults/fault-proxy.ts';
+import { FaultProxy, holdAnswer, type ProxiedRequest, page } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { cookieName, expiresCookie, handleOf, logout, refresh, session } from '../sessions/support.ts';
@@ -86,6 +86,28 @@ describe('a replica whose watches are behind', () => {
     );
     expect(status).to.equal(200);
   });
+
+  for (const code of [200, 301, 401, 403, 404, 502])
+    it(`keeps a session that its watch has not told after a page of ${code} (case 88)`, async () => {
+      holdBack('sessions');
+      const { secret, handle } = await session(first);
+      const browser = sameBrowser(secret);
+      const isRead = ({ method, path, isWatch }: ProxiedRequest) => method === 'GET' && !isWatch && /\/sessions\/[^/]+$/.test(path);
+      faults.forgetRequests();
+      faults.inject(page(code), isRead);
+      for (const ask of [() => browser.info('v2'), () => refresh(browser, handle), () => logout(browser, handle)]) {
+        const reply = await ask();
+        expect(reply.status, reply.text).to.equal(503);
+        expect(expiresCookie(reply)).to.equal(false);
+      }
+      expect(faults.requests.filter(isRead)).to.have.lengthOf(3);
+      faults.mend();
+      await eventually(
+        () => browser.info('v2'),
+        ({ status }) => status === 200,
+        10_000,
+      );
+    });
 
   it('refuses the session of a user who was deleted since', async () => {
     holdBack('users');
