@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
+import { syncResult } from '../../../src/directory/schema.ts';
 import { FaultProxy, type page } from '../../cluster/faults/fault-proxy.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { type Journey, replaceEachCall } from '../../support/proxy-pages.ts';
+import { ScriptedDirectory, type ScriptedEntry } from '../../support/scripted-directory.ts';
 import { Desk, password, pathOf } from '../factors/desk.ts';
 import { Browser } from '../identity/browser.ts';
 import { sessionCookieOf, sessionPath } from '../sessions/support.ts';
@@ -12,14 +14,28 @@ import { nameOf } from '../users/a-user.ts';
 
 const [plain, secured] = ['plain@example.com', 'secured@example.com'];
 const usersPath = '/apis/auth.platform.io/v1/users';
+const people = 'ou=people,dc=example,dc=com';
+
+interface Stored {
+  metadata: { uid: string };
+  spec: { email: string; valid?: boolean };
+}
+
+const aPerson = (uid: string): ScriptedEntry => ({
+  dn: `uid=${uid},${people}`,
+  attributes: { objectClass: ['person'], uid: [uid], cn: [uid], mail: [`${uid}@example.com`], entryUUID: [`id-${uid}`] },
+  password,
+});
 
 describe('a page of a proxy in place of each call to the API server', () => {
   let faults: FaultProxy;
   let authorization = '';
+  const directory = forSuite(() => ScriptedDirectory.start({ entries: [] }));
   const service: EmbeddedLogin = forSuite(() =>
     startEmbeddedLogin({
       emails: [plain, secured],
       password,
+      users: { sync: { maxInvalidPercent: 100 }, ldap: [{ id: 'corp', name: 'Corp', url: directory.url, baseDN: people }] },
       between: async ({ url, certificateAuthority, serving }) => {
         faults = await FaultProxy.start({ target: url, certificateAuthority, serving });
         return faults;
@@ -169,6 +185,37 @@ describe('a page of a proxy in place of each call to the API server', () => {
     });
 
     expect(calls).to.include.members(['POST users', 'POST userbindings']);
+  });
+
+  it('takes no user of a directory for new, gone or changed', async () => {
+    const kept = aPerson('kept');
+    const sync = () => admin('PUT', '/auth/v1/users/sync', { connector_id: 'corp' });
+    const recordOf = async (uid: string) => (await service.admin.call('GET', `${usersPath}/${nameOf(`${uid}@example.com`)}`)).body;
+    directory.script.entries = [kept];
+    expect((await sync()).status).to.equal(200);
+    const before = (await recordOf('kept')) as Stored;
+    const run = async () => {
+      const response = await sync();
+      if (response.status !== 200) return response.status;
+      const [result] = syncResult.parse(await response.json()).connectors;
+      return result?.status === 'Success' && result.errors.length === 0 ? 200 : 503;
+    };
+    const calls = await journeys({
+      async prepare() {
+        const uid = `new-${randomUUID()}`;
+        directory.script.entries = [kept, aPerson(uid)];
+        return uid;
+      },
+      run,
+      expected: 200,
+      async check(uid, result) {
+        const { metadata, spec } = (await recordOf('kept')) as Stored;
+        expect([metadata.uid, spec.valid]).to.deep.equal([before.metadata.uid, before.spec.valid]);
+        if (result === 200) expect((await recordOf(uid)) as Stored).to.have.nested.property('spec.email', `${uid}@example.com`);
+      },
+    });
+
+    expect(calls).to.include('POST users');
   });
 
   it('reads from the cluster whether factors are installed, and keeps that in mind', async () => {
