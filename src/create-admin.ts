@@ -110,13 +110,14 @@ const passwordBytes = 24;
 async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdminOutcome> {
   const { client, namespace, email, secretName, password } = options;
   const name = recordName(email);
-  if (name === undefined) throw new FirstAdminError(`${JSON.stringify(email)} is no e-mail address or login name (ASCII, one @ at most)`);
+  if (name === undefined)
+    throw new FirstAdminError(`${JSON.stringify(email)} is not an e-mail address or login name (ASCII, one @ at most)`);
   const { passwordPolicy } = options.config.users;
   const user = { email, username: options.displayName };
   const problems = password === undefined ? [] : await passwordProblems(password, user, passwordPolicy);
   if (problems.length > 0)
     throw new FirstAdminError(
-      `the password will not do: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
+      `the password is refused: it ${problems.map((problem) => problemText(problem, passwordPolicy)).join(', it ')}`,
     );
   const signal = neverAborts;
   const told = new KeySecret(client, namespace, secretName);
@@ -125,7 +126,7 @@ async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdminO
   const work = { ...options, name, records, status, hashes: new PasswordSecrets(options), told, signal };
   try {
     const outcome = await retryOnConflict(() => attempt(work), signal);
-    if (outcome === undefined) throw new FirstAdminError(`the user ${email} is being written all the time`);
+    if (outcome === undefined) throw new FirstAdminError(`concurrent writes prevented the change of the user ${email}, try again`);
     return outcome;
   } catch (error) {
     throw error instanceof StatusError ? new FirstAdminError(reasonOf(error), { cause: error }) : error;
@@ -193,7 +194,7 @@ function checkAdmin({ email, name }: Work, user: KubernetesObject): void {
   const account = accountOf(user);
   if (account.email.toLowerCase() !== email.toLowerCase()) throw new FirstAdminError(`the user record ${name} is not of ${email}`);
   if (!account.isAdmin || account.connectorType !== 'local')
-    throw new FirstAdminError(`there is a user ${email} who is no local administrator, and never becomes one`);
+    throw new FirstAdminError(`the user ${email} exists, is not a local administrator and cannot become one`);
 }
 
 /** Returns the message of the API server, or the reason why it did not answer. The user of the command has its credential anyway. */

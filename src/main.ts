@@ -148,7 +148,7 @@ program
   .command('sandbox')
   .description('start the service with an embedded cluster, for demos and development')
   .option('--port <port>', 'port of the console', wholeNumber, 8080)
-  .option('--host <address>', 'address to listen on; another one than loopback admits other hosts', '127.0.0.1')
+  .option('--host <address>', 'address of the listener; any address but loopback admits other hosts', '127.0.0.1')
   .option('--users <count>', 'number of generated users', wholeNumber, 25)
   .option('--origin <origin>', 'origin whose pages may call the API, such as http://localhost:5173; repeatable', collected, [])
   .option('--redirect-url <url>', 'additional redirect URL of logins; repeatable', collected, [])

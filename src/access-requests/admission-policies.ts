@@ -72,5 +72,5 @@ const policyMissing = (name: string): StatusError =>
   installationIncomplete(
     accessPolicyResource,
     'AdmissionPolicyMissing',
-    `the admission policy ${name} or its binding is not in force; apply deploy/manifests/admission-policy.yaml, or set admissionPolicy.install in the chart`,
+    `the admission policy ${name} or its binding is not active; apply deploy/manifests/admission-policy.yaml, or set admissionPolicy.install in the chart`,
   );

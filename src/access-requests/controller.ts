@@ -283,7 +283,7 @@ async function reconcilePolicy(context: AccessContext, name: string, signal: Abo
     message: trouble.length === 0 ? '' : `${text}: ${trouble.join(', ')}`,
     observedGeneration,
   });
-  const found = condition('RolesFound', missing, 'RoleNotFound', 'these ClusterRoles do not exist');
+  const found = condition('RolesFound', missing, 'RoleNotFound', 'the ClusterRoles do not exist');
   const bindable = condition(
     'RolesBindable',
     unbindable,

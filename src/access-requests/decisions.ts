@@ -50,12 +50,13 @@ export async function decide(
     const policy = approvable(context, row, caller, account);
     const before = row.decisions.find(({ record }) => record === account.name);
     if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
-    if (before !== undefined) throw decided(row, 'you have decided on it');
-    if (row.phase !== 'Pending') throw decided(row, `it is ${row.phase}`);
+    if (before !== undefined) throw decided(row, 'you have decided on the request');
+    if (row.phase !== 'Pending') throw decided(row, `the phase is ${row.phase}`);
     if (timeLapseOf(context, row) !== undefined) throw notDecidedInTime(row, services.config.accessRequests.pendingSeconds);
     const fall = lapseReasonOf(context, row);
     if (fall !== undefined) throw decided(row, fall.message);
-    if (row.decisions.length >= maxDecisions) throw decided(row, `it has ${maxDecisions} decisions: deny it, or have the user ask again`);
+    if (row.decisions.length >= maxDecisions)
+      throw decided(row, `the request has ${maxDecisions} decisions: deny it, or have the user ask again`);
     if (policy.requireStepUp) requireStepUp(caller, services.config.login.stepUp, services.now());
     requireRecentLogin('accessDecisions', caller, services.config.login.stepUp, services.now());
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
@@ -67,10 +68,10 @@ export async function decide(
 
 /** Returns the policy of a request that the caller may decide on. @throws StatusError 403, 409 */
 function approvable({ policies, people }: AccessContext, row: RequestRow, caller: Caller, account: Account): PolicyRow {
-  if (row.spec === undefined) throw decided(row, 'it cannot be read');
+  if (row.spec === undefined) throw decided(row, 'the spec cannot be read');
   requireOtherPerson(row, caller, account);
   const policy = policies.cache.get(row.spec.policy.name);
-  if (policy?.uid !== row.spec.policy.uid) throw decided(row, 'its policy was deleted');
+  if (policy?.uid !== row.spec.policy.uid) throw decided(row, 'the policy was deleted');
   if (!people.of(account).isApprover(policy)) throw refusedAccess(caller, 'NotApprover', 'the policy does not name you as an approver');
   return policy;
 }

@@ -51,7 +51,7 @@ export class People {
     this.requireCurrent();
     const account = this.normal(caller);
     if (account === undefined)
-      throw refusedAccess(caller, 'NoRecord', 'access is for users with a User record that may log in, and there is none of this caller');
+      throw refusedAccess(caller, 'NoRecord', 'access requests require a User record that may log in, and the caller has none');
     return account;
   }
 

@@ -72,5 +72,5 @@ export async function changeVisible<T extends object>(
   };
   const changed = await retryOnConflict(attempt, signal, bounds);
   if (changed !== undefined) return changed;
-  throw conflict(accessRequestResource, viewer.name, 'concurrent changes of the request prevented this one, try again', 1);
+  throw conflict(accessRequestResource, viewer.name, 'concurrent changes of the request prevented this change, try again', 1);
 }

@@ -70,7 +70,7 @@ export class Webhook implements Receiver {
     };
     const answer = await this.#agent.request(url, { method: 'POST', headers, body, signal: bounded });
     await answer.body.dump({ limit: maxAnswerBytes, signal: bounded }).catch(() => undefined);
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new NoticeError(`it answered ${answer.statusCode}`);
+    if (answer.statusCode < 200 || answer.statusCode > 299) throw new NoticeError(`the webhook answered ${answer.statusCode}`);
   }
 
   #bodyOf({ type, time, decision }: AccessEvent, row: RequestRow): string {
@@ -104,7 +104,7 @@ export class Webhook implements Receiver {
   #refuse(host: string, addresses: readonly string[]): void {
     if (isLoopback(host)) return;
     if (addresses.length === 0 || addresses.some((address) => this.#network.isRefused(address)))
-      throw new NoticeError('its host has an address that is refused');
+      throw new NoticeError('the host of the webhook has an address that is refused');
   }
 }
 
@@ -118,7 +118,7 @@ async function secretsOf(file: string): Promise<Buffer[]> {
   const secrets = lines.filter(Boolean).map((line) => Buffer.from(/^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(line)?.[1] ?? '', 'base64'));
   const isUsable = ({ length }: Buffer) => length >= secretBytes.min && length <= secretBytes.max;
   if (secrets.length === 0 || secrets.length > maxSecrets || !secrets.every(isUsable))
-    throw new NoticeError(`its secretFile must have one or two lines whsec_… of ${secretBytes.min} to ${secretBytes.max} bytes in base64`);
+    throw new NoticeError(`secretFile must have one or two lines whsec_… of ${secretBytes.min} to ${secretBytes.max} bytes in base64`);
   return secrets;
 }
 

@@ -108,7 +108,7 @@ const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
 function detailOf(issue: RawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${typeNames[issue.expected] ?? 'of another type'}`;
+      return `must be ${typeNames[issue.expected] ?? 'a value of another type'}`;
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'too_small':

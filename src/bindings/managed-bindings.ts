@@ -127,12 +127,12 @@ export class ManagedBindings {
   async #adopt(owner: Owner, namespace: string, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
     const found = await this.#find(owner, namespace, signal);
     // The binding was deleted meanwhile. The next reconciliation creates it.
-    if (found === undefined) throw new Error('a binding of that name was there and is gone');
+    if (found === undefined) throw new Error('a binding of that name was deleted');
     const row = managedRow(found);
     if (!isManagedFor(row, owner)) return 'taken';
     if (hasRole(row, owner)) return this.#patch(row, owner, members, signal);
     await this.#delete(row, signal);
-    throw new Error('a binding had another role, and has to be made again');
+    throw new Error('a binding with another role must be created again');
   }
 
   async #patch(row: ManagedRow, owner: Owner, members: ManagedMembers, signal: AbortSignal): Promise<Outcome> {
@@ -140,7 +140,7 @@ export class ManagedBindings {
     const change = { metadata: { resourceVersion, ...members.metadata }, subjects: members.subjects };
     try {
       const written = await this.#resource(namespace).patch(name, change, { signal });
-      if (written === 'conflict' || written === 'gone') throw new Error('a binding was changed meanwhile');
+      if (written === 'conflict' || written === 'gone') throw new Error('a binding was changed by another writer');
       await this.#cache(namespace).waitForWrite(written.metadata.resourceVersion, signal);
       return 'ensured';
     } catch (error) {

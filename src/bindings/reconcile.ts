@@ -129,7 +129,7 @@ function patch(
 
 /** @throws Error for a conflict */
 function unchanged(written: KubernetesObject | 'conflict' | 'gone'): KubernetesObject {
-  if (written === 'conflict' || written === 'gone') throw new Error('the UserBinding was changed meanwhile');
+  if (written === 'conflict' || written === 'gone') throw new Error('the UserBinding was changed by another writer');
   return written;
 }
 
@@ -138,7 +138,10 @@ const ownerOf = ({ name, uid, roleRef }: UserBindingRow): Owner => ({ name, uid,
 function problemOf(outcome: Exclude<Outcome, 'ensured' | 'no-namespace'>, { roleRef }: Owner, namespace: string): Result['problem'] {
   const where = namespace === '' ? '' : ` in the namespace ${namespace}`;
   if (outcome === 'taken')
-    return { reason: 'NameTaken', message: `a binding${where} has the name of the one to be made, and was not made for this UserBinding` };
+    return {
+      reason: 'NameTaken',
+      message: `a binding${where} has the name that this UserBinding needs and does not belong to it: rename or delete it`,
+    };
   if (outcome === 'not-allowed')
     return {
       reason: 'NotAllowedToBind',

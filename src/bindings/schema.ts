@@ -136,7 +136,7 @@ export const newBindingBody = z
         ownerReferences: kept('a UserBinding has no owner'),
         finalizers: kept(byService),
         uid: kept(byService),
-        resourceVersion: kept('must not be set for an object that is to be made'),
+        resourceVersion: kept('must not be set when an object is created'),
         creationTimestamp: z.null(byService).optional(),
       })
       .optional(),

@@ -70,7 +70,7 @@ function phaseOf({ term }: Result, trouble: Finding['trouble']): 'Expired' | 'Sy
 }
 
 const outOfTerm = {
-  NotYetValid: { reason: 'NotYetValid', message: 'the role is given from spec.notBefore on' },
+  NotYetValid: { reason: 'NotYetValid', message: 'the role is granted at spec.notBefore' },
   Expired: { reason: 'Expired', message: 'the role was taken away at spec.expiresAt' },
   InEffect: undefined,
 };
@@ -97,7 +97,7 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
   if (gone.length > 0)
     return {
       reason: 'AnotherOfThatName',
-      message: `whom it named is gone; remove and add again to bind who has the name now: ${few(gone.map(({ kind, name }) => `${kind} ${name}`))}`,
+      message: `the subject was deleted and another has its name now; to bind the new one, remove the subject and add it again: ${few(gone.map(({ kind, name }) => `${kind} ${name}`))}`,
       isFailure: true,
     };
   if (isCut)
@@ -110,10 +110,10 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
   return undefined;
 }
 
-const subjectNote = ({ native }: BoundSubjects) => (native.length > 0 ? `taken as names of Kubernetes: ${few(native)}` : '');
+const subjectNote = ({ native }: BoundSubjects) => (native.length > 0 ? `names reserved for Kubernetes: ${few(native)}` : '');
 
 function namespaceTrouble(missing: readonly string[], targets: number): Finding['trouble'] {
-  if (missing.length > 0) return { reason: 'NamespaceNotFound', message: `bound once they are there: ${few(missing)}` };
+  if (missing.length > 0) return { reason: 'NamespaceNotFound', message: `namespaces that do not exist yet: ${few(missing)}` };
   return targets === 0 ? { reason: 'NoNamespace', message: 'no namespace has the label of the project' } : undefined;
 }
 

@@ -194,6 +194,6 @@ function chosen(groups: readonly string[], asked: readonly string[] | undefined)
   // Local groups are in tokens, which end with the account and the membership; a certificate would outlive both.
   const theirs = [...new Set(groups)].filter((group) => !isReservedGroup(group) && !isLocalGroupName(group));
   const foreign = asked?.find((group) => !theirs.includes(group));
-  if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is no group that a certificate of this user may name`);
+  if (foreign !== undefined) throw refused(`${JSON.stringify(foreign)} is not a group that a certificate of this user may name`);
   return asked === undefined ? theirs : [...new Set(asked)];
 }

@@ -79,7 +79,7 @@ export async function checkRequest(text: string): Promise<Judged> {
   try {
     const der = Buffer.from(x509.PemConverter.decodeFirst(pem));
     if ((elementsOf(der) ?? Number.POSITIVE_INFINITY) > maxElements)
-      return { problem: 'is no certificate request (PKCS #10), or names more than 512 organizations' };
+      return { problem: 'is not a certificate request (PKCS #10), or names more than 512 organizations' };
     const request = new x509.Pkcs10CertificateRequest(der);
     const problem = keyProblem(request) ?? extensionProblem(request) ?? (await signatureProblem(request));
     if (problem !== undefined) return { problem };
@@ -87,7 +87,7 @@ export async function checkRequest(text: string): Promise<Judged> {
     return 'problem' in subject ? subject : { request: request.toString('pem'), subject };
   } catch {
     // The parser's message is about bytes, and does not help the caller.
-    return { problem: 'is no certificate request (PKCS #10)' };
+    return { problem: 'is not a certificate request (PKCS #10)' };
   }
 }
 

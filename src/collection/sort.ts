@@ -35,7 +35,7 @@ export function parseSort<Row>({ sorted }: Pick<ListProperties<Row>, 'sorted'>, 
     if (read === undefined) {
       throw badParameter(
         'sortBy',
-        `must be properties, each perhaps after a or d; known are: ${[...sorted.keys()].join(', ')}`,
+        `must be a list of properties, each with an optional a or d before it; known are: ${[...sorted.keys()].join(', ')}`,
         'FieldValueNotSupported',
       );
     }

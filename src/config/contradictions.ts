@@ -35,7 +35,7 @@ function problemsOfFactors(config: Config): Problems {
   const isRequired = [factors.default, ...factors.rules.map((rule) => rule.factors)].includes('required');
   if (!isRequired || !config.features.factors || identityURLOf(config) === undefined || kindsOf(config).length > 0) return {};
   const why = factors.passkeys ? 'passkeys need https and a host name' : 'passkeys are off';
-  return { 'login.factors.totp': `must be true where a factor is required and ${why}: there is none to set up` };
+  return { 'login.factors.totp': `must be true if a second factor is required and ${why}; otherwise users have no factor to set up` };
 }
 
 function problemsOfEmbedded({ issuer, claims }: IssuerConfig, path: string, config: Config): Problems {

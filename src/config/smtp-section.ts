@@ -38,7 +38,9 @@ export function smtpContradictions({ host, tls, from, userFile, passwordFile }: 
     ...(host !== undefined && from === undefined && { 'smtp.from': 'must be set with smtp.host' }),
     ...(host !== undefined &&
       tls === 'none' &&
-      !isThisMachine(host) && { 'smtp.tls': 'none is for a mail server on this machine: a link in the mail replaces a password' }),
+      !isThisMachine(host) && {
+        'smtp.tls': 'must be starttls or tls unless the mail server is on this machine, because a link in a mail replaces a password',
+      }),
     ...((userFile === undefined) !== (passwordFile === undefined) && { 'smtp.passwordFile': 'userFile and passwordFile are set together' }),
   };
 }

@@ -80,21 +80,21 @@ const pathSegment = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 /** Reads a ConfigMap with the plugin label. */
 export function readPluginMap(configMap: ConfigMap): PluginMap | RefusedMap {
   const { plugin, contents, name } = configMap;
-  if (plugin === undefined || contents === undefined) return { configMap, refusal: 'it is no plugin ConfigMap' };
-  if (!pluginName.test(plugin.name)) return { configMap, refusal: 'the label console.platform.io/plugin is no DNS label' };
+  if (plugin === undefined || contents === undefined) return { configMap, refusal: 'the ConfigMap is not a plugin ConfigMap' };
+  if (!pluginName.test(plugin.name)) return { configMap, refusal: 'the label console.platform.io/plugin is not a DNS label' };
   const directory = directoryOf(plugin.path);
-  if (directory === undefined) return { configMap, refusal: 'the annotation console.platform.io/path is no relative directory' };
+  if (directory === undefined) return { configMap, refusal: 'the annotation console.platform.io/path is not a relative directory' };
   const order = plugin.order === undefined ? defaultOrder : Number(plugin.order);
   if (!Number.isSafeInteger(order) || plugin.order === '')
-    return { configMap, refusal: 'the annotation console.platform.io/order is no integer' };
+    return { configMap, refusal: 'the annotation console.platform.io/order is not an integer' };
 
   const sources = [...contents.data].map(([key, text]) => ({ key, text, encoding: 'utf-8' as const }));
   const binarySources = [...contents.binaryData].map(([key, text]) => ({ key, text, encoding: 'base64' as const }));
   const files: PluginFile[] = [];
   for (const { key, text, encoding } of [...sources, ...binarySources]) {
-    if (!pathSegment.test(key)) return { configMap, refusal: 'a key is no file name' };
+    if (!pathSegment.test(key)) return { configMap, refusal: 'a key is not a file name' };
     const bytes = Buffer.from(text, encoding);
-    if (key === manifestKey && !isJsonObject(bytes)) return { configMap, refusal: `${manifestKey} is no JSON object` };
+    if (key === manifestKey && !isJsonObject(bytes)) return { configMap, refusal: `${manifestKey} is not a JSON object` };
     files.push({
       plugin: plugin.name,
       path: `/plugins/${plugin.name}/${directory}${key}`,

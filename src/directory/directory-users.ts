@@ -207,7 +207,7 @@ export class DirectoryUsers {
 }
 
 function contested(): never {
-  throw serviceUnavailable('kubernetes', { cause: new Error('a User is written all the time') });
+  throw serviceUnavailable('kubernetes', { cause: new Error('concurrent writes of a User prevented the change') });
 }
 
 /** Effect on the record of a user in the directory. */

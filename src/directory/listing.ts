@@ -116,7 +116,7 @@ const notFollowed = (what: 'users' | 'groups'): SyncError => ({
 
 const nestedGroups: SyncError = {
   reason: 'NestedGroupsNotFollowed',
-  message: 'groups are members of other groups, and groups.nested is none: users are in the inner groups alone',
+  message: 'groups are members of other groups, and groups.nested is set to none: users are members of the inner groups alone',
 };
 
 const primaryGroups: SyncError = {

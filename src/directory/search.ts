@@ -63,7 +63,7 @@ async function allPages(client: Client, { baseDN, filter, attributes, asBytes = 
     for (const entry of page.searchEntries) entries.set(entry.name, entry.toObject([...attributes], inBytes(entry, asBytes)));
     hasReferences ||= page.searchReferences.length > 0;
     idlePages = entries.size === known ? idlePages + 1 : 0;
-    if (idlePages > maxIdlePages) throw incomplete('it repeats the same pages');
+    if (idlePages > maxIdlePages) throw incomplete('the pages repeat');
     const next = page.controls?.find((control) => control instanceof PagedResultsControl)?.value?.cookie;
     if (cookie !== undefined && next === undefined) throw incomplete('a page came without its cookie');
     cookie = next?.length ? next : undefined;

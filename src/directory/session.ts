@@ -197,7 +197,7 @@ function parsed(filter: string, setting: string): Filter {
   try {
     return FilterParser.parseString(filter);
   } catch (error) {
-    throw new DirectoryError('NotConfigured', `${setting} is no LDAP filter`, { cause: error });
+    throw new DirectoryError('NotConfigured', `${setting} is not an LDAP filter`, { cause: error });
   }
 }
 

@@ -113,7 +113,7 @@ export class FactorService {
     const { account, factor, others } = await this.#own(of, caller, signal);
     const isLast = factor.type !== 'RecoveryCodes' && others.every(({ type }) => type === 'RecoveryCodes');
     if (isLast && ruleOf(account, this.#needs.localGroups, this.#services.config) === 'required')
-      throw conflict(factorKind.type, of.id, 'it is the last second factor, and one is required of this user');
+      throw conflict(factorKind.type, of.id, 'the factor is the last one of a user who needs one: set up another factor first');
     await this.#needs.store.remove(factor, signal);
     if (isLast) for (const codes of others) await this.#needs.store.remove(codes, signal);
     await this.#needs.notices.add(account, 'FactorRemoved');
@@ -167,7 +167,7 @@ export class FactorService {
   }
 }
 
-const ownFactors = { reason: 'OwnFactors', message: 'one’s own are removed one by one' };
+const ownFactors = { reason: 'OwnFactors', message: 'your own factors are removed one by one, under /auth/v1/users/self/factors' };
 
 /** Returns whether the embedded issuer logged the caller in: only its page sets factors up. */
 const isChangeable = (account: Account, caller: Caller): boolean =>

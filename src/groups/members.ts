@@ -116,7 +116,7 @@ export class GroupMembers {
     if (action === 'add') requireRecentLogin('members', caller, services.config.login.stepUp, services.now());
     requireAccounts(accounts);
     const changed = await this.#turns.run(name, () => retryOnConflict(() => this.#attempt(request, caller, signal), signal), signal);
-    if (changed === undefined) throw conflict(groupResource, name, 'concurrent changes of the group prevented this one, try again', 1);
+    if (changed === undefined) throw conflict(groupResource, name, 'concurrent changes of the group prevented this change, try again', 1);
     if (changed.resourceVersion !== undefined) await groups.cache.waitForWrite(changed.resourceVersion, signal);
     return changed;
   }
@@ -176,7 +176,7 @@ function without(members: readonly Member[], names: readonly string[]) {
     (name): MemberItem =>
       old.has(name)
         ? { name, status: 'Success', code: 204 }
-        : { name, status: 'Failure', code: 404, reason: 'NotFound', message: `${JSON.stringify(name)} is no member` },
+        : { name, status: 'Failure', code: 404, reason: 'NotFound', message: `${JSON.stringify(name)} is not a member` },
   );
   return { items, changed: names.filter((name) => old.has(name)), users: members.filter(({ name }) => !leaving.has(name)) };
 }

@@ -37,7 +37,7 @@ export const newGroupBody = z
       labels: marks(z.string()).optional(),
       annotations: marks(z.string()).optional(),
       uid: kept(byService),
-      resourceVersion: kept('must not be set for an object that is to be made'),
+      resourceVersion: kept('must not be set when an object is created'),
       creationTimestamp: z.null(byService).optional(),
     }),
     spec: z

@@ -36,7 +36,7 @@ export function requireStepUp({ identity, accessToken, login }: Caller, { maxAge
 }
 
 function stepUpRequired({ maxAge, acr }: StepUpPolicy): StatusError {
-  const message = 'log in once more: this operation wants a fresh login';
+  const message = 'this operation requires a recent login: log in again';
   const cause: StatusCause = { reason: 'StepUpRequired', message };
   const values = acr.length > 0 ? `, acr_values="${acr.join(' ')}"` : '';
   const challenge = `Bearer realm="atrium", error="insufficient_user_authentication", max_age="${Math.floor(maxAge / 1000)}"${values}`;
@@ -45,6 +45,6 @@ function stepUpRequired({ maxAge, acr }: StepUpPolicy): StatusError {
 
 function notPossible(): StatusError {
   const message =
-    'this operation requires a recent login, and this credential carries no login time: log in, and use that session or token';
+    'this operation requires a recent login, and this credential carries no login time: log in and use the new session or token';
   return new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'StepUpNotPossible', message }] } });
 }

@@ -166,15 +166,15 @@ function policy() {
     ?.checks.add(
       new Check(
         'account_refused',
-        'the account may not go on',
+        'the account may no longer log in',
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
   // A user who sets up a factor must prove the existing factors in the same visit.
-  prompts.get('login')?.checks.add(new Check('enrol_pending', 'a factor is to be set up', ({ oidc }) => isEnrolmentPending(oidc)));
+  prompts.get('login')?.checks.add(new Check('enrol_pending', 'a second factor must be set up', ({ oidc }) => isEnrolmentPending(oidc)));
   prompts.add(new Prompt({ name: 'enrol', requestable: true }));
   // The library treats `acr_values` as voluntary (OpenID Connect Core 5.5.1.1), but relying parties expect a login with all factors.
-  prompts.get('login')?.checks.add(new Check('acr_values', 'a stronger login is asked for', ({ oidc }) => isTooWeak(oidc)));
+  prompts.get('login')?.checks.add(new Check('acr_values', 'the client requires a stronger login', ({ oidc }) => isTooWeak(oidc)));
   const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
   prompts.remove('consent');
   prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : [])));

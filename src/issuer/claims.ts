@@ -160,7 +160,7 @@ export function claimedGroups(
 
 function listOf(value: unknown): readonly string[] {
   const given = value === undefined || value === null ? [] : typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are no list of texts');
+  if (!Array.isArray(given) || !given.every((group) => typeof group === 'string')) throw unfit('has groups that are not a list of strings');
   return given;
 }
 

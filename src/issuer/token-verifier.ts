@@ -137,7 +137,7 @@ export class TokenVerifier {
     const { claims, header } = await this.#verify(token, { types: ['jwt'], ...(await this.#ofClient()), schema: claimsSchema });
     this.#checkClient(claims);
     const { nonce, c_hash: codeHash, at_hash: accessTokenHash } = claims;
-    if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce is another');
+    if (checks.nonce !== undefined && nonce !== checks.nonce) throw refusal('the nonce does not match');
     if (checks.code !== undefined && codeHash !== halfHash(checks.code, header)) throw refusal('c_hash does not fit the code');
     const isBound = checks.accessToken !== undefined && accessTokenHash !== undefined;
     if (isBound && accessTokenHash !== halfHash(checks.accessToken ?? '', header)) throw refusal('at_hash does not fit the access token');
@@ -189,7 +189,7 @@ export class TokenVerifier {
       if (iss !== undefined && differsBySlash(iss, issuer))
         this.#refusals.tell(
           'bearer token',
-          new TokenRefusal('IssuerMismatch', 'iss is another', { name: 'iss', given: iss, expected: issuer }),
+          new TokenRefusal('IssuerMismatch', 'iss does not match', { name: 'iss', given: iss, expected: issuer }),
         );
       else if (iss !== issuer) this.#foreign.set(key, true);
       return iss === issuer;
@@ -211,10 +211,10 @@ export class TokenVerifier {
     // RFC 7797 section 7: no JWT has an unencoded payload.
     if (header.b64 === false) throw refusal('b64 is false', { name: 'b64' });
     if (header.typ && !types.includes(String(header.typ).toLowerCase()))
-      throw refusal('typ is another', { name: 'typ', expected: types, given: header.typ });
+      throw refusal('typ does not match', { name: 'typ', expected: types, given: header.typ });
     const given = claimsIn(payload);
     if (given?.iss !== issuer)
-      throw unauthorizedBy(new TokenRefusal(claimFailed, 'iss is another', { name: 'iss', expected: issuer, given: given?.iss }));
+      throw unauthorizedBy(new TokenRefusal(claimFailed, 'iss does not match', { name: 'iss', expected: issuer, given: given?.iss }));
     const claims = schema.safeParse(given);
     if (!claims.success) throw unauthorizedBy(claims.error);
     this.#checkTimes(claims.data);
@@ -223,17 +223,17 @@ export class TokenVerifier {
 
   #checkTimes({ iat, exp, nbf = 0 }: Times): void {
     const now = Math.floor(this.#seconds());
-    if (nbf > now + leewaySeconds) throw unauthorizedBy(new TokenRefusal(claimFailed, 'nbf lies ahead', { name: 'nbf' }));
+    if (nbf > now + leewaySeconds) throw unauthorizedBy(new TokenRefusal(claimFailed, 'nbf is in the future', { name: 'nbf' }));
     if (exp <= now - leewaySeconds) throw unauthorizedBy(new errors.JWTExpired('the "exp" claim has passed', {}, 'exp'));
     const ahead = Math.round(iat - this.#seconds());
-    if (ahead > leewaySeconds) throw refusal(`iat lies ${ahead} s ahead: one of the clocks is wrong`);
+    if (ahead > leewaySeconds) throw refusal(`iat is ${ahead} s in the future: check the clocks of this machine and of the issuer`);
   }
 
   /** Requires a token for this client. */
   #checkClient(claims: Pick<Claims, 'aud' | 'azp'>): void {
     const { clientID } = this.#settings;
     const given = [claims.aud].flat();
-    if (!given.includes(clientID)) throw refusal('aud is another', { name: 'aud', expected: [clientID], given });
+    if (!given.includes(clientID)) throw refusal('aud does not match', { name: 'aud', expected: [clientID], given });
     this.#checkAudience(claims);
   }
 
@@ -242,10 +242,10 @@ export class TokenVerifier {
     const { clientID, audiences } = this.#settings;
     const given = [aud].flat();
     const isTrusted = (audience: string) => audience === clientID || audiences.includes(audience);
-    if (!given.some(isTrusted)) throw refusal('aud is another', { name: 'aud', expected: [clientID, ...audiences], given });
+    if (!given.some(isTrusted)) throw refusal('aud does not match', { name: 'aud', expected: [clientID, ...audiences], given });
     if (!given.includes(clientID)) return;
     if (azp === undefined ? !given.every(isTrusted) : azp !== clientID)
-      throw refusal('azp is another', { name: 'azp', expected: clientID, given: azp });
+      throw refusal('azp does not match', { name: 'azp', expected: clientID, given: azp });
   }
 }
 

@@ -106,7 +106,7 @@ export class IssuerTokens {
     const tokens = await this.#refreshed(previous, signal);
     const { refreshToken } = tokens;
     if (lengthOf(tokens) > maxTokensLength) throw new FatalRefresh('the new tokens are too large to be kept', { refreshToken });
-    if (tokens.bearerExpiresAt <= this.#seconds()) throw new FatalRefresh('the issuer gave nothing that counts', { refreshToken });
+    if (tokens.bearerExpiresAt <= this.#seconds()) throw new FatalRefresh('the new tokens have expired already', { refreshToken });
     return tokens;
   }
 

@@ -78,7 +78,7 @@ export class RotatedSeal implements Seal {
 
   seal(text: string): string {
     const [first] = this.#current();
-    if (first === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to seal with') });
+    if (first === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('no key for sealing was found') });
     return first.seal(text);
   }
 
@@ -86,7 +86,7 @@ export class RotatedSeal implements Seal {
     const kid = sealedWith(sealed);
     if (!this.#keys.current.some((key) => key.kid === kid)) await this.#keys.reread();
     const seals = this.#current();
-    if (seals.length === 0) throw serviceUnavailable('kubernetes', { cause: new Error('there is no key to open with') });
+    if (seals.length === 0) throw serviceUnavailable('kubernetes', { cause: new Error('no key for opening was found') });
     for (const seal of seals) {
       const text = seal.open(sealed);
       if (text !== undefined) return text;

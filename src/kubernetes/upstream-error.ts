@@ -130,7 +130,7 @@ function parseStatus(statusCode: number, body: string): Status | undefined {
 }
 
 function unstated(statusCode: number): Status {
-  const message = 'kubernetes answered with something that is no Status';
+  const message = 'the answer of kubernetes is not a Status';
   return {
     kind: 'Status',
     apiVersion: 'v1',

@@ -130,8 +130,8 @@ export class Callback {
    */
   async #checkIssuer({ iss, id_token: idToken, issuer: id }: CallbackQuery, { settings, discovery }: Issuer): Promise<void> {
     const { isOneOfSeveral } = settings;
-    if (iss !== undefined && iss !== settings.issuer) throw badParameter('iss', 'must be the issuer that the login began at');
-    if (isOneOfSeveral && id !== undefined && id !== settings.id) throw badParameter('issuer', 'must be the one that the login began at');
+    if (iss !== undefined && iss !== settings.issuer) throw badParameter('iss', 'must be the issuer of the login');
+    if (isOneOfSeveral && id !== undefined && id !== settings.id) throw badParameter('issuer', 'must be the id of the issuer of the login');
     if (iss !== undefined || idToken !== undefined || !(settings.requireIss || isOneOfSeveral)) return;
     if (announcesIss(await discovery.metadata()))
       throw badParameter('iss', 'is required: pass on the `iss` parameter that the issuer sent', 'FieldValueRequired');

@@ -157,6 +157,6 @@ export function requireNewLogin({ startedAt }: Flow, { auth_time: authTime }: Ve
 }
 
 function stepUpNotMet() {
-  const message = 'the identity provider gave another login than was asked for: too old, or too weak';
+  const message = 'the login at the identity provider is too old or too weak: log in again';
   return unauthorized({ tokenGiven: false, message, causes: [{ reason: 'StepUpNotMet', message }] });
 }

@@ -126,7 +126,7 @@ export class LinkService {
   }
 }
 
-const ownLinks = { reason: 'OwnLinks', message: 'one’s own password is changed with the old one' };
+const ownLinks = { reason: 'OwnLinks', message: 'your own password is changed with the old password' };
 
 function secondsOf(name: string, { kind, seconds = longestSeconds[kind] }: LinkRequest): number {
   const longest = longestSeconds[kind];

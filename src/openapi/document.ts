@@ -27,7 +27,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   search: 'Search for users, groups and objects by name, label and image.',
   kubernetes: 'The Kubernetes API itself, as the caller.',
   namespaces: 'Namespaces that the caller may do something in.',
-  kubeconfig: 'Files that kubectl and other clients begin with.',
+  kubeconfig: 'Files that configure kubectl and other clients.',
   console: 'Configuration and files of the console.',
   plugins: 'Files and Services of console plugins.',
   discovery: 'Kubernetes API discovery, so that kubectl can be pointed here.',

@@ -96,7 +96,8 @@ export async function answerAsset({ consolePlugins, files, pluginServices }: Ass
   const plugin = consolePlugins.get(request.plugin);
   // Directories are not listed.
   if (plugin?.isEnabled === false || /(^|\/)$/.test(request.path.decoded)) throw unknownPath();
-  if (plugin?.backend === 'unfit') throw serviceUnavailable('the plugin', { cause: new Error('its Service is none') });
+  if (plugin?.backend === 'unfit')
+    throw serviceUnavailable('the plugin', { cause: new Error('spec.backend names a Service that a plugin may not use') });
   if (plugin?.backend) await fromService(pluginServices, request, plugin.backend);
   else await fromConfigMap(files, request);
 }
@@ -140,7 +141,7 @@ async function fromService(
   if ((statusCode !== 200 && !isKnown) || (length ?? 0) > maxBytes) {
     discard(body);
     if (statusCode === 404 || statusCode === 410) throw unknownPath();
-    throw serviceUnavailable('the plugin', { cause: new Error(`it answered ${statusCode}, ${length ?? 'any number of'} bytes`) });
+    throw serviceUnavailable('the plugin', { cause: new Error(`the Service answered ${statusCode} with ${length ?? 'unbounded'} bytes`) });
   }
   const { 'content-type': type = '', 'cache-control': wish = '', ...rest } = { ...headers };
   describe(ctx, path, String(type));

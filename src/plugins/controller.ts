@@ -87,14 +87,14 @@ class PluginReconciler implements Term, Source {
 
   async #findingOf({ name, isEnabled, backend, integrity }: ConsolePlugin, signal: AbortSignal): Promise<Finding> {
     if (!isEnabled) return unavailable('Disabled', 'the plugin is disabled');
-    if (backend === 'unfit') return unavailable('InvalidBackend', 'spec.backend.service names no Service that a plugin may come from');
+    if (backend === 'unfit') return unavailable('InvalidBackend', 'spec.backend.service names a Service that a plugin may not use');
     const text = backend === undefined ? this.#sources.files.manifestOf(name) : await this.#fetch(name, backend, signal);
     if (typeof text === 'object') return text;
     if (text === undefined) return unavailable('NotFound', `no ConfigMap labelled for the plugin holds ${manifestName}`);
     if (integrity !== undefined && integrity !== `sha256-${hash('sha256', text, 'base64')}`)
-      return unavailable('IntegrityMismatch', `${manifestName} is another one than spec.integrity pins`);
+      return unavailable('IntegrityMismatch', `${manifestName} does not match spec.integrity`);
     const manifest = readManifest(text);
-    if (manifest === undefined) return unavailable('InvalidManifest', `${manifestName} is no JSON object`);
+    if (manifest === undefined) return unavailable('InvalidManifest', `${manifestName} is not a JSON object`);
     const source = backend === undefined ? 'a ConfigMap' : 'the Service';
     return { status: 'True', reason: 'ManifestRead', message: `${manifestName} is served from ${source}`, version: manifest.version };
   }

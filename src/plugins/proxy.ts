@@ -87,7 +87,7 @@ function forwardAnswer(ctx: Context, { statusCode, headers, body }: Awaited<Retu
   // 407 requests credentials for a proxy, which would be this service.
   if (statusCode < 200 || isRedirect || statusCode === 407 || statusCode > 599 || (!isHead && (length ?? 0) > maxBytes)) {
     discard(body);
-    const why = `it answered ${statusCode}, ${length ?? 'any number of'} bytes`;
+    const why = `the Service answered ${statusCode} with ${length ?? 'unbounded'} bytes`;
     throw serviceUnavailable('the plugin', { cause: new Error(why) });
   }
   ctx.status = statusCode;

@@ -62,7 +62,7 @@ export function answerWith(ctx: Context, answer: PassedAnswer, own: string, cont
   // 407 requests credentials for a proxy, which would be this service.
   if (statusCode < 200 || statusCode > 599 || statusCode === 407) {
     body.destroy();
-    throw serviceUnavailable('kubernetes', { cause: new Error(`it answered ${statusCode}`) });
+    throw serviceUnavailable('kubernetes', { cause: new Error(`the API server answered ${statusCode}`) });
   }
   ctx.status = statusCode;
   ctx.set({ ...pick(headers, passedBack), 'Cache-Control': cacheControl(statusCode, headers) });

@@ -120,14 +120,16 @@ export class RbacWatch {
   requireCurrent(): void {
     this.requireSynced();
     if (this.#bindings.some((cache) => cache.isStale()))
-      throw serviceUnavailable('kubernetes', { cause: new Error(`role bindings: ${this.failure() ?? 'nothing was heard for too long'}`) });
+      throw serviceUnavailable('kubernetes', {
+        cause: new Error(`role bindings: ${this.failure() ?? 'the watch was silent for too long'}`),
+      });
   }
 
   /** Checks that roles and bindings are at most a minute old, for answers about other users. @throws StatusError 503 */
   requireRecent(): void {
     this.requireSynced();
     if (this.#caches().some((cache) => cache.ageSeconds() > maxAgeSeconds))
-      throw serviceUnavailable('kubernetes', { cause: new Error(`roles: ${this.failure() ?? 'nothing was heard for too long'}`) });
+      throw serviceUnavailable('kubernetes', { cause: new Error(`roles: ${this.failure() ?? 'the watch was silent for too long'}`) });
   }
 
   /** Returns all ClusterRoleBindings for '', otherwise the RoleBindings of a namespace. */

@@ -76,7 +76,9 @@ export class AccountState {
     if (this.isKnown) return;
     const watches = [this.#revokedTokens.watch, this.#accounts.watch];
     if ([...watches, this.#sessions].some((watch) => watch.isSilent(maxSilenceSeconds)))
-      throw serviceUnavailable('kubernetes', { cause: new Error('nothing was heard of users, sessions or revocations for a minute') });
+      throw serviceUnavailable('kubernetes', {
+        cause: new Error('the watches of users, sessions or revocations were silent for a minute'),
+      });
     // Without a resource in the cluster, nothing can have been revoked, and login works without records.
     for (const watch of watches) {
       if (await watch.until(() => watch.state !== 'pending', listedWithinMs, request.signal)) continue;

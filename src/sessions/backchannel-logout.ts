@@ -41,7 +41,7 @@ export async function receiveLogout(
   const login = issuerLoginOf(claims);
   // A token with `sid` ends that session only, even if it also names the user (section 2.4).
   const ended: IssuerLogin = login.sid === undefined ? login : { sid: login.sid, sub: undefined };
-  if (!(await recordEnd(context, claims, ended, signal))) throw refuse('it was used before');
+  if (!(await recordEnd(context, claims, ended, signal))) throw refuse('the token was used before');
   await deleteSessions(context, ctx, ended);
 }
 

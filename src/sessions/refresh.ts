@@ -203,5 +203,5 @@ const notRenewable = (): StatusError =>
 const noUsableToken = (): StatusError =>
   unauthorized({
     tokenGiven: true,
-    message: 'the identity provider gave no token that counts here: log in again, with token_storage=cookie if that is offered',
+    message: 'the identity provider gave no valid token: log in again, with token_storage=cookie if that is offered',
   });

@@ -105,7 +105,7 @@ export class Metrics {
   });
   readonly places = new Gauge({
     name: 'atrium_places',
-    help: 'Work by class and state: running, or waiting for its turn. Classes are people, strangers and static for requests, and kubernetes, issuer, directory, passwords, plugins and mail for what they need.',
+    help: 'Work by class and state: running, or waiting for its turn. Classes are people, strangers and static for requests, and kubernetes, issuer, directory, passwords, plugins and mail for calls to them.',
     labelNames: ['class', 'state'] as const,
     registers: [this.registry],
     collect: () => this.#setPlaces(),
@@ -250,7 +250,7 @@ export class Metrics {
     );
     this.#collect(
       'atrium_controller_backlog_done',
-      'Objects of the present backlog that are reconciled, by controller; 0 without a backlog. The depth of its queue is what remains.',
+      'Objects of the present backlog that are reconciled, by controller; 0 without a backlog. The depth of its queue is the number that remains.',
       'controller',
       () => Array.from(this.#queues, ([name, { done }]) => [name, done()]),
     );

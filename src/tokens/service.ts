@@ -161,7 +161,7 @@ export class AccessTokenService {
     const { defaultDays, maxDays } = this.#services.config.users.accessTokens;
     const seconds = Math.floor(time.getTime() / 1000);
     if (expiration === 0) return seconds + defaultDays * daySeconds;
-    if (expiration <= seconds) throw badParameter('expiration', 'must lie ahead, in seconds since 1970');
+    if (expiration <= seconds) throw badParameter('expiration', 'must be in the future, in seconds since 1970');
     if (expiration > seconds + maxDays * daySeconds) throw badParameter('expiration', `must be within ${maxDays} days`);
     return expiration;
   }

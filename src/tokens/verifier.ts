@@ -185,5 +185,5 @@ const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token 
 /** Refuses names of Kubernetes itself, whatever the record says, and empty names. */
 const nameCause = ({ subjectName }: Account): StatusCause | undefined =>
   subjectName === '' || isReservedName(subjectName)
-    ? { reason: 'AccountInvalid', message: 'the account has no name that a token could act by' }
+    ? { reason: 'AccountInvalid', message: 'the account has no name that a token can use' }
     : undefined;

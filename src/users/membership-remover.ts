@@ -114,7 +114,8 @@ export class MembershipRemover {
       object = (await this.#write(object, place, names, signal)) ?? (await this.#named(place, listed.metadata.name, signal));
       return isLeft() || undefined;
     }, signal);
-    if (!areGone) throw serviceUnavailable('kubernetes', { cause: new Error(`${place.type.resource} are written all the time`) });
+    if (!areGone)
+      throw serviceUnavailable('kubernetes', { cause: new Error(`concurrent writes of ${place.type.resource} prevented the change`) });
   }
 
   /** @returns the written object; undefined if the object is deleted or has changed, or if that is unknown */

@@ -65,7 +65,7 @@ interface Write {
 }
 
 /** Refusal that no RBAC rule lifts: a user who is locked, or about to be, needs another administrator. */
-const ownRecord = { reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' };
+const ownRecord = { reason: 'OwnRecord', message: 'your own account is disabled, enabled or unlocked by another administrator' };
 
 const own = new Set(['username', 'password', 'old_password']);
 

@@ -91,7 +91,7 @@ async function forgetEntry({ services }: UsersContext, { name, uid }: Account, s
 }
 
 function contested(): never {
-  throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
+  throw serviceUnavailable('kubernetes', { cause: new Error('concurrent writes of the User prevented the change') });
 }
 
 const isForgotten = (subject: unknown) => z.object({ sub: z.literal(forgottenSub) }).safeParse(subject).success;

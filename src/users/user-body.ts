@@ -71,7 +71,7 @@ export const newUserBody = z
         name: z.string().optional().describe('Optional. Must follow the name rule.'),
         namespace: kept('a user has no namespace'),
         uid: kept(byService),
-        resourceVersion: kept('must not be set for an object that is to be made'),
+        resourceVersion: kept('must not be set when an object is created'),
         creationTimestamp: z.null(byService).optional(),
       })
       .optional(),

@@ -107,7 +107,7 @@ export class WatchCache<Row> {
   outdated(): string | undefined {
     const isWithoutObjects = this.state === 'notInstalled' && this.size === 0;
     if (isWithoutObjects || (this.#isSynced && !this.isStale())) return undefined;
-    return this.missing() ?? 'nothing was heard for too long';
+    return this.missing() ?? 'the watch was silent for too long';
   }
 
   /** Waits until the first list is complete. @throws the reason of the signal if it aborts before */
@@ -228,7 +228,7 @@ export class WatchCache<Row> {
 
   /** Returns the error for a caller that needs rows that are not known: the manifest to apply, or a 503. */
   unavailable(): StatusError {
-    const why = this.missing() ?? 'nothing was heard for too long';
+    const why = this.missing() ?? 'the watch was silent for too long';
     return this.#loop.health.refusal ?? serviceUnavailable('kubernetes', { cause: new Error(`${this.#options.name}: ${why}`) });
   }
 

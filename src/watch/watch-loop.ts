@@ -166,7 +166,7 @@ export class WatchLoop {
   async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { minWatchSeconds, maxWatchSeconds, silenceMs } = this.#times;
     const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(new Error(`nothing was heard for ${silenceMs} ms`)), silenceMs);
+    const timer = setTimeout(() => silence.abort(new Error(`the watch was silent for ${silenceMs} ms`)), silenceMs);
     const begunAt = this.clock();
     const onHeard = () => {
       timer.refresh();

@@ -51,6 +51,6 @@ export function applyObject(
 function parsed(text: string): JsonObject {
   const document = parseDocument(text);
   const body: unknown = document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
-  if (!isJsonObject(body)) throw badRequest('error decoding YAML: the body is no object');
+  if (!isJsonObject(body)) throw badRequest('error decoding YAML: the body is not an object');
   return body;
 }

@@ -38,7 +38,7 @@ export interface DeleteOptions {
 export function deleteOptions(given: URLSearchParams, body: unknown): DeleteOptions {
   const query = body === undefined ? given : new URLSearchParams();
   const parsed = bodySchema.safeParse(body ?? {});
-  if (!parsed.success) throw badRequest('the body is no DeleteOptions');
+  if (!parsed.success) throw badRequest('the body is not a DeleteOptions object');
   const { propagationPolicy, orphanDependents, preconditions, dryRun, gracePeriodSeconds } = parsed.data;
   const grace = gracePeriodSeconds ?? (query.has('gracePeriodSeconds') ? Number(query.get('gracePeriodSeconds')) : undefined);
   const wanted = propagationPolicy ?? query.get('propagationPolicy') ?? (orphanDependents ? 'Orphan' : 'Background');

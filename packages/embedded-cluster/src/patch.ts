@@ -60,7 +60,7 @@ function parsed(text: string): unknown {
 
 function jsonPatched(current: JsonObject, patch: unknown): JsonObject {
   const list = z.array(z.looseObject({})).safeParse(patch);
-  if (!list.success) throw badRequest('error decoding patch: it is no list of operations');
+  if (!list.success) throw badRequest('error decoding patch: the body is not a list of operations');
   if (list.data.length > maximumOperations) {
     throw entityTooLarge(
       `Request entity too large: The allowed maximum operations in a JSON patch is ${maximumOperations}, got ${list.data.length}`,

@@ -83,7 +83,7 @@ function compilePattern(text: string, context: z.RefinementCtx) {
   try {
     return { text, expression: new RegExp(text, 'u') };
   } catch {
-    context.addIssue({ code: 'custom', message: 'is no regular expression' });
+    context.addIssue({ code: 'custom', message: 'is not a regular expression' });
     return z.NEVER;
   }
 }

@@ -15,10 +15,10 @@ import type { WhoCanOptions } from './who-can.ts';
 /** @param terminal called by a command that needs it */
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
   const withContext = (command: Command) =>
-    withLogInOptions(command).option('--context <name>', 'context of the kubeconfig to take the options from, without --issuer');
+    withLogInOptions(command).option('--context <name>', 'context of the kubeconfig that has the options, without --issuer');
 
   const withConsole = (command: Command) =>
-    withContext(command).option('--console <url>', 'address of the console (default: that of the embedded issuer)', addressOf);
+    withContext(command).option('--console <url>', 'address of the console (default: the address of the embedded issuer)', addressOf);
 
   withContext(program.command('login').description('log in, for kubectl on this machine')).action(
     async (_options: unknown, command: Command) => {
@@ -46,7 +46,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       const own = terminal();
       const { logOut } = await import('./logout.ts');
       const count = await logOut(all ? undefined : (await wantedOf(command, own)).logIn, own);
-      say(own, count === 0 ? 'There was no login.' : 'Logged out.');
+      say(own, count === 0 ? 'No login was found.' : 'Logged out.');
     });
 
   const users = program.command('users').description('commands for administrators of users');

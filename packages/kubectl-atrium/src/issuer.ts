@@ -44,7 +44,7 @@ export class Issuer {
       });
       const metadata = found.serverMetadata();
       // openid-client compares issuers as URLs, which ignores a missing last slash; the API server does not.
-      if (metadata.issuer !== issuer) throw new CommandError(`it calls itself ${harmless(metadata.issuer)}`);
+      if (metadata.issuer !== issuer) throw new CommandError(`the metadata name the issuer ${harmless(metadata.issuer)}`);
       const authentication = clientAuthentication({ secret, transport, offered: metadata.token_endpoint_auth_methods_supported });
       const configuration = new client.Configuration(metadata, clientID, { [client.clockTolerance]: toleranceSeconds }, authentication);
       configuration[client.customFetch] = fetch.fetch;
@@ -161,10 +161,10 @@ function wordsOf(error: unknown): string {
   }
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof CommandError) return cause.message;
-    if (cause.cause instanceof Response && cause.cause.status !== 200) return `it answered ${cause.cause.status}`;
-    if (cause.name === 'TimeoutError') return 'it does not answer in time';
+    if (cause.cause instanceof Response && cause.cause.status !== 200) return `the answer has status ${cause.cause.status}`;
+    if (cause.name === 'TimeoutError') return 'no answer in time';
     if ('code' in cause && typeof cause.code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(cause.code))
-      return `it failed with ${cause.code}`;
+      return `the connection failed with ${cause.code}`;
   }
-  return 'its answer cannot be used';
+  return 'the answer cannot be used';
 }

@@ -9,7 +9,7 @@ import type { Tokens } from './tokens.ts';
 
 const host = '127.0.0.1';
 
-const nothingHere = 'There is nothing here. Look into the terminal.';
+const nothingHere = 'Page not found. Continue in the terminal.';
 
 const headers = {
   'content-type': 'text/html; charset=utf-8',
@@ -105,7 +105,7 @@ export class Loopback {
       await send(response, 200, 'You are logged in. This window can be closed.');
       this.#result.resolve(tokens);
     } catch (error) {
-      await send(response, 400, 'That did not work. The terminal tells why.');
+      await send(response, 400, 'The login failed. The terminal shows the reason.');
       this.#result.reject(error);
     }
   }

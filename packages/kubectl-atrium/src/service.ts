@@ -37,11 +37,11 @@ export async function askService(asked: Asked, wanted: Wanted, terminal: Termina
 function serviceOf({ logIn: { issuer }, service }: Wanted): string {
   if (service !== undefined) return service.replace(/\/$/, '');
   if (issuer.endsWith(issuerPath)) return issuer.slice(0, -issuerPath.length);
-  throw new CommandError('this is for users of the embedded issuer, whose address ends with /identity');
+  throw new CommandError('this command requires the embedded issuer: use an issuer whose address ends with /identity');
 }
 
 function freshLogin({ logIn, ways }: Wanted, terminal: Terminal): Promise<Tokens> {
-  say(terminal, 'This wants a fresh login.');
+  say(terminal, 'This operation requires a recent login.');
   return logInAgain({ logIn, ways: { ...ways, isFresh: true } }, terminal);
 }
 

@@ -46,7 +46,7 @@ export async function beginLinking(
  * @throws StatusError 403
  */
 function linkingUser(account: Account | undefined, caller: Caller): { account: Account; session: string } {
-  if (account === undefined) throw mayNotLink(caller, 'NoUserRecord', 'there is no User record that an account could be linked to');
+  if (account === undefined) throw mayNotLink(caller, 'NoUserRecord', 'the caller has no User record, which a linked account needs');
   if (caller.session === undefined) throw mayNotLink(caller, 'SessionRequired', 'log in with a session (token_storage=cookie)');
   requireLinkable(account, caller.identity.name);
   return { account, session: caller.session };

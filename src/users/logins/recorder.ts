@@ -109,7 +109,8 @@ export class LoginRecorder {
     if (holder && login.subject && !hasSubject(holder, login.subject)) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const groups = login.groups && recordableGroups(login.groups);
     const recorded = await retryOnConflict(() => this.#attempt(name, { ...login, groups: groups?.slice(0, maxGroups) }, signal), signal);
-    if (recorded === undefined) throw serviceUnavailable('kubernetes', { cause: new Error('the User is written all the time') });
+    if (recorded === undefined)
+      throw serviceUnavailable('kubernetes', { cause: new Error('concurrent writes of the User prevented the change') });
     if (recorded.outcome === 'refused') log.info({ user: name, reason: recorded.reason }, 'login could not be recorded');
     if (recorded.outcome !== 'recorded') return recorded;
     if (groups !== undefined && groups.length > maxGroups)

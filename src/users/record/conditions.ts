@@ -67,7 +67,7 @@ const messageOf: Record<Reason, (account: Account) => string> = {
     `metadata.name must be ${recordName(email) ?? 'another one'}, made from spec.email. Print the right User: kubectl atrium users create ${email} --dry-run -o yaml`,
   Terminating: () => 'the record is being deleted',
   ByHand: () => 'spec.is_disabled is true, or spec.state is inactive',
-  NotYetValid: () => 'spec.expired.begin lies ahead',
+  NotYetValid: () => 'spec.expired.begin is in the future',
   Expired: () => 'spec.expired.end has passed',
   Idle: () => 'the last login is longer ago than users.idleDays allows',
   TooManyFailedLogins: () => 'too many logins have failed: status.lockedUntil tells the end of the lock',

@@ -125,7 +125,7 @@ describe('webhooks of access requests', () => {
       async () => [await metric('webhook/metadata', 'retried'), await metric('webhook/address', 'retried')],
       ([name = 0, address = 0]) => name > 0 && address > 0,
     );
-    expect(server.logLines.join()).to.contain('its host has an address that is refused');
+    expect(server.logLines.join()).to.contain('the host of the webhook has an address that is refused');
     expect(whole.of(request.metadata.name, 'access.requested')).to.have.length(1);
     await access.end({ as: 'alice' }, request);
     // The next test refuses deliveries, and counts them.
@@ -142,7 +142,7 @@ describe('webhooks of access requests', () => {
       [50_000, 3],
     ] as const) {
       await eventually(
-        async () => server.logLines.filter((line) => line.includes(name) && line.includes('it answered 307')).length,
+        async () => server.logLines.filter((line) => line.includes(name) && line.includes('the webhook answered 307')).length,
         (lines) => lines >= count - 1,
       );
       await advance(ms);
@@ -201,7 +201,7 @@ describe('webhooks of access requests', () => {
     const lines = () => server.logLines.filter((line) => line.includes(request.metadata.name));
     await eventually(
       async () => lines().join(),
-      (text) => text.includes('it answered 500') && text.includes('secretFile must have'),
+      (text) => text.includes('the webhook answered 500') && text.includes('secretFile must have'),
     );
     const metrics = await (await fetch(`${server.metricsURL}/metrics`)).text();
     for (const text of [lines().join(), metrics, server.auditLines.join()]) expect(text).not.to.contain('canary');

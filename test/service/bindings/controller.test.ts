@@ -60,7 +60,7 @@ describe('the RBAC objects of UserBindings', () => {
       'NamespacesFound True',
       'BindingsMade True',
     ]);
-    expect(conditionOf(binding, 'SubjectsFound')?.message).to.equal('taken as names of Kubernetes: jane');
+    expect(conditionOf(binding, 'SubjectsFound')?.message).to.equal('names reserved for Kubernetes: jane');
   });
 
   it('is a RoleBinding in each namespace that is named, and in one that comes later', async () => {
@@ -71,7 +71,7 @@ describe('the RBAC objects of UserBindings', () => {
     expect(conditionOf(pending, 'NamespacesFound')).to.include({
       status: 'False',
       reason: 'NamespaceNotFound',
-      message: 'bound once they are there: later',
+      message: 'namespaces that do not exist yet: later',
     });
     expect(pending.status?.bindingsCreated).to.deep.equal({ clusterRoleBindings: 0, roleBindings: 2 });
     expect(await bindings.bound('places')).to.deep.equal(['User jane in plain', 'User jane in shop']);

@@ -11,7 +11,7 @@ import { authorize, issued, mayHaveCertificates, ownRequest, recordOf, refusal, 
 
 const { keyCertSign, digitalSignature } = x509.KeyUsageFlags;
 
-describe('what no certificate is issued for', () => {
+describe('requests without a certificate', () => {
   const server = forSuite(() => startServer());
 
   before(async () => {
@@ -62,7 +62,7 @@ describe('what no certificate is issued for', () => {
     expect((await asked(512)).code).to.equal(403);
     expect(await asked(2000)).to.include({
       code: 400,
-      message: 'spec.request: is no certificate request (PKCS #10), or names more than 512 organizations',
+      message: 'spec.request: is not a certificate request (PKCS #10), or names more than 512 organizations',
     });
   });
 

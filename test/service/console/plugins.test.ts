@@ -202,7 +202,7 @@ describe('HandleConsolePlugins', () => {
     expect(event).to.deep.include({
       type: 'Warning',
       reason: 'PluginRefused',
-      message: 'The files of this ConfigMap are not served: the annotation console.platform.io/path is no relative directory.',
+      message: 'The files of this ConfigMap are not served: the annotation console.platform.io/path is not a relative directory.',
       involvedObject: {
         apiVersion: 'v1',
         kind: 'ConfigMap',

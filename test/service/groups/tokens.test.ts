@@ -128,7 +128,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       const asked = await authorize({ groups: ['local:dev'] });
       expect([asked.status, ((await asked.json()) as { message: string }).message]).to.deep.equal([
         403,
-        '"local:dev" is no group that a certificate of this user may name',
+        '"local:dev" is not a group that a certificate of this user may name',
       ]);
     });
   });

@@ -71,16 +71,16 @@ describe('the device flow', () => {
       expect(body).to.contain('kubectl wants to log in as you.');
       expect(body).to.match(/The login was started \d+ seconds? ago, from the address 192\.0\.2\.7\./);
       expect(body).to.contain('If another person sent you this code, or a link with it, cancel.');
-      expect(body).to.not.contain('not the network');
+      expect(body).to.not.contain('another network');
       // The page quotes no text of the program that began the flow.
       expect(body).to.not.contain('bank');
     });
 
     it('says so where it was begun in another network', async () => {
       const { body } = await ask('198.51.100.9', { 'x-forwarded-for': '192.0.2.7', 'accept-language': 'en' });
-      expect(body).to.contain('from the address 198.51.100.9').and.to.contain('That is not the network that you are using now.');
+      expect(body).to.contain('from the address 198.51.100.9').and.to.contain('You are using another network now.');
       const neighbour = await ask('2001:db8:1:2::7', { 'x-forwarded-for': '2001:db8:1:2::8', 'accept-language': 'en' });
-      expect(neighbour.body).to.contain('from the address 2001:db8:1:2::7').and.to.not.contain('not the network');
+      expect(neighbour.body).to.contain('from the address 2001:db8:1:2::7').and.to.not.contain('another network');
     });
 
     it('does so in each language', async () => {

@@ -150,7 +150,7 @@ describe('the login page, when the password is due', () => {
       [twice('e\u0301'.repeat(7)), 'too short'],
       [twice('x'.repeat(129)), 'too long'],
       [twice('I am CAREFUL now'), 'must not contain your name'],
-      [twice(given), 'is the old password'],
+      [twice(given), 'The old password cannot be used again'],
       [{ new_password: chosen, new_password_again: given }, 'not the same'],
       [{ new_password: chosen }, 'not the same'],
     ] as const) {

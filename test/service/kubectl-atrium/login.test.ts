@@ -31,7 +31,7 @@ describe('kubectl-atrium login', () => {
     await running.finished;
   };
 
-  it('logs in by a code with PKCE, state and nonce, and says as whom', async () => {
+  it('logs in by a code with PKCE, state and nonce, and names the user', async () => {
     const running = logIn('--scopes', 'openid email', '--login-hint', 'jane');
     const { status, headers, body } = await play(await startAddress(running));
 
@@ -112,7 +112,7 @@ describe('kubectl-atrium login', () => {
     const { status, body } = await play(await startAddress(running));
 
     expect({ status, body }).to.deep.include({ status: 400 });
-    expect(body).to.contain('That did not work.').and.not.contain('not today');
+    expect(body).to.contain('The login failed.').and.not.contain('not today');
     const { code, stderr } = await running.finished;
     expect(code).to.equal(1);
     expect(stderr).to.match(/\nthe login failed: not today \[31m \(access_denied\)\n$/);
@@ -136,7 +136,7 @@ describe('kubectl-atrium login', () => {
       expect(status).to.equal(400);
       const { code, stdout, stderr } = await running.finished;
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-      expect(stderr).to.match(/\nthe login failed: it failed with OAUTH_\w+\n$/);
+      expect(stderr).to.match(/\nthe login failed: the connection failed with OAUTH_\w+\n$/);
       expect(await machine.kept()).to.deep.equal([]);
     });
 
@@ -221,7 +221,7 @@ describe('kubectl-atrium login', () => {
     const authority = secure.certificateAuthority ?? '';
     const at = ['login', '--no-browser', '--issuer', secure.issuer];
     const without = await machine.run(at);
-    expect(without.stderr).to.match(/^the issuer cannot be used: it failed with (UNABLE_TO_|SELF_SIGNED_|DEPTH_)\w+\n$/);
+    expect(without.stderr).to.match(/^the issuer cannot be used: the connection failed with (UNABLE_TO_|SELF_SIGNED_|DEPTH_)\w+\n$/);
 
     for (const option of [
       ['--ca-file', await machine.file('ca.crt', authority)],
@@ -235,7 +235,7 @@ describe('kubectl-atrium login', () => {
     await secure.stop();
   });
 
-  it('goes through the proxy of the environment, but for what that excepts', async () => {
+  it('goes through the proxy of the environment, except for hosts in NO_PROXY', async () => {
     const reached: string[] = [];
     const proxy = createServer().on('connect', ({ url = '' }, socket: Socket) => {
       reached.push(url);

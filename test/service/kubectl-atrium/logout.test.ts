@@ -29,7 +29,7 @@ describe('kubectl-atrium logout', () => {
     expect(revoked?.parameters.get('token_type_hint')).to.equal('refresh_token');
     expect(await machine.kept()).to.deep.equal([]);
     expect((await machine.token(options, { interactive: false })).code).to.equal(1);
-    expect((await machine.run(['logout', ...options])).stderr).to.equal('There was no login.\n');
+    expect((await machine.run(['logout', ...options])).stderr).to.equal('No login was found.\n');
   });
 
   it('forgets every login on this machine, if that is asked for', async () => {
@@ -40,7 +40,7 @@ describe('kubectl-atrium logout', () => {
     expect((await machine.run(['logout', '--all'])).code).to.equal(0);
     expect(provider.hits('revocation')).to.equal(2);
     expect(await machine.kept()).to.deep.equal([]);
-    expect((await machine.run(['logout', '--all'])).stderr).to.equal('There was no login.\n');
+    expect((await machine.run(['logout', '--all'])).stderr).to.equal('No login was found.\n');
   });
 
   it('deletes it also if the issuer has no such endpoint, or does not answer', async () => {
@@ -49,8 +49,8 @@ describe('kubectl-atrium logout', () => {
     provider.misbehave();
 
     for (const [answer, reason] of [
-      [{ revocation: json(503, {}) }, 'it answered 503'],
-      [{ discovery: json(404, {}) }, 'the issuer cannot be used: it answered 404'],
+      [{ revocation: json(503, {}) }, 'the answer has status 503'],
+      [{ discovery: json(404, {}) }, 'the issuer cannot be used: the answer has status 404'],
     ] as const) {
       await machine.logIn(options);
       provider.misbehave({ answer });

@@ -141,7 +141,7 @@ describe('kubectl-atrium token', () => {
   it('keeps the login when the renewal fails for a moment', async () => {
     await logIn(9);
     for (const [answer, reason] of [
-      [json(503, {}), /^the login could not be renewed: it answered 503\n$/],
+      [json(503, {}), /^the login could not be renewed: the answer has status 503\n$/],
       [json(401, { error: 'invalid_client' }), /^the login could not be renewed: invalid_client\n$/],
       [endless(20 * 1024 * 1024), /^the login could not be renewed: the issuer gave an answer that is too large\n$/],
     ] as const) {
@@ -159,9 +159,9 @@ describe('kubectl-atrium token', () => {
   it('says why an issuer cannot be used', async () => {
     provider.misbehave({ metadata: { issuer: 'https://issuer.example' } });
     const unlike = await machine.token(options);
-    expect(unlike.stderr).to.equal('the issuer cannot be used: it failed with OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED\n');
+    expect(unlike.stderr).to.equal('the issuer cannot be used: the connection failed with OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED\n');
     const nobody = await machine.token(['--issuer', `http://127.0.0.1:${await freePort()}`]);
-    expect(nobody.stderr).to.equal('the issuer cannot be used: it failed with ECONNREFUSED\n');
+    expect(nobody.stderr).to.equal('the issuer cannot be used: the connection failed with ECONNREFUSED\n');
     const plain = await machine.token(['--issuer', 'http://issuer.example']);
     expect(plain.stderr).to.equal('--issuer must be an https URL; plain http is for this machine only\n');
     for (const { code, stdout } of [unlike, nobody, plain]) expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });

@@ -268,7 +268,7 @@ describe('a watch cache', () => {
     expect(t.cache.isStale()).to.equal(false);
     now = 41_000;
     expect(t.cache.isStale()).to.equal(true);
-    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'nothing was heard for too long']);
+    expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'the watch was silent for too long']);
   });
 
   it('keeps its age until a list is complete: objects that half of it lacks may have been deleted', async () => {

@@ -114,7 +114,7 @@ describe('a watch', () => {
       t.resource.fail('watch', nothing, nothing);
       t.resource.detach();
       t.resource.remove('a');
-      await until(() => t.cache.failure() === 'nothing was heard for 150 ms');
+      await until(() => t.cache.failure() === 'the watch was silent for 150 ms');
       await until(t.isEqual);
 
       expect(t.rows()).to.deep.equal({ b: '2', c: '3' });
@@ -170,7 +170,7 @@ describe('a watch', () => {
     expect(t.cache.revision).to.equal(4);
   });
 
-  it('pauses longer after each failure in a row, and as long as the server asks it to', async () => {
+  it('pauses longer after each failure in a row, and as long as Retry-After says', async () => {
     const pauses: number[] = [];
     const parts = {
       random: () => 1,

@@ -54,7 +54,7 @@ describe('kubectl atrium users', () => {
 
     expect(code, stderr).to.equal(0);
     expect(stderr)
-      .to.contain('This wants a fresh login.')
+      .to.contain('This operation requires a recent login.')
       .and.to.match(/works once, until \d{4}-/);
     const link = stdout.trim();
     expect(link.startsWith(`${service.url}/identity/link/`)).to.equal(true);
@@ -90,7 +90,7 @@ describe('kubectl atrium users', () => {
     expect(refused.stderr).to.contain('cannot impersonate');
   });
 
-  it('says what the service refuses to make a link for', async () => {
+  it('says why the service refuses a link', async () => {
     await machine.logIn(options(), player());
     const bound = await machine.run(['users', 'link', chief, ...options()]);
     expect(bound).to.include({ code: 1, stdout: '' });

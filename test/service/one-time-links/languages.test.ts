@@ -77,8 +77,8 @@ describe('a language that an installation adds', () => {
     expect(body).to.contain('&lt;b&gt;إرسال&lt;/b&gt;').and.not.to.contain('<b>');
   });
 
-  it('has English for what it lacks', async () => {
-    expect(await forgotten('ar')).to.contain('Enter the e-mail address that you log in with.');
+  it('has English for texts that it lacks', async () => {
+    expect(await forgotten('ar')).to.contain('Enter your e-mail address for the login.');
   });
 
   it('comes first where the configuration names it first', async () => {

@@ -80,7 +80,7 @@ describe('the state of ConsolePlugins', () => {
 
     await apply('pinned', { integrity: `sha256-${hash('sha256', 'other', 'base64')}` });
     const { condition } = await untilReason('pinned', 'IntegrityMismatch');
-    expect(condition).to.deep.include({ status: 'False', message: 'plugin-manifest.json is another one than spec.integrity pins' });
+    expect(condition).to.deep.include({ status: 'False', message: 'plugin-manifest.json does not match spec.integrity' });
     await suite.server.kubernetes.apply(consolePlugin('listed-far', { enabled: false }));
     await eventually(list, (answer) => answer.plugins.every(({ name }) => name !== 'listed-far'));
   });

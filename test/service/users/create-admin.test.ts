@@ -212,7 +212,7 @@ describe('atrium create-admin', () => {
     expect(await new Passwords().verify('a good long one', (await entries(hashPath('filed@example.com'))).hash ?? '')).to.equal('match');
   });
 
-  it('refuses a weak password, an invalid name, and a user who is no administrator, in one line', async () => {
+  it('refuses a weak password, an invalid name, and a user who is not an administrator, in one line', async () => {
     const [account] = people.slice(-1);
     const spec = { email: account, username: '', connector_type: 'local', connector_id: 'local', connector_name: 'Local', is_admin: false };
     const name = recordName('plain@example.com') ?? '';
@@ -220,8 +220,8 @@ describe('atrium create-admin', () => {
 
     for (const [args, words] of [
       [['--email', 'x@example.com', '--password-file', await passwordFile('short')], 'at least 8 characters'],
-      [['--email', 'two@at@example.com'], 'is no e-mail address or login name'],
-      [['--email', 'plain@example.com', '--secret', 'fourth'], 'is no local administrator'],
+      [['--email', 'two@at@example.com'], 'is not an e-mail address or login name'],
+      [['--email', 'plain@example.com', '--secret', 'fourth'], 'is not a local administrator'],
     ] as const) {
       const { code, stdout, stderr } = await command(...args);
       expect({ code, stdout, lines: stderr.trim().split('\n').length }, words).to.deep.equal({ code: 1, stdout: '', lines: 1 });
@@ -229,7 +229,7 @@ describe('atrium create-admin', () => {
     }
   });
 
-  it('says in one line what it may not do, and exits with 2 for what is wrong with its settings', async () => {
+  it('names a missing right in one line, and exits with 2 for invalid settings', async () => {
     const forbidden = await command('--email', 'plain@example.com', '--secret', 'fifth');
     expect(forbidden).to.include({ code: 1 });
     expect(forbidden.stderr).to.match(/^the API server: secrets "fifth" is forbidden: .*\n$/);

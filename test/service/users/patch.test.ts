@@ -110,7 +110,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     expect(own.status, await own.text()).to.equal(200);
   });
 
-  it('K6 tells an administrator that another one has to switch their own account', async () => {
+  it('K6 tells an administrator to have another administrator change the own account', async () => {
     await aPerson('boss@example.com', { is_admin: true, subjectName: 'admin' });
     for (const spec of [{ is_disabled: false }, { is_disabled: true }, { expired: null }]) {
       const refused = await patch('boss@example.com', { spec }, { as: 'admin' });
@@ -118,7 +118,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
       expect([refused.status, reason, details?.causes]).to.deep.equal([
         403,
         'Forbidden',
-        [{ reason: 'OwnRecord', message: 'it is your own account: another administrator has to switch or unlock it' }],
+        [{ reason: 'OwnRecord', message: 'your own account is disabled, enabled or unlocked by another administrator' }],
       ]);
     }
     // USR-06 needs a last administrator.
