@@ -152,7 +152,7 @@ const rows: Readonly<Record<string, { place: string; of: (text: Description) => 
       return [
         ['Storage class', [text.one('StorageClass')]],
         ['Volume', [text.one('Volume')]],
-        ['Capacity', [text.one('Capacity') ?? 'None before it is bound']],
+        ['Capacity', [text.one('Capacity') ?? 'Unknown until the claim is bound']],
         // The page shows the requested modes before a claim is bound. `kubectl describe` shows none.
         ...(status === undefined
           ? []
@@ -252,7 +252,7 @@ describe('the page of an object beside kubectl describe', () => {
     }
   });
 
-  it('states no state of a container that the kubelet has not told of', async () => {
+  it('states no state of a container without a reported state', async () => {
     const page = await openPage('core/v1/pods', { name: 'evicted', namespace: 'described' });
     expect((await describeByKubectl('Pod', { name: 'evicted', namespace: 'described' })).all('State')).to.deep.equal([]);
     expect(await page.getByRole('article', { name: 'main' }).getByText('Waiting').count()).to.equal(0);

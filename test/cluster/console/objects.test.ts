@@ -74,7 +74,7 @@ describe('an object of the cluster on the console', () => {
     await press(page, 'Edit');
     await type(page, yaml('loud'));
     await press(page, 'Review the changes');
-    await page.getByText('this is what will change').waitFor();
+    await page.getByText('see the changes below').waitFor();
 
     expect((await page.locator('.cm-deletedChunk').allTextContents()).join())
       .to.contain('calm')
@@ -104,10 +104,10 @@ describe('an object of the cluster on the console', () => {
     await suite.login.admin.call('PATCH', settings, { data: { theme: 'pink' } }, patch);
     suite.allow(/status of 409/);
     await press(page, 'Review the changes');
-    await page.getByText('It was changed by another user meanwhile.').waitFor();
+    await page.getByText('Another user has changed the object.').waitFor();
     await page.locator('.cm-changedLine', { hasText: 'pink' }).waitFor();
     await press(page, 'Review the changes');
-    await page.getByText('this is what will change').waitFor();
+    await page.getByText('see the changes below').waitFor();
     await press(page, 'Save this ConfigMap');
     await page.getByText('ConfigMap settings is saved.').waitFor();
 

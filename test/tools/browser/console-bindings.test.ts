@@ -41,7 +41,7 @@ describe('a binding on the console', () => {
     const role = '**/api/kubernetes/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
     await page.route(role, (route) => route.fulfill({ status: 500, json: { kind: 'Status', code: 500, message: 'etcd has no leader' } }));
     await page.goto(`${demo.url}/bindings/oncall-view`);
-    const rules = page.getByRole('region', { name: 'What the role allows' });
+    const rules = page.getByRole('region', { name: 'Rules of the role' });
     await rules.getByText('etcd has no leader').waitFor();
     expect(await rules.getByText('This role does not exist.').count()).to.equal(0);
     expect(await barriers(page)).to.deep.equal([]);
@@ -84,7 +84,7 @@ describe('a binding on the console', () => {
     await isLate(12);
     expect((await change({ expiresAt: '2034-01-01T01:01:01Z' })).status).to.equal(200);
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await dialog().getByText('This has been changed meanwhile.').waitFor();
+    await dialog().getByText('The object has changed since you opened it.').waitFor();
     await page.unrouteAll();
     expect(await barriers(page)).to.deep.equal([]);
     await visitor.complainsOf('status of 409');

@@ -67,7 +67,7 @@ describe('cells of lists', () => {
   });
 
   for (const [what, path, text] of lists)
-    it(`of ${what} are not cut at 1280 pixels, and fit on a phone`, async () => {
+    it(`are not cut at 1280 pixels, and fit on a phone: ${what}`, async () => {
       await page.setViewportSize({ width: 1280, height: 900 });
       await page.goto(`${demo.url}${path}`);
       await page.getByText(text).first().waitFor();
@@ -82,7 +82,7 @@ describe('cells of lists', () => {
       }
     });
 
-  it('of users show the last login at 1280 pixels, before the source', async () => {
+  it('show the last login of users at 1280 pixels, before the source', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${demo.url}/users`);
     await page.getByRole('columnheader', { name: 'Last login' }).waitFor();
@@ -90,7 +90,7 @@ describe('cells of lists', () => {
     expect(headings.slice(0, 5)).to.deep.equal(['', 'Name', 'E-mail', 'State', 'Last login']);
   });
 
-  it('of a column that has no room are shown on request', async () => {
+  it('are shown on request if their column has no room', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${demo.url}/r/core/v1/pods`);
     const node = page.getByRole('cell', { name: named('node'), exact: true }).first();
@@ -104,7 +104,7 @@ describe('cells of lists', () => {
     await node.waitFor();
   });
 
-  it('that are cut, since three names of a row are long, show their whole text under the pointer', async () => {
+  it('show their whole text under the pointer if three long names cut them', async () => {
     const [name, inNamespace] = [named('placed'), named('namespace')];
     await create(demo, 'api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: inNamespace } });
     await create(demo, `api/v1/namespaces/${inNamespace}/pods`, {

@@ -35,7 +35,7 @@ describe('the editor of the console', () => {
     await accept('IfNotPresent');
     expect(await lastLine()).to.equal('        imagePullPolicy: IfNotPresent');
     await press(page, 'Review the changes');
-    await page.getByText('The cluster has tried it: this is what will be made.').waitFor();
+    await page.getByText('The cluster has tried the text: see the new object below.').waitFor();
   });
 
   it('begins the list or the mapping of a field, and leaves out existing fields', async () => {
@@ -106,7 +106,7 @@ describe('the editor of the console', () => {
     for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp', 'End', 'Control+Space']) await page.keyboard.press(key);
     await explained().getByText('Ctrl+Space completes names and values.').waitFor();
     await press(page, 'Review the changes');
-    await page.getByText('The cluster has tried it: this is what will be made.').waitFor();
+    await page.getByText('The cluster has tried the text: see the new object below.').waitFor();
     expect(asked).to.equal(1);
     await eventually(
       () => visitor.takeComplaints(),

@@ -209,6 +209,6 @@ describe('the page of a TLS Secret', () => {
       data: { 'tls.crt': base64('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'), 'tls.key': base64('none') },
     });
     await page.goto(`${demo.url}/r/core/v1/secrets/ns/shop/broken-tls`);
-    await certificate().getByRole('alert').getByText('The value of tls.crt is no chain of certificates in PEM.').waitFor();
+    await certificate().getByRole('alert').getByText('The value of tls.crt is not a chain of certificates in PEM.').waitFor();
   });
 });

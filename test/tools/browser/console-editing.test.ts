@@ -35,7 +35,7 @@ describe('new objects in the console', () => {
       await open(kind);
       await editor().waitFor();
       await press(page, 'Review the changes');
-      await page.getByText('The cluster has tried it: this is what will be made.').waitFor();
+      await page.getByText('The cluster has tried the text: see the new object below.').waitFor();
     }
   });
 

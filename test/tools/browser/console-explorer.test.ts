@@ -69,7 +69,7 @@ describe('the access explorer of the console', () => {
     await page.getByLabel('User', { exact: true }).fill(jane);
     await press(page, 'Show');
     const rights = part(page, `Rights of ${jane}`);
-    await rights.getByText(/Groups that count: .*local:oncall/).waitFor();
+    await rights.getByText(/Groups in this review: .*local:oncall/).waitFor();
     await row(page, /pods\/eviction\s*monitoring/).waitFor();
     await page.getByLabel('Find a resource').fill('deployments.apps');
     await row(page, /pods\/eviction\s*monitoring/).waitFor({ state: 'detached' });

@@ -12,7 +12,7 @@ describe('the second factors in the console', () => {
 
   /** Answers the next request as the service does without a recent login. Later requests reach the service. */
   async function refuseOnce(method: string, maxAge: number): Promise<void> {
-    const message = 'log in once more: this operation wants a fresh login';
+    const message = 'this operation requires a recent login: log in again';
     const details = { causes: [{ reason: 'StepUpRequired', message }] };
     let isRefused = false;
     await page.route(/\/factors\/t-/, async (route) => {
@@ -61,7 +61,7 @@ describe('the second factors in the console', () => {
     await refuseOnce('PATCH', 120);
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
     const asked = page.getByRole('dialog', { name: 'Log in once more' });
-    await asked.getByText('This requires a login within the last 2 minutes.').waitFor();
+    await asked.getByText('This action requires a login within the last 2 minutes.').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByText('this operation wants a fresh login').waitFor();

@@ -258,7 +258,7 @@ describe('the pages of Services, Ingresses and claims', () => {
     await page.locator('.page-head').getByText('Pending').waitFor();
     await page.getByText('5Gi').waitFor();
     await page.getByText('ReadWriteOnce').waitFor();
-    await page.getByText('None before it is bound').waitFor();
+    await page.getByText('Unknown until the claim is bound').waitFor();
     await look(page, 'claim');
     expect(await tooWide(page)).to.deep.equal([]);
     expect(await barriers(page)).to.deep.equal([]);

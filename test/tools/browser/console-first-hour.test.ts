@@ -122,8 +122,8 @@ describe('the first hour with the console', () => {
     const body = JSON.stringify({ metadata: { name: 'waits' }, spec });
     expect((await fromDemo(demo, '/auth/v2/userbindings', { method: 'POST', body })).status).to.equal(201);
     await page.goto(`${demo.url}/bindings/waits`);
-    await page.getByText('bound once they are there: nowhere').first().waitFor();
-    expect(await page.getByText('bound once they are there: nowhere').count()).to.equal(1);
+    await page.getByText('namespaces that do not exist yet: nowhere').first().waitFor();
+    expect(await page.getByText('namespaces that do not exist yet: nowhere').count()).to.equal(1);
     expect(await barriers(page)).to.deep.equal([]);
   });
 

@@ -118,7 +118,7 @@ describe('the one-time links in the console', () => {
 
   it('wait for a recent login, and keep the choices', async () => {
     let isRefused = false;
-    const message = 'log in once more: this operation wants a fresh login';
+    const message = 'this operation requires a recent login: log in again';
     await page.route(/\/links$/, async (route) => {
       if (isRefused) return route.continue();
       isRefused = true;

@@ -51,7 +51,7 @@ describe('the access of others on the console', () => {
       .getByText(/RBAC: allowed by RoleBinding "watchers\/monitoring" of ClusterRole "view" to Group "local:oncall"/)
       .waitFor();
     await answer()
-      .getByText(/Groups that count: .*local:oncall.*system:authenticated/)
+      .getByText(/Groups in this review: .*local:oncall.*system:authenticated/)
       .waitFor();
     await inspect(page, 'may-they');
     await answer().getByRole('link', { name: 'Open the binding' }).click();
@@ -65,7 +65,7 @@ describe('the access of others on the console', () => {
     await ask(page, { who: 'A ServiceAccount', subject: 'monitoring/robot', namespace: 'monitoring', verb: 'delete' });
     await answer().getByText('No, monitoring/robot may not.').waitFor();
     await answer()
-      .getByText(/Groups that count: .*system:serviceaccounts:monitoring/)
+      .getByText(/Groups in this review: .*system:serviceaccounts:monitoring/)
       .waitFor();
     expect(await answer().getByRole('link').count()).to.equal(0);
   });

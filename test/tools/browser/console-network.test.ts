@@ -49,7 +49,7 @@ describe('the page of a NetworkPolicy', () => {
       .getByText('Pods with app=cart accept traffic from pods with app=storefront in this namespace on TCP port 8080.')
       .waitFor();
     await traffic.getByText('This policy does not restrict outgoing traffic.').waitFor();
-    await part(page, 'Pods that the policy applies to')
+    await part(page, 'Pods of the policy')
       .getByRole('link', { name: /^cart-/ })
       .first()
       .waitFor();

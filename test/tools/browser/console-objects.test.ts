@@ -227,12 +227,12 @@ describe('objects of the cluster in the console', () => {
       await press(page, 'Review the changes');
     };
     await review(`${head}spec: {~: x}\n`);
-    await page.getByText('Line 4: the key is no text. Put it in quotes.').waitFor();
+    await page.getByText('Line 4: the key is not a text. Put it in quotes.').waitFor();
     await review(`${head}spec: {share: .inf}\n`);
     await page.getByText('share is a number that this browser or JSON cannot hold. Nothing was sent.').waitFor();
     expect(sent).to.deep.equal([]);
     await review(`---\n${head}spec:\n  defaultMode: 0400\n  hostNetwork: yes\n  size: 9007199254740993\n---\n`);
-    await page.getByText('this is what will be made').waitFor();
+    await page.getByText('see the new object below').waitFor();
 
     expect(sent).to.have.lengthOf(1);
     expect(sent[0]).to.contain('"spec":{"defaultMode":256,"hostNetwork":true,"size":9007199254740993}');
@@ -269,7 +269,7 @@ describe('objects of the cluster in the console', () => {
     await page.getByText('lone: the mask has no stored value.').waitFor();
     await type(text('••••••••'));
     await press(page, 'Review the changes');
-    await page.getByText('this is what will change').waitFor();
+    await page.getByText('see the changes below').waitFor();
     expect(await page.getByRole('main').textContent()).not.to.contain('aHVudGVyMg==');
     await press(page, 'Go on editing');
     await type(text('bmV3'));

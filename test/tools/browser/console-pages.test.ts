@@ -23,7 +23,7 @@ interface Seen {
 }
 
 const pages: readonly Seen[] = [
-  { what: 'overview', role: 'manager', path: '/', text: 'Who you are' },
+  { what: 'overview', role: 'manager', path: '/', text: 'Your identity' },
   { what: 'users', role: 'manager', path: '/users', text: 'Ada Admin' },
   { what: 'new user', role: 'manager', path: '/users/new', text: 'Create the user' },
   { what: 'one user', role: 'admin', path: '/users/JANE', text: 'Account' },
@@ -34,7 +34,7 @@ const pages: readonly Seen[] = [
   { what: 'groups', role: 'admin', path: '/groups', text: 'local:dev' },
   { what: 'one group', role: 'admin', path: '/groups/dev', text: 'viewer@example.com' },
   { what: 'bindings', role: 'admin', path: '/bindings', text: 'Active' },
-  { what: 'one binding', role: 'admin', path: '/bindings/oncall-view', text: 'What the role allows' },
+  { what: 'one binding', role: 'admin', path: '/bindings/oncall-view', text: 'Rules of the role' },
   { what: 'new binding', role: 'admin', path: '/bindings/new', text: 'The whole cluster' },
   { what: 'bindings for a person who may not list them', role: 'nobody', path: '/bindings', text: 'You may not see this.' },
   { what: 'my access', role: 'nobody', path: '/access', text: 'No namespace.' },

@@ -65,7 +65,7 @@ describe('the people pages of the console', () => {
 
   it('the first page lists due actions, and leads to them', async () => {
     const { page, visitor } = await as('manager');
-    const due = page.getByRole('region', { name: 'What is due' });
+    const due = page.getByRole('region', { name: 'To do' });
     await page.goto(`${demo.url}/`);
     await page.getByRole('link', { name: /^Atrium \d/ }).waitFor();
     expect(await due.count()).to.equal(0);
@@ -172,7 +172,7 @@ describe('the people pages of the console', () => {
     const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
     expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('This has been changed meanwhile.').waitFor();
+    await dialog.getByText('The object has changed since you opened it.').waitFor();
 
     expect(await dialog.getByRole('row').allTextContents()).to.deep.equal([
       'FieldTheirsYours',

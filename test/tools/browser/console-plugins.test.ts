@@ -224,7 +224,7 @@ describe('plugins in the console', () => {
 
       expect(words).to.deep.equal(['Failed', 'Failed', 'Failed', 'Refused', 'Failed', 'Refused', 'Refused', 'Refused']);
       expect(await page.evaluate('globalThis.ran')).to.have.members(['throws', 'refused path']);
-      expect(await row('contract-two').textContent()).to.contain('It needs contract 2');
+      expect(await row('contract-two').textContent()).to.contain('The plugin needs contract 2');
       expect(await page.locator('.chip').allTextContents()).to.deep.equal(['unlisted']);
       expect(await barriers(page)).to.deep.equal([]);
     });
@@ -255,7 +255,7 @@ describe('plugins in the console', () => {
         ['Groups', 'local:dev'],
         ['Bindings', 'Active'],
         ['Cost report', 'In all'],
-        ['Overview', 'Who you are'],
+        ['Overview', 'Your identity'],
       ] as const) {
         await menu().getByRole('link', { name, exact: true }).click();
         await page.getByText(text).filter({ visible: true }).first().waitFor();

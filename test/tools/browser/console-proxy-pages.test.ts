@@ -35,7 +35,7 @@ const journeys: readonly Journey[] = [
     title: 'takes no object for missing',
     replaced: { method: 'GET', path: /\/configmaps\/painted$/ },
     run: (page, demo) => page.goto(`${demo.url}/r/core/v1/configmaps/ns/shop/painted`).then(() => failure(page).waitFor()),
-    never: 'This does not exist or was deleted.',
+    never: 'The object does not exist or was deleted.',
     async again(page) {
       await press(page, 'Try again');
       await page.getByText('red', { exact: true }).waitFor();

@@ -108,7 +108,7 @@ describe('access requests on the console', () => {
 
   it('show an approver what the role allows, and decide nothing by Enter', async () => {
     await ofAda.getByRole('link', { name: 'view', exact: true }).click();
-    await ofAda.getByRole('region', { name: 'What the role allows' }).getByText('configmaps').first().waitFor();
+    await ofAda.getByRole('region', { name: 'Rules of the role' }).getByText('configmaps').first().waitFor();
     await ofAda.getByText('No other access for a while that you may see.').waitFor();
     await ofAda.getByLabel('Comment').fill('for this incident only');
     await ofAda.getByLabel('Comment').press('Enter');

@@ -49,7 +49,7 @@ describe('the cold load of the console', () => {
     return { page, traffic };
   }
 
-  it('of the login page takes at most 8 requests and 60 KB', async () => {
+  it('takes at most 8 requests and 60 KB for the login page', async () => {
     const page = await browser.newPage();
     const traffic = await Traffic.of(page);
     await page.goto(demo.url);
@@ -61,7 +61,7 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('of the overview takes at most 107 KB, and counts the users of each phase once', async () => {
+  it('takes at most 107 KB for the overview, and counts the users of each phase once', async () => {
     const { page, traffic } = await open('/');
     await traffic.until(/console-plugins/, /\/deployments\?/, /\/events\?/, /phase%2CInvalid/);
 
@@ -71,7 +71,7 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('of Pods by its address takes at most 18 requests and 115 KB', async () => {
+  it('takes at most 18 requests and 115 KB for Pods by their address', async () => {
     const { page, traffic } = await open(pods);
     await firstRow(page).waitFor();
     await traffic.until(/console-plugins/, /metrics\.k8s\.io/, /watch=true/);
@@ -83,7 +83,7 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('of Pods takes three hops: the page, its first script, and the data of the first row', async () => {
+  it('takes three hops for Pods: the page, its first script, and the data of the first row', async () => {
     const page = await context.newPage();
     const held = await HeldRequests.of(page, /\/pods$|assets\/(?:index|style)-/);
     await page.goto(demo.url + pods, { waitUntil: 'commit' });

@@ -30,7 +30,7 @@ describe('the page Kubeconfig of a user with two accounts', () => {
   });
 
   it('offers the issuer of each, and explains if no server accepts tokens of one', async () => {
-    const choice = page.getByLabel('Log in at');
+    const choice = page.getByLabel('Issuer of the login');
     await choice.waitFor();
     expect(await choice.getByRole('option').allInnerTexts()).to.deep.equal(['Corp (corp:jane@corp.example)', `Local users (${jane})`]);
     await page.getByText('Neither the cluster nor this console accepts tokens of this login').waitFor();

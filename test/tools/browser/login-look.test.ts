@@ -84,7 +84,7 @@ describe('the look of the login pages', () => {
     await expectNoBarrier(page, visitor);
     await submitPassword(page, demo.person('nobody'));
     await page.locator('.shell').waitFor();
-    await page.getByText('Who you are').first().waitFor();
+    await page.getByText('Your identity').first().waitFor();
     await expectNoBarrier(page, visitor);
     // Grey on dark grey has too little contrast, so the console keeps its own colour.
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -190,7 +190,7 @@ function mistakesOf(document: Document.Parsed, text: string): Mistake[] {
   ];
   visit(document, {
     Pair(_, { key }) {
-      if (!isKey(key)) mistakes.push(at('key', (isNode(key) && key.range) || [0, 0], 'the key is no text'));
+      if (!isKey(key)) mistakes.push(at('key', (isNode(key) && key.range) || [0, 0], 'the key is not a text'));
     },
   });
   return mistakes.sort((a, b) => a.from - b.from);
