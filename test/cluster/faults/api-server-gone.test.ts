@@ -52,7 +52,7 @@ describe('an API server', () => {
     for (const reply of await Promise.all(replies)) expectFault(reply, code);
   }
 
-  it('FLT-03 that is killed and restarted: requests that need none work, the rest is 503 at once, and watches recover', async () => {
+  it('FLT-03 is killed and restarted: requests that do not need it work, the rest is 503 at once, and watches recover', async () => {
     const known = await Promise.all(anonymous.map(async (path) => (await ask(service, path)).text));
     await cluster.control.apiServer.kill();
     try {
@@ -95,7 +95,7 @@ describe('an API server', () => {
   }
 
   for (const name of ['apiServer', 'etcd'] as const) {
-    it(`FLT-03 ${name === 'etcd' ? 'whose etcd hangs' : 'that hangs'}: 504 at the deadline, the rest works, and it recovers`, async () => {
+    it(`FLT-03 ${name === 'etcd' ? 'stops with its etcd' : 'hangs'}: 504 at the deadline, the rest works, and it recovers`, async () => {
       try {
         await cluster.control[name].hang();
         const [asked] = await Promise.all([

@@ -86,7 +86,7 @@ describe('the process of the service', () => {
     }
   });
 
-  it('FLT-13 that is killed: ended sessions stay ended, the others stay valid', async () => {
+  it('FLT-13 is killed: ended sessions stay ended, the others stay valid', async () => {
     const file = await configFile();
     const service = await ServiceProcess.start(file);
     let next: ServiceProcess | undefined;

@@ -83,7 +83,7 @@ describe('access that ends', () => {
     await ends(request, 'Ended', 'RoleChanged');
   });
 
-  it('JIT-15 not when the rules of its role change, which an Event and the time in its status tell of', async () => {
+  it('JIT-15 is kept when the rules of its role change, which an Event and the time in its status report', async () => {
     const [given, waiting] = [await active(), await pending()];
     expect((await access.stored(given.request)).status).not.to.have.property('rulesChangedAt');
     await server.kubernetes.apply({

@@ -163,7 +163,7 @@ describe('live lists of access requests', () => {
     await access.end({ as: 'alice' }, request);
   });
 
-  it('of all requests end with the right to watch them', async () => {
+  it('show all requests, and end with the right to watch them', async () => {
     const waiting = await access.asked({ as: 'alice' });
     await grant(server.kubernetes, 'viewer', 'atrium-access-view');
     const stream = await eventually(

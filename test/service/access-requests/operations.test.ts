@@ -449,7 +449,7 @@ describe('access requests', () => {
     expect(await shown('bob')).to.equal(undefined);
   });
 
-  it('show policies without their subjects to users whom they let ask', async () => {
+  it('show policies without their subjects to users who may ask under them', async () => {
     await access.apply(aPolicy('not-for-alice', { subjects: [user('viewer')], approvers }));
     const answer = await server.request('/auth/v1/accesspolicies', { as: 'alice' });
     const text = await answer.text();
@@ -464,7 +464,7 @@ describe('access requests', () => {
     expect(one).to.include('"maxSeconds":3600').and.not.to.include('carol');
   });
 
-  it('ACP-07 keep the password of a user whom a policy names from user managers', async () => {
+  it('ACP-07 keep the password of a user in a policy from user managers', async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
     await applyKnown(server, aUser('plain@example.com', { subjectName: 'plain@example.com' }));
     const reset = async (email: string) => {

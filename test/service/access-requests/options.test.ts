@@ -145,7 +145,7 @@ describe('roles to ask for', () => {
     });
   });
 
-  it('are none for a caller who has the right, and tell of the open request for it', async () => {
+  it('are empty for a caller who has the right, and show the open request for it', async () => {
     await withPolicies([aPolicy('shop-open', { subjects, approvers, roleRefs: ['restarter', 'deployer'] })], async () => {
       await untilShown(restart, (items) => items.length === 2);
       const request = await access.asked({ as: 'alice' }, { policy: 'shop-open', roleRef: 'restarter' });

@@ -88,7 +88,7 @@ describe('access whose end passes while no replica runs', () => {
     expect(again.stdout).to.include('no access has reached its end');
   });
 
-  it('JIT-01 is swept of what a replica left half done', async () => {
+  it('JIT-01 loses the half-done work of a replica', async () => {
     const request = await given(0);
     expect(Date.parse(request.status?.until ?? '')).to.be.above(Date.now());
     const ended = { phase: 'Ended', reason: 'EndedByUser', ended: new Date().toISOString().replace(/\.\d+Z$/, 'Z') };

@@ -98,7 +98,7 @@ describe('?explain=true on access reviews', () => {
     });
   });
 
-  it('names the group or service account that a binding is for', async () => {
+  it('names the group or service account of a binding', async () => {
     const token = await accountToken(server.kubernetes, 'shop', 'builder');
     await server.kubernetes.apply(
       aBinding('accounts', { role: 'pod-viewer', to: 'Group:system:serviceaccounts:shop', namespace: 'shop' }),
@@ -115,7 +115,7 @@ describe('?explain=true on access reviews', () => {
     });
   });
 
-  it('names paths that are no resources', async () => {
+  it('names paths that are not resources', async () => {
     const { explanation } = await explained({ nonResourceAttributes: { path: '/status/a', verb: 'get' } }, true, 'carol');
     expect(explanation).to.deep.include({
       binding: { kind: 'ClusterRoleBinding', name: 'carol-all', namespace: '' },

@@ -132,7 +132,7 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
-describe('what guards an operation', () => {
+describe('guards of an operation', () => {
   const server = forSuite(() =>
     startServer({
       config: {

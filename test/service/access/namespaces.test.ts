@@ -185,7 +185,7 @@ describe('GET /auth/v1/namespaces', () => {
     );
   });
 
-  it('waits for what a caller has seen elsewhere', async () => {
+  it('waits for the version that a caller has seen elsewhere', async () => {
     await server.kubernetes.apply(aNamespace('seen'));
     const { body } = await server.kubernetes.call('GET', '/api/v1/namespaces/seen');
     const { resourceVersion } = z.object({ metadata: z.object({ resourceVersion: z.string() }) }).parse(body).metadata;
@@ -215,7 +215,7 @@ describe('GET /auth/v1/namespaces', () => {
     await untilNames(['blue', 'red', 'yellow']);
   });
 
-  describe('where RBAC is not the only authorizer', () => {
+  describe('beside an authorizer other than RBAC', () => {
     afterEach(() => server.faults.mend());
 
     it('never shows a namespace that another one denies, nor counts it', async () => {
@@ -234,7 +234,7 @@ describe('GET /auth/v1/namespaces', () => {
       expect(total).to.equal(items.length);
     });
 
-    it('finds what another one allows', async () => {
+    it('finds the namespaces that another authorizer allows', async () => {
       opinion(server.faults, ({ namespace, verb }) =>
         namespace !== undefined && namespace !== 'secret' && verb === 'watch' ? true : undefined,
       );

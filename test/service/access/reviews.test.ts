@@ -107,7 +107,7 @@ describe('access reviews', () => {
         expect((await answer({ spec: listUsers }, 'viewer', path)).apiVersion).to.equal('authorization.orchestrator.io/v1');
       });
 
-      it('asks about paths that are no resources', async () => {
+      it('asks about paths that are not resources', async () => {
         const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
 
         expect((await answer({ spec }, 'admin', path)).status.allowed).to.equal(true);
@@ -146,7 +146,7 @@ describe('access reviews', () => {
         expect((await server.request(path, { method: 'POST', body: 'nonsense', token: 'garbage' })).status).to.equal(401);
       });
 
-      it('refuses a body of another media type, and one that is no JSON', async () => {
+      it('refuses a body of another media type, and one that is not JSON', async () => {
         const as = 'viewer';
         const plain = await server.request(path, {
           method: 'POST',

@@ -123,7 +123,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('awaited', ['User heir@example.com']);
     });
 
-    it('is asked before the password is set of a user whom a UserBinding names', async () => {
+    it('is asked before the password is set of a user of a UserBinding', async () => {
       await server.kubernetes.apply(aBinding('failing', { roleRef: 'cluster-admin', subjects: [user('victim@example.com')] }));
       await server.kubernetes.apply(aUser('victim@example.com', { subjectName: 'victim@example.com' }));
       await bindings.until('failing', 'Failed');
@@ -159,7 +159,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('crew', ['Group local:crew']);
     });
 
-    it('of the issuer by the name that Kubernetes has for them, others as they are', async () => {
+    it('have the name of Kubernetes for groups of the issuer, and their own name otherwise', async () => {
       await applyKnown(server, aGroup('ops', [], { refConnector: { id: 'corp', type: 'oidc' } }));
       await server.kubernetes.apply(
         aBinding('issuer', {

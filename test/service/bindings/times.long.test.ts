@@ -107,7 +107,7 @@ describe('UserBindings with a beginning and an end', () => {
     expect(conditionOf(await bindings.until('again', 'Synced'), 'InEffect')).to.equal(undefined);
   });
 
-  it('a beginning that is not before the end is refused, and what is no time', async () => {
+  it('refuses a beginning that is not before the end, and a value that is not a time', async () => {
     const refused = async (times: Record<string, unknown>) => {
       const { status, body } = await server.kubernetes.call('POST', bindingsPath, aBinding('refused', times));
       expect(status, JSON.stringify(body)).to.equal(422);

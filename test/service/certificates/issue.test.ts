@@ -28,7 +28,7 @@ describe('POST /auth/v1/authorize', () => {
     alice = await recordOf(server, 'alice');
   });
 
-  it('gives a certificate and a key that kubectl works with, for an hour', async () => {
+  it('gives a certificate and a key for kubectl, for an hour', async () => {
     const before = Date.now();
     const certificate = await issued(server, 'alice');
     const { spec, status, metadata } = certificate;

@@ -83,7 +83,7 @@ describe('the programs as they are built', () => {
       }
   });
 
-  it('begins with what an old Node.js can read', async () => {
+  it('begins with syntax of an old Node.js', async () => {
     for (const file of [program, plugin.service]) {
       const text = await readFile(file, 'utf8');
       // With an import or export, an old Node.js would refuse the file before the message.

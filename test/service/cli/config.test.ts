@@ -109,14 +109,14 @@ describe('atrium config, atrium serve', () => {
     }
   });
 
-  it('exits with 2 for a file that is not there, and when it has no cluster to go to', async () => {
+  it('exits with 2 for a file that is not there, and without a cluster', async () => {
     expect(await run(['serve', '--config', join(directory, 'absent.yaml')])).to.include({ code: 2 });
     const { code, stderr } = await run(['serve']);
     expect(code).to.equal(2);
     expect(stderr).to.contain('kubernetes.kubeconfig: name a kubeconfig file');
   });
 
-  it('prints the configuration in force, variables and defaults included', async () => {
+  it('prints the effective configuration, variables and defaults included', async () => {
     const { code, stdout } = await run(['config', 'print', '--config', await file('server: { port: 1 }')], {
       ATRIUM_SERVER__HOST: '127.0.0.1',
     });

@@ -135,7 +135,7 @@ describe('atrium sandbox, the demo', () => {
     );
   });
 
-  it('has a directory to synchronise with, whose people log in with its password', async () => {
+  it('synchronises with a directory, whose users log in with its password', async () => {
     const sync = async (body: object) => {
       const headers = { 'content-type': 'application/json' };
       const answer = await get('/auth/v1/users/sync', 'admin', { method: 'PUT', headers, body: JSON.stringify(body) });

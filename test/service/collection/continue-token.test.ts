@@ -27,7 +27,7 @@ describe('a continue token', () => {
     expect(await new ContinueTokens({ seal: sealWith(1), now }).read(token, 'query')).to.deep.equal(position);
   });
 
-  it('shows nothing of what it holds, and is fit for a URL', () => {
+  it('hides its content, and is fit for a URL', () => {
     const token = tokens.issue(position, 'query');
 
     expect(token).to.match(/^[\w.-]+$/);

@@ -16,7 +16,7 @@ describe('memory that lists keep', () => {
     return response.arrayBuffer();
   };
 
-  it('grows by the bytes of cached pages, and by no blocks that the bytes were cut from', async () => {
+  it('grows by the bytes of cached pages, and not by larger blocks behind them', async () => {
     await list('search=first');
     const before = collectedMemory().arrayBuffers;
 

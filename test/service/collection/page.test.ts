@@ -12,7 +12,7 @@ const pageOf = (items: readonly { name: string; text: string }[]) =>
   });
 
 describe('a page that is too long to be held', () => {
-  it('is made no faster than it is read', async () => {
+  it('is made no faster than the caller reads it', async () => {
     let made = 0;
     const text = JSON.stringify({ text: 'x'.repeat(1000) });
     const items = Array.from({ length: 5000 }, (_, index) => ({

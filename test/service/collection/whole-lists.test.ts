@@ -75,7 +75,7 @@ describe('lists without limit and page', () => {
     expect(response.headers.get('warning')).to.equal(null);
   });
 
-  it('are no pages: those have 100 items by default, 1,000 at most, and no warning', async () => {
+  it('have no pages: a page has 100 items by default, 1,000 at most, and no warning', async () => {
     for (const [query, length] of [
       ['?page=1', 100],
       ['?page=51', 3],

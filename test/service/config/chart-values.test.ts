@@ -55,7 +55,7 @@ describe('the values of the chart', () => {
     expect(Object.keys(values)).to.have.members(Object.keys(valuesSchema.shape).filter((key) => key !== 'global'));
   });
 
-  it('leave no room for a misspelt key, but in what is written as Kubernetes has it', () => {
+  it('refuse a misspelt key, except in objects of Kubernetes', () => {
     const asInKubernetes = ['.extraVolumes[]', '.initContainers[]', '.extraContainers[]', '.extraObjects[]'];
 
     expect(open(JSON.parse(valuesSchemaFile()), '')).to.have.members(asInKubernetes);

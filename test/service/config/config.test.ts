@@ -97,7 +97,7 @@ describe('the configuration', () => {
     expect(problems).to.have.all.keys('users.ldap[0].bindPasswordFile', 'users.ldap[0].startTLS');
   });
 
-  it('refuses a file that is no YAML mapping, or holds a key twice', () => {
+  it('refuses a file that is not a YAML mapping, or holds a key twice', () => {
     expect(problemsOf({ yaml: '- a\n- b' })['']).to.contain('must be a mapping');
     expect(problemsOf({ yaml: 'server: { port: 1 }\nserver: { port: 2 }' })['']).to.contain('unique');
   });
@@ -128,7 +128,7 @@ describe('the configuration', () => {
     ).not.to.throw();
   });
 
-  it('refuses a second factor that is required where there is none to set up', () => {
+  it('refuses to require a second factor that nobody can set up', () => {
     const settings = (publicURL: string, factors: object, more: object = {}) => ({
       yaml: JSON.stringify({ server: { publicURL }, login: { factors }, ...more }),
     });
@@ -176,7 +176,7 @@ describe('the configuration', () => {
     expect(Object.isFrozen(config.console.languages)).to.equal(true);
   });
 
-  it('prints what is in force, so that printing it again gives the same', () => {
+  it('prints the effective configuration, so that printing it again gives the same', () => {
     const first = effectiveSettings({ yaml: 'server: { port: 1, bodyLimit: 2MiB }' });
 
     expect(first).to.have.nested.property('server.bodyLimit', '2MiB');

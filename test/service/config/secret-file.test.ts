@@ -20,7 +20,7 @@ const rows: [content: string, secret: string][] = [
 
 describe('a secret in a file', () => {
   for (const [content, secret] of rows)
-    it(`of ${JSON.stringify(content)} is ${JSON.stringify(secret)}`, () => {
+    it(`is ${JSON.stringify(secret)} for ${JSON.stringify(content)}`, () => {
       expect(secretOf(content)).to.equal(secret);
     });
 });

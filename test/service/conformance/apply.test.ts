@@ -94,7 +94,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('removes fields that a manager no longer applies, unless another one has them', async () => {
+  it('removes fields that a manager no longer applies, unless another manager has them', async () => {
     const path = `${configMaps}/shrunk`;
     done(await apply(path, 'one', configMap('shrunk', { a: '1', b: '1', c: '1' })), 201);
     done(await apply(path, 'two', configMap('shrunk', { b: '1' })));

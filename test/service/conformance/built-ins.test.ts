@@ -69,7 +69,7 @@ describe('built-in resources', () => {
       type: 'Normal',
     });
 
-    it('is kept in the namespace of what it is about', async () => {
+    it('is kept in the namespace of its object', async () => {
       const { namespace } = workspace;
       const events = `/api/v1/namespaces/${namespace}/events`;
 

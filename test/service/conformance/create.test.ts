@@ -6,7 +6,7 @@ import { suiteWorkspace } from './workspace.ts';
 describe('create', () => {
   const { workspace, admin, widgets, configMaps } = suiteWorkspace();
 
-  it('answers 201 with the object and what the server set in it', async () => {
+  it('answers 201 with the object and the fields of the server', async () => {
     const answer = await admin.post(configMaps, aConfigMap('created'));
 
     expect(answer.status).to.equal(201);
@@ -59,7 +59,7 @@ describe('create', () => {
     expect(answer.body).to.have.nested.property('details.causes[0].reason', 'FieldValueRequired');
   });
 
-  it('refuses a name that is no DNS subdomain', async () => {
+  it('refuses a name that is not a DNS subdomain', async () => {
     const answer = await admin.post(configMaps, aConfigMap('Not_A_Name'));
 
     expect(answer.status).to.equal(422);
@@ -69,7 +69,7 @@ describe('create', () => {
     expect(answer.body).to.have.nested.property('details.causes[0].reason', 'FieldValueInvalid');
   });
 
-  it('refuses labels that are none', async () => {
+  it('refuses malformed labels', async () => {
     const answer = await admin.post(configMaps, { metadata: { name: 'labels', labels: { 'a b': 'x', ok: 'not ok!' } } });
 
     expect(answer.status).to.equal(422);

@@ -98,7 +98,7 @@ describe('CertificateSigningRequests', () => {
     expect((await whoami(certificate, key)).status).to.equal(401);
   });
 
-  it('is refused with 422 for what no signer could use', async () => {
+  it('is refused with 422 if no signer could use it', async () => {
     const { object } = await anObject();
     const broken = Buffer.from(object.spec.request, 'base64').toString();
     const der = Buffer.from(broken.replace(/-----.*?-----|\s/g, ''), 'base64');

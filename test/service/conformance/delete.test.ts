@@ -54,7 +54,7 @@ describe('delete', () => {
     });
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an object that does not exist', async () => {
     expect((await admin.delete(`${configMaps}/missing`)).status).to.equal(404);
   });
 
@@ -93,7 +93,7 @@ describe('delete', () => {
     expect((await admin.get(path)).status).to.equal(404);
   });
 
-  it('refuses bytes that are no protobuf message', async () => {
+  it('refuses bytes that are not a protobuf message', async () => {
     await admin.create(configMaps, aConfigMap('kept'));
     const answer = await admin.send('DELETE', `${configMaps}/kept`, { headers, body: Buffer.from('{}') });
     expect(answer.status).to.equal(400);

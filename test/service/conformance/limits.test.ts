@@ -23,7 +23,7 @@ describe('requests that are not right', () => {
     });
   });
 
-  it('with a body that is no JSON, or not an object, are answered 400', async () => {
+  it('with a body that is not JSON, or not an object, are answered 400', async () => {
     for (const collection of [workspace.configMaps, workspace.widgets]) {
       for (const body of ['{"metadata":', '', '[]', '"text"']) {
         const answer = await admin.post(collection, body);

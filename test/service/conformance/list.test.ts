@@ -33,7 +33,7 @@ describe('list', () => {
     expect((await admin.list(configMaps, { fieldSelector: 'metadata.name=item' })).items[0]).not.to.have.any.keys('apiVersion', 'kind');
   });
 
-  it('answers an empty list where there is nothing, also in a namespace that is not there', async () => {
+  it('answers an empty list without objects, also in a namespace that does not exist', async () => {
     for (const namespace of [workspace.namespace, 'conformance-missing']) {
       const answer = await admin.get(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`);
 
@@ -79,7 +79,7 @@ describe('list', () => {
       expect(list.metadata).not.to.have.property('remainingItemCount');
     });
 
-    it('fills pages with what a selector takes', async () => {
+    it('fills pages with the objects of a selector', async () => {
       const query = { limit: 1, labelSelector: 'parity=odd' };
       const first = await admin.list(widgets, query);
       const second = await admin.list(widgets, { ...query, continue: first.metadata.continue ?? '' });
@@ -108,7 +108,7 @@ describe('list', () => {
       expect(answer.status).to.equal(400);
     });
 
-    it('answers 400 to a limit that is no number', async () => {
+    it('answers 400 to a limit that is not a number', async () => {
       expect((await admin.get(widgets, { limit: 'many' })).status).to.equal(400);
     });
   });
@@ -180,7 +180,7 @@ describe('list', () => {
   });
 
   describe('at a resourceVersion', () => {
-    it('takes 0 for whatever is at hand', async () => {
+    it('takes 0 for any version of the cache', async () => {
       expect((await admin.get(widgets, { resourceVersion: '0' })).status).to.equal(200);
     });
 

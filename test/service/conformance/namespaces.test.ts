@@ -21,7 +21,7 @@ describe('namespaces', () => {
     await admin.delete(`/api/v1/namespaces/${namespace.metadata.name}`);
   });
 
-  it('refuses a name that is no DNS label', async () => {
+  it('refuses a name that is not a DNS label', async () => {
     const answer = await admin.post('/api/v1/namespaces', { metadata: { name: 'a.b' } });
 
     expect(answer.status).to.equal(422);

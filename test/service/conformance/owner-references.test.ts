@@ -17,7 +17,7 @@ describe('owner references', () => {
 
   const gone = (path: string) => eventually(async () => expect((await admin.get(path)).status).to.equal(404));
 
-  it('delete what is owned after its owner, and what that owns', async () => {
+  it('delete dependents after their owner, and the dependents of these', async () => {
     const owner = await admin.create(widgets, aWidget('grandparent'));
     const parent = await admin.create(configMaps, { metadata: { name: 'parent', ...ownedBy(owner) } });
     await admin.create(widgets, aWidget('child', {}, ownedBy(parent)));
@@ -38,7 +38,7 @@ describe('owner references', () => {
     await gone(`${configMaps}/subordinate`);
   });
 
-  it('keep what another owner still holds', async () => {
+  it('keep an object that another owner still holds', async () => {
     const first = await admin.create(configMaps, { metadata: { name: 'first' } });
     const second = await admin.create(configMaps, { metadata: { name: 'second' } });
     await admin.create(configMaps, { metadata: { name: 'shared', ...ownedBy(first, second) } });
@@ -51,7 +51,7 @@ describe('owner references', () => {
     await gone(`${configMaps}/shared`);
   });
 
-  it('keep what is orphaned, without the reference', async () => {
+  it('keep orphaned objects, without the reference', async () => {
     const owner = await admin.create(configMaps, { metadata: { name: 'left' } });
     await admin.create(configMaps, { metadata: { name: 'orphan', ...ownedBy(owner) } });
     await admin.delete(`${configMaps}/left`, { propagationPolicy: 'Orphan' });

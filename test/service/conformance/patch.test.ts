@@ -62,7 +62,7 @@ describe('patch', () => {
     expect(answer.body).to.have.property('reason', 'Conflict');
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an object that does not exist', async () => {
     expect((await admin.patch(`${configMaps}/missing`, {})).status).to.equal(404);
   });
 
@@ -81,7 +81,7 @@ describe('patch', () => {
     expect((await admin.patch(`${configMaps}/fixed`, { metadata: { namespace: 'default' } })).status).to.equal(400);
   });
 
-  it('answers 400 to a patch that is no JSON', async () => {
+  it('answers 400 to a patch that is not JSON', async () => {
     await admin.create(configMaps, { metadata: { name: 'broken' } });
     for (const type of ['merge', 'json'] as const) {
       const answer = await admin.patch(`${configMaps}/broken`, '{"data":', type);

@@ -141,7 +141,7 @@ describe('the schema of a custom resource', () => {
   });
 
   describe('defaults', () => {
-    it('fill in what is absent, also inside list items and objects that are there', async () => {
+    it('fill in absent fields, also inside list items and objects that are there', async () => {
       const answer = await post({ ports: [{ name: 'web' }], nested: {} });
 
       expect(answer.body)

@@ -343,7 +343,7 @@ export const shippedVerdicts: Verdicts[] = [
     verdicts: [
       { what: 'a plugin of ConfigMaps' },
       { what: 'a plugin of a Service', spec: { backend: { service } } },
-      { what: 'a name that is no DNS label', name: 'a.b', field: '<nil>' },
+      { what: 'a name that is not a DNS label', name: 'a.b', field: '<nil>' },
       { what: 'a name of 64 characters', name: 'a'.repeat(64), field: '<nil>' },
       { what: 'an order above 10000', spec: { order: 10_001 }, field: 'spec.order' },
       {

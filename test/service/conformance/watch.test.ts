@@ -63,7 +63,7 @@ describe('watch', () => {
     expect(label(await stream.next())).to.equal('DELETED before');
   });
 
-  it('begins with what is there when no version is given', async () => {
+  it('begins with the existing objects when no version is given', async () => {
     await create('there');
     for (const query of [{}, { resourceVersion: '0' }]) {
       const stream = await watch({ ...query, fieldSelector: 'metadata.name=there' });
@@ -72,7 +72,7 @@ describe('watch', () => {
     }
   });
 
-  it('takes a selector: what leaves it is DELETED, what enters it ADDED', async () => {
+  it('takes a selector: an object that leaves it is DELETED, an object that enters it ADDED', async () => {
     const stream = await watch({ resourceVersion: await versionNow(), labelSelector: 'team=x' });
     await create('mover', { labels: { team: 'y' } });
     await admin.patch(`${widgets}/mover`, { metadata: { labels: { team: 'x' } } });

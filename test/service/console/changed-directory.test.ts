@@ -60,7 +60,7 @@ describe('a static directory that changes', () => {
     expect((await get('/', { headers: { 'If-None-Match': etag ?? '' } })).status).to.equal(200);
   });
 
-  it('waits while it is written to', async () => {
+  it('waits while files are written', async () => {
     await start({ 'index.html': 'first' });
     await write('index.html', 'second');
     await timer.advance(look);

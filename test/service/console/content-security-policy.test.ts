@@ -8,8 +8,8 @@ const merged = (...additions: [string, ...string[]][]) =>
     additions.map(([directive, ...values]) => ({ directive, values })),
   );
 
-describe('the policy of pages with what plugins need', () => {
-  it('takes all six directives, each on top of what it would be without', () => {
+describe('the policy of pages with the sources of plugins', () => {
+  it('takes all six directives, each on top of its default', () => {
     expect(
       merged(
         ['ScriptSrc', 'https://s.example'],

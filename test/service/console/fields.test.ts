@@ -114,7 +114,7 @@ describe('conditions of any object in the console', () => {
     expect(words([{ type: 'Ready', status: 'True', observedGeneration: 1 }], 2)).to.deep.equal(['Ready unseen']);
   });
 
-  it('are none for shapes that are no conditions', () => {
+  it('are empty for shapes that are not conditions', () => {
     expect(words('text')).to.deep.equal([]);
     expect(words([null, 7, { type: {} }, { type: 'Ready', status: {}, lastTransitionTime: 'soon' }])).to.deep.equal(['Ready warn']);
   });

@@ -232,7 +232,7 @@ describe('HandleConfigMapImage', () => {
     expect(changed.headers.get('content-type')).to.equal('image/gif');
   });
 
-  it('looks through the namespaces in order, each for what the caller may see there', async () => {
+  it('looks through the namespaces in order, each for the images that the caller may see there', async () => {
     const brand = await server.request('/api/v1/cm/brand/mark.gif');
     expect(brand.status).to.equal(200);
     const both = await server.request('/api/v1/cm/both/x.png');

@@ -36,7 +36,7 @@ describe('conditions in the console', () => {
     ]);
   });
 
-  it('are no failure during or after a rollout, and not green before the controller has seen the object', () => {
+  it('are not a failure during or after a rollout, and not green before the controller has seen the object', () => {
     const progressing = (status: string, reason: string) => ({ type: 'Progressing', status, reason });
     expect(tones(progressing('False', 'AsExpected'), progressing('False', 'ProgressDeadlineExceeded'))).to.deep.equal([
       ['Progressing', 'bad'],

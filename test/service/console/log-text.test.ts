@@ -27,7 +27,7 @@ describe('the text of a log in the console', () => {
     expect(log.end().map(({ text }) => text)).to.deep.equal(['last']);
   });
 
-  it('keeps no more of a progress bar than is shown', () => {
+  it('keeps only the last state of a progress bar', () => {
     const log = new LogText();
     for (let percent = 0; percent < 100_000; percent += 1)
       read(log, `${at(1)} \r${percent} of 100000`.slice(percent === 0 ? 0 : at(1).length + 1));

@@ -11,7 +11,7 @@ describe('a failed watch in the console', () => {
       expect(isFinal({ status, reason }), reason).to.equal(true);
   });
 
-  it('is retried after an answer that is no Status, such as the 404 page of a proxy', () => {
+  it('is retried after an answer that is not a Status, such as the 404 page of a proxy', () => {
     for (const status of [0, 403, 404, 502]) expect(isTransient({ status, reason: '' }), String(status)).to.equal(true);
   });
 

@@ -15,7 +15,7 @@ describe('the masks of a Secret in the console', () => {
     expect(unmasked(hidden, secret)).to.deep.equal(secret);
   });
 
-  it('cases/26 keep what was written over a mask, and what was left out', () => {
+  it('cases/26 keep a value that was written over a mask, and omitted values', () => {
     const typed = { ...masked(secret), data: { password: 'bmV3', more: 'eA==' } };
     const sent = unmasked(typed, secret);
 

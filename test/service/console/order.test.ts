@@ -19,7 +19,7 @@ describe('the order of cells in the console', () => {
     expect(sorted(['1h0m0s', '300ms', '1.5s', '90m', '-5s'])).to.deep.equal(['-5s', '300ms', '1.5s', '1h0m0s', '90m']);
   });
 
-  it('cases/12 is that of text where one cell is no quantity', () => {
+  it('cases/12 is the order of text where one cell is not a quantity', () => {
     expect(sorted(['1Gi', '900Mi', 'web-10', 'web-9'])).to.deep.equal(['1Gi', '900Mi', 'web-9', 'web-10']);
     expect(sorted(['4 (2m ago)', '12 (3h ago)', '0'])).to.deep.equal(['0', '4 (2m ago)', '12 (3h ago)']);
   });

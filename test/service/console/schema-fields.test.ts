@@ -107,7 +107,7 @@ describe('schemas in the text of an OpenAPI document', () => {
     expect(count).to.be.at.least(Math.floor(text.length / 70_000));
   });
 
-  it('are none in a text that is no such document', () => {
+  it('are empty in a text that is not such a document', () => {
     for (const text of ['', '[]', '"components"', '{"components":{"schemas":{"A":{', '<html>'])
       expect(walk(text).positions.size, text).to.equal(0);
   });

@@ -198,7 +198,7 @@ describe('HandleStaticFiles', () => {
     }
   });
 
-  it('refuses a part that is not there, and ignores what is no range', async () => {
+  it('refuses a part that is not there, and ignores a malformed range', async () => {
     for (const range of ['bytes=18-', 'bytes=-0']) {
       const outside = await get('/style.css', { headers: { Range: range } });
       expect(outside.status, range).to.equal(416);

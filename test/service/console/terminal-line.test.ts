@@ -131,7 +131,7 @@ describe('lines of a log as a terminal shows them', () => {
     expect(lines.join('')).to.have.lengthOf(3_000_001);
   });
 
-  it('keeps no more of a spinner than is shown, also without a carriage return', () => {
+  it('keeps only the last state of a spinner, also without a carriage return', () => {
     const log = new LogText();
     for (let step = 0; step < 20_000; step += 1) log.add(encoded(`\x1b[1G\x1b[0Kstep ${step}`).buffer);
 

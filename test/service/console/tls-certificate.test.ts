@@ -22,7 +22,7 @@ describe('a TLS certificate in the console', () => {
     });
   });
 
-  it('reads no text with a part that is no certificate', () => {
+  it('reads no text with a part that is not a certificate', () => {
     const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----'];
     const cut = chain.certificate.slice(0, chain.certificate.length / 2);
     const texts = [

@@ -13,7 +13,7 @@ describe('usage in the console', () => {
     expect(usage?.containers.get('c1')).to.deep.equal({ cpu: 0.75, memory: 1024 ** 3 });
   });
 
-  it('takes the figures of a node as they are, and none for what is not measured', () => {
+  it('takes the figures of a node as they are, and none for nodes that are not measured', () => {
     const usages = usagesOf([{ metadata: { name: 'n1' }, usage: { cpu: '2', memory: '900Ki' } }]);
     expect(usages.get(usageKey({ name: 'n1' }))).to.include({ cpu: 2, memory: 921_600 });
     expect(usages.get(usageKey({ name: 'n2' }))).to.equal(undefined);

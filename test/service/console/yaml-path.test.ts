@@ -49,7 +49,7 @@ describe('the field at the cursor of the editor', () => {
     ['# a comment', undefined],
     ['do: y', undefined],
   ] as const)
-    it(`is ${expected ?? 'none'} on the line of ${part}`, () => {
+    it(`is ${expected ?? 'absent'} on the line of ${part}`, () => {
       expect(fieldOn(lines, numberOf(part))?.join('.')).to.equal(expected);
     });
 
@@ -80,7 +80,7 @@ describe('the field at the cursor of the editor', () => {
     ]);
   });
 
-  it('is none in a comment, a block scalar, a flow mapping, and before a dash', () => {
+  it('is empty in a comment, a block scalar, a flow mapping, and before a dash', () => {
     for (const text of ['spec: # |!', 'data:\n  a: |\n    x|!', 'args:\n- >\n  x|!', 'spec: {a: |!', 'a:\n |!- b', 'a:\n-|!'])
       expect(path(text), text).to.equal(undefined);
   });

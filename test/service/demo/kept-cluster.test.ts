@@ -33,7 +33,7 @@ describe('the demo in a cluster that is kept', () => {
       people.find(({ role }) => role === 'admin')?.token ?? '',
     );
 
-  it('leaves as it is what a user has changed or deleted, and lets its people in again', async () => {
+  it('leaves changed and deleted objects as they are, and lets its users in again', async () => {
     const jane = `/apis/auth.platform.io/v1/users/${recordName('jane@example.com')}`;
     const environment = '/api/v1/namespaces/atrium-system/configmaps/console-environment';
     const first = await start();

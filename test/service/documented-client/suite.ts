@@ -128,7 +128,7 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
             readStatus(await client.refresh(version, token), 401);
         });
 
-        it(`${version}: refuse what is missing with 400 and what is not accepted with 401`, async () => {
+        it(`${version}: refuse a missing field with 400 and a refused credential with 401`, async () => {
           const client = newClient();
           const { state } = read(loginInfoSchema, await client.login(version));
           readStatus(await client.callback(version, {}), 400);

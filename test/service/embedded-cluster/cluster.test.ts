@@ -18,7 +18,7 @@ describe('the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start());
   const admin = administrator(cluster);
 
-  it('writes a kubeconfig that only its owner can read and that the official client works with', async () => {
+  it('writes a kubeconfig that only its owner can read and that the official client can use', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-kubeconfig-'));
     const path = join(directory, 'kubeconfig');
     await cluster.writeKubeconfig(path, await administratorToken(cluster));
@@ -32,7 +32,7 @@ describe('the embedded cluster', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('answers 501 with a Status to what it does not do', async () => {
+  it('answers 501 with a Status to calls that it does not implement', async () => {
     const calls: [method: string, path: string, body?: unknown][] = [
       ['GET', '/apis/events.k8s.io/v1/events'],
       ['PUT', '/api/v1/namespaces/default/finalize', {}],

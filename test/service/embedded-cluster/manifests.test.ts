@@ -113,7 +113,7 @@ describe('deploy/manifests', () => {
     expect(object.spec).to.deep.equal({ email: 'ada', ids: [{ type: 'a', id: 'b' }] });
   });
 
-  it('keeps what a third party puts into extra', () => {
+  it('keeps values of a third party in extra', () => {
     const object = { spec: { extra: { team: { size: 3 } } } };
 
     expect(schemaOf('User').prune(object)).to.deep.equal([]);

@@ -61,7 +61,7 @@ describe('a cluster with a data directory', () => {
     });
   });
 
-  it('keeps what was deleted deleted', async () => {
+  it('keeps deleted objects deleted', async () => {
     await life(async (cluster) => {
       await cluster.apply(configMap('gone'));
       const api = apiOf(cluster, await administratorToken(cluster));

@@ -140,14 +140,14 @@ describe('a request in protobuf', () => {
     expect(body).to.deep.include({ data: { a: '2' } });
   });
 
-  it('of another kind than the path asks for is refused', async () => {
+  it('is refused if its kind differs from the path', async () => {
     const answer = await send('POST', '/api/v1/namespaces/default/secrets', named('stray', '1'));
 
     expect(answer.status).to.equal(400);
     expect(answer.body).to.include({ kind: 'Status', reason: 'BadRequest' });
   });
 
-  it('of an unknown kind is answered 415', async () => {
+  it('is answered 415 if its kind is unknown', async () => {
     const body = enveloped('CustomResourceDefinition', Writer.create(), 'apiextensions.k8s.io/v1');
     const answer = await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body);
 

@@ -80,7 +80,7 @@ describe('RBAC', () => {
       expect(may(ada, { verb: 'get', resource: 'healthz' })).to.equal(false);
     });
 
-    it('of a path never allow a resource that is called so', () => {
+    it('never allow a resource with the name of an allowed path', () => {
       grant({ verbs: ['*'], nonResourceURLs: ['*'] });
 
       expect(may(ada, { verb: 'get', path: '/anything' })).to.equal(true);
@@ -91,7 +91,7 @@ describe('RBAC', () => {
   describe('bindings', () => {
     beforeEach(() => objects.add('clusterroles', clusterRole('reader', [rule(['get'], [''], ['pods'])])));
 
-    it('of a cluster hold in every namespace and in none', () => {
+    it('hold in every namespace and at the cluster scope, if they are of the cluster', () => {
       objects.add('clusterrolebindings', clusterBinding('readers', 'reader', toUser('eve'), { kind: 'Group', name: 'staff' }));
 
       for (const namespace of [undefined, '', 'shop', 'till']) {
@@ -102,7 +102,7 @@ describe('RBAC', () => {
       }
     });
 
-    it('of a namespace hold there only, whichever kind of role they name', () => {
+    it('hold only in their namespace, for both kinds of role', () => {
       objects.add('roles', { metadata: { name: 'writer', namespace: 'shop' }, rules: [rule(['update'], [''], ['pods'])] });
       objects.add('roles', { metadata: { name: 'writer', namespace: 'till' }, rules: [rule(['delete'], [''], ['pods'])] });
       objects.add('rolebindings', binding('readers', 'shop', 'ClusterRole', 'reader', toUser('ada')));

@@ -58,7 +58,7 @@ describe('access reviews of the embedded cluster', () => {
     });
   });
 
-  it('leave out what is empty, and what was not asked for', () => {
+  it('leave out empty fields, and fields that were not asked for', () => {
     const body = { spec: { resourceAttributes: { verb: 'get', group: '', name: null, color: 'red' } }, status: { allowed: true } };
 
     expect(review('selfsubjectaccessreviews', body)).to.deep.include({

@@ -87,7 +87,7 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
     causes: [`spec.code: Invalid value: "a\\"<b>": spec.code in body should match '^[a-z]+$'`],
   },
   {
-    it: 'refuses a choice that is none',
+    it: 'refuses a value outside of the choices',
     spec: { choice: 'c' },
     causes: ['spec.choice: Unsupported value: "c": supported values: "a", "b"', BLOCKED],
   },

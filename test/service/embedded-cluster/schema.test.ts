@@ -86,7 +86,7 @@ describe('custom resources against their schema', () => {
       expect(object).to.deep.equal({ spec: { plain: [{ n: 1 }, { n: 5 }, { n: 1 }], flag: true } });
     });
 
-    it('of one object are not those of another', () => {
+    it('are kept apart for each object', () => {
       const schema = compileSchema(schemaWith({ list: { type: 'array', items: { type: 'string' }, default: ['a'] } }));
       const [first, second] = [{ spec: { list: undefined as unknown } }, { spec: {} }];
       delete first.spec.list;
@@ -105,7 +105,7 @@ describe('custom resources against their schema', () => {
     });
   });
 
-  describe('what was wrong before', () => {
+  describe('objects that were invalid before', () => {
     const bad = {
       type: 'string',
       maxLength: 10,
@@ -166,7 +166,7 @@ describe('custom resources against their schema', () => {
       ).to.deep.equal([`spec.map[1].v: Invalid value: "y": spec.map[1].v in body should match '^b'`]);
     });
 
-    it('is no duplicate again', () => {
+    it('is not reported again as a duplicate', () => {
       expect(check(schema, { ...old, needed: 1, set: ['bad', 'bad', 'b'] }, old)).to.deep.equal([
         'spec.set[0]: Invalid value: "bad": is bad',
         'spec.set[1]: Invalid value: "bad": is bad',
@@ -196,7 +196,7 @@ describe('custom resources against their schema', () => {
       }
     });
 
-    it('with the place of what is wrong', () => {
+    it('with the place of the mistake', () => {
       expect(refusal(schemaWith({ a: { type: 'string', allOf: [] } }))).to.contain('openAPIV3Schema.properties.spec.properties.a');
     });
 
@@ -226,7 +226,7 @@ describe('custom resources against their schema', () => {
       expect(refusal(schemaWith({ a: { type: 'string', ...rule('other') } }))).to.contain('other');
     });
 
-    it('for what a rule may say beside its message and field', () => {
+    it('for the optional members of a rule', () => {
       for (const more of [{ reason: 'FieldValueForbidden' }, { messageExpression: "'no'" }, { optionalOldSelf: true }]) {
         expect(refusal(schemaWith({}, rule('true', more)))).to.contain('Unrecognized key');
       }

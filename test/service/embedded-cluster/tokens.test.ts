@@ -26,7 +26,7 @@ describe('tokens of the embedded cluster', () => {
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(await importJWK(await issuer.exportKey(), 'ES256'));
   }
 
-  it('come back as the user they were made for', async () => {
+  it('come back as their user', async () => {
     const { token, expirationTimestamp } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
 
     expect(expirationTimestamp).to.equal('2026-01-01T12:10:00Z');
@@ -80,14 +80,14 @@ describe('tokens of the embedded cluster', () => {
     expect(await issuer.verify(token)).to.equal(undefined);
   });
 
-  it('for another audience are refused, unless that one is asked for', async () => {
+  it('for another audience are refused, unless the review names that audience', async () => {
     const { token } = await issuer.issue({ user: ada, audiences: ['vault', 'registry'], expiresInSeconds: 600 });
 
     expect(await issuer.verify(token)).to.equal(undefined);
     expect(await issuer.identify(token, ['registry', 'other'])).to.deep.include({ audiences: ['registry'] });
   });
 
-  it('of a kept key count after a restart, those of another cluster never', async () => {
+  it('are valid after a restart with a kept key, and never in another cluster', async () => {
     const { token } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
     const restarted = await TokenIssuer.create({ privateJwk: await issuer.exportKey(), now: () => now });
     const other = await TokenIssuer.create({ now: () => now });

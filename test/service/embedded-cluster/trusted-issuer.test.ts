@@ -214,7 +214,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
 });
 
 describe('a token that the embedded cluster has seen before', () => {
-  it('ends with the service account that it was made for', async () => {
+  it('ends with its service account', async () => {
     const cluster = await Cluster.start({});
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
     await cluster.apply(account);

@@ -14,7 +14,7 @@ describe('a watch of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start());
   const admin = administrator(cluster);
 
-  it('that is not read is cut off, so that it cannot fill the memory', async () => {
+  it('is cut off if it is not read, so that it cannot fill the memory', async () => {
     const { hostname, port } = new URL(cluster.url);
     const socket = connect({ host: hostname, port: Number(port), ca: cluster.certificateAuthority });
     await once(socket, 'secureConnect');
@@ -35,7 +35,7 @@ describe('a watch of the embedded cluster', () => {
     expect((await admin.send('GET', '/livez')).status).to.equal(200);
   });
 
-  it('ends when the definition of what it watches goes', async () => {
+  it('ends when the definition of its resource is deleted', async () => {
     const definition = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
@@ -55,7 +55,7 @@ describe('a watch of the embedded cluster', () => {
     expect((await admin.send('GET', '/apis/example.com/v1/things')).status).to.equal(404);
   });
 
-  it('of ten thousand existing objects sends all of them', async () => {
+  it('sends all of ten thousand existing objects', async () => {
     const names = Array.from({ length: 10_000 }, (_, index) => `many-${String(index).padStart(5, '0')}`);
     await cluster.apply(
       ...names.map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kube-public' }, data: { a: '1' } })),

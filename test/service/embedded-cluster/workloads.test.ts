@@ -67,7 +67,7 @@ describe('workloads of the embedded cluster', () => {
     expect(events.items.map(({ reason }) => reason)).to.include.members(['Scheduled', 'Pulled', 'Started']);
   });
 
-  it('scales by the subresource, and refuses a scale that is no number', async () => {
+  it('scales by the subresource, and refuses a scale that is not a number', async () => {
     await created(deployment('scaled'));
     await rolledOut('scaled');
     const scale = `${deployments}/scaled/scale`;

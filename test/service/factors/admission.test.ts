@@ -66,7 +66,7 @@ describe('Factors in the cluster', () => {
     expect((await note({ lastStep: 7, used: [3, 1, 2] })).status).to.equal(200);
   });
 
-  it('say what a passkey is for, and nothing of that of others', async () => {
+  it('name the purpose of a passkey, and hide the passkeys of others', async () => {
     const passkey = { rpID: 'console.example.com' };
     for (const [name, spec, status] of [
       ['p-a', { type: 'Passkey', passkey }, 201],

@@ -127,7 +127,7 @@ describe('invalid answers of passkeys', () => {
     expect(wasLetIn(await logIn(person, authenticator))).to.equal(true);
   });
 
-  it('MFA-03 are no second factor, and count as a wrong password', async () => {
+  it('MFA-03 are not a second factor, and count as a wrong password', async () => {
     const { person, authenticator } = await enrolled('lied-second');
     const other = await enrolled('lied-other');
     const attempts: Lies[] = [{ origin: 'https://console.example.com' }, { type: 'webauthn.create' }, { isBackupEligible: true }];
@@ -149,7 +149,7 @@ describe('invalid answers of passkeys', () => {
     expect((await person.record()).status).not.to.have.any.keys('failedLogins', 'secondFactorFailures');
   });
 
-  it('MFA-03 of another visit, or of the first form in the second, are refused', async () => {
+  it('MFA-03 are refused in another visit, and those of the first form in the second', async () => {
     const { person, authenticator } = await enrolled('elsewhere');
     const here = person.browser();
     const elsewhere = person.browser();

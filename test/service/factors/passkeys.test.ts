@@ -108,7 +108,7 @@ describe('a passkey at the embedded issuer', () => {
     expect((await person.factors()).filter(({ spec }) => spec.type === 'Passkey')).to.have.length(10);
   });
 
-  it('lets no user in who is locked or disabled, and ends the count of wrong passwords', async () => {
+  it('refuses a user who is locked or disabled, and ends the count of wrong passwords', async () => {
     const { person, authenticator } = await enrolled('locked');
     for (let miss = 0; miss < 3; miss += 1) await person.party().begin(person.browser(), { email: person.email, password: 'a wrong one' });
     expect((await person.record()).status).to.include({ failedLogins: 3 });
@@ -133,7 +133,7 @@ describe('a passkey at the embedded issuer', () => {
     expect(wasLetIn(await browser.submit(end, next))).to.equal(true);
   });
 
-  it('of a directory user comes after the password', async () => {
+  it('comes after the password for a directory user', async () => {
     const { person, authenticator } = await enrolled('listed');
     await issuers.change(person.email, { spec: { connector_type: 'ldap', connector_id: 'corp' } });
 

@@ -49,7 +49,7 @@ describe('a step-up at an external issuer', () => {
       expect(callback.status).to.equal(200);
     });
 
-  it('passes on what it is asked for', async () => {
+  it('passes its parameters on', async () => {
     const { login } = await asked({ max_age: '300', acr_values: 'gold' }, { auth_time: seconds(), acr: 'gold' });
     const { auth_url } = z.object({ auth_url: z.string() }).parse(login.body);
 

@@ -87,7 +87,7 @@ describe('members of groups', () => {
     expect(auditOf('AccessDenied').at(-1)).to.deep.include({ code: 403, outcome: 'failure' });
   });
 
-  it('of a group of an issuer are fixed, and of none that is not there', async () => {
+  it('are fixed in a group of an issuer, and 404 for a group that does not exist', async () => {
     await server.kubernetes.apply(aGroup('github-dev', [], { refConnector: { id: 'github', type: 'oidc' } }));
 
     for (const refused of [await add([jane], { group: 'github-dev' }), await remove([jane], { group: 'github-dev' })])

@@ -55,7 +55,7 @@ describe('the status of groups', () => {
     expect((await whenCounted('dev', 1))?.known).to.deep.include({ status: 'True', reason: 'AsExpected' });
   });
 
-  it('counts no user in a group of an issuer', async () => {
+  it('does not count the users in a group of an issuer', async () => {
     await server.kubernetes.apply(aGroup('github-dev', [], { refConnector: { id: 'github', type: 'oidc' } }));
 
     expect((await whenCounted('github-dev', undefined))?.known).to.deep.include({ status: 'Unknown', reason: 'KnownByIssuer' });

@@ -103,7 +103,7 @@ describe('the body of a request', () => {
       expect((await sendRaw(service.port, head(path, type), chunk)).status, path).to.equal(413);
   });
 
-  it('is 400 for bytes that are no UTF-8, and never mended', async () => {
+  it('is 400 for bytes that are not UTF-8, and never mended', async () => {
     for (const bytes of [[0xff], [0xc3, 0x28], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]]) {
       const json = Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from('"}')]);
       expect((await post('json', 'application/json', new Uint8Array(json))).status).to.equal(400);

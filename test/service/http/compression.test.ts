@@ -121,7 +121,7 @@ describe('compressed answers', () => {
         if (path !== 'stream') expect(headers['content-length']).to.equal(String(bytes.length));
       });
 
-  it('goes by what the caller likes best', async () => {
+  it('goes by the preference of the caller', async () => {
     const encodings: Record<string, string | undefined> = {
       'gzip;q=0.5, br': 'br',
       'br;q=0, gzip;q=0.1': 'gzip',
@@ -140,7 +140,7 @@ describe('compressed answers', () => {
     expect((await get('prepared')).headers).to.not.have.property('content-encoding');
   });
 
-  it('has an ETag for each encoding, and 304 for clients that have that one', async () => {
+  it('has an ETag for each encoding, and 304 for clients that have it', async () => {
     const tags = new Set<string>();
     for (const encoding of ['gzip', 'br', 'identity']) {
       const { headers } = await get('prepared', { 'accept-encoding': encoding });
@@ -199,7 +199,7 @@ describe('the operations whose answers are compressed', () => {
   });
   const shrinking = all.filter(({ before }) => before?.includes(compressed));
 
-  it('are none of section 4, and none that answers with a credential', () => {
+  it('exclude section 4, and operations that answer with a credential', () => {
     const ids = shrinking.map(({ id }) => id);
     expect(ids).to.include.members(['OpenApi', 'ListUsers', 'ListUsersV1', 'ListUsersNative', 'HandleEnvVars', 'HandleModules']);
     for (const { id, tag } of shrinking) expect(tag, id).to.not.be.oneOf(['login', 'access tokens']);
@@ -207,7 +207,7 @@ describe('the operations whose answers are compressed', () => {
       for (const path of paths) expect(path, id).to.not.match(/token|authorize|kubeconfig|pubkey|session|metrics|plugin\//);
   });
 
-  it('are none whose ETag is good for If-Match', () => {
+  it('exclude operations with an ETag for If-Match', () => {
     const conditional = all.filter(({ described }) => 'If-Match' in (described?.headers ?? {})).flatMap(({ paths }) => paths);
     expect(conditional).to.have.length.above(0);
     for (const { id, paths } of shrinking) expect(conditional, id).to.not.include.members([...paths]);

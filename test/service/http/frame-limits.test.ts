@@ -36,7 +36,7 @@ describe('the limits of the frame around every request', () => {
     expect((await post(service, '{"name":"a"}')).status).to.equal(200);
   });
 
-  it('LIM-01 refuses a large body unread: by its length, and where there is none at the limit; also on paths that take none', async () => {
+  it('LIM-01 refuses a large body unread: by its length, and without a length at the limit; also on paths that take none', async () => {
     const announced = await sendRaw(
       service.port,
       'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n{',

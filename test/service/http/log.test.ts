@@ -21,7 +21,7 @@ describe('the log', () => {
     expect(err).to.have.property('cause').with.keys('type', 'message', 'stack', 'code');
   });
 
-  it('ends with errors that cause each other, and takes causes that are none', () => {
+  it('ends with errors that cause each other, and takes causes that are not errors', () => {
     const [one, other] = [new Error('one'), new Error('other')];
     one.cause = other;
     other.cause = one;

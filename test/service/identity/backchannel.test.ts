@@ -194,7 +194,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
 describe('a logout at the embedded OpenID provider', () => {
   const login = forSuite(() => startEmbeddedLogin({ emails: [jane.email], password: jane.password, replicas: 2 }));
 
-  it('ends the session of the console, on every replica, and what was handed out there', async () => {
+  it('ends the session of the console, on every replica, and the tokens of that session', async () => {
     const { browser, status, body } = await login.logIn(jane.email, jane.password);
     expect(status, body).to.equal(200);
     const { browser: elsewhere } = await login.logIn(jane.email, jane.password);

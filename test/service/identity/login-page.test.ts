@@ -161,7 +161,7 @@ describe('the login page', () => {
     expect(url.searchParams.get('error')).to.equal('invalid_request');
   });
 
-  it('sends users who cancel back to where they came from', async () => {
+  it('sends users who cancel back to their page', async () => {
     const browser = issuers.browser();
     const end = await browser.submit(await browser.get(party().authorizationURL({ state: 'my-state' })), { cancel: 'yes' });
 
@@ -213,7 +213,7 @@ describe('the login page', () => {
     expect(end.url.searchParams.get('code')).to.be.a('string');
   });
 
-  it('ends the login of another user in this browser only when told to', async () => {
+  it('ends the login of another user in this browser only on request', async () => {
     const other = { email: 'other@example.com', password: 'other password' };
     await issuers.addPerson(other.email, other.password);
     const browser = issuers.browser();

@@ -68,7 +68,7 @@ describe('two replicas of the embedded OpenID provider', () => {
     expect(await issuers.records('Session')).to.deep.equal(sessions);
   });
 
-  it('open a session that the other one has made', async () => {
+  it('open a session of the other replica', async () => {
     const browser = issuers.browser();
     await party().code(browser, jane);
     const visits = [await browser.get(party().authorizationURL()), await browser.get(party().authorizationURL())];

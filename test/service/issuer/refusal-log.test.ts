@@ -32,7 +32,7 @@ describe('why a token was refused', () => {
   beforeEach(() => party().cluster.clock.advance(61));
   afterEach(() => party().cluster.clock.thaw());
 
-  it('is in the log for a redeemed ID token: which claim, what was expected, what was given', async () => {
+  it('is in the log for a redeemed ID token, with claim, expected and given value', async () => {
     const { provider, service } = party();
     const told = listen();
     provider.misbehave({ redeemed: { claims: { aud: 'another-client' } } });

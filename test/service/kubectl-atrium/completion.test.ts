@@ -15,7 +15,7 @@ describe('completion', () => {
   const completions = async (...words: string[]) => (await machine.run(['__complete', ...words])).stdout.trimEnd().split('\n');
   const names = async (...words: string[]) => (await completions(...words)).map((line) => line.split('\t')[0]);
 
-  it('knows the commands and what they mean', async () => {
+  it('knows the commands and their descriptions', async () => {
     expect(await completions('lo')).to.deep.equal([
       'login\tlog in, for kubectl on this machine',
       'logout\tend a login on this machine and at the issuer',

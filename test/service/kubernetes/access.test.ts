@@ -15,7 +15,7 @@ const allow = review({ allowed: true, reason: 'RBAC' });
 const deny = review({ allowed: false });
 const caller = (name: string): Caller => ({ ...bearer(name), identity: { name, uid: '', groups: [], extra: {} } });
 
-describe('what a caller may do', () => {
+describe('permissions of a caller', () => {
   let server: FakeApiServer;
   let apiServer: KubernetesClient;
   let metrics: Metrics;
@@ -67,7 +67,7 @@ describe('what a caller may do', () => {
     expect(JSON.parse(server.requests[0]?.body ?? '').spec).to.deep.equal(spec);
   });
 
-  it('is asked for a path that is no resource too', async () => {
+  it('is also asked for a path that is not a resource', async () => {
     expect(await reviews.canUsePath(bearer('jane'), { verb: 'get', path: '/metrics' }, forever())).to.equal(true);
     expect(JSON.parse(server.requests[0]?.body ?? '').spec).to.deep.equal({ nonResourceAttributes: { verb: 'get', path: '/metrics' } });
   });
@@ -117,7 +117,7 @@ describe('what a caller may do', () => {
     expect(server.requests).to.have.length(2 + others.length);
   });
 
-  it('AUZ-01 is never answered with what another caller may do', async () => {
+  it('AUZ-01 is never answered with the permissions of another caller', async () => {
     create(50);
     server.answer(({ headers }, response) => {
       const answer = headers.authorization === 'Bearer token-of-admin' ? allow : deny;

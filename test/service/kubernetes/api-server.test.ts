@@ -106,7 +106,7 @@ describe('a call to the API server', () => {
     });
   }
 
-  it('is 503 for a redirect and for a success that is no JSON', async () => {
+  it('is 503 for a redirect and for a success that is not JSON', async () => {
     const client = clientOf(server);
     server.answer((_request, response) => response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end());
     expect(statusOf(await failureOf(client.asService.request(get()))).code).to.equal(503);
@@ -203,7 +203,7 @@ describe('a call to the API server', () => {
     silent.close();
   });
 
-  it('does not quote a body that is no JSON', async () => {
+  it('does not quote a body that is not JSON', async () => {
     const client = clientOf(server);
     server.answer((_request, response) => response.end('{"data":{"password":s3cret'));
     const error = await failureOf(client.asService.request(get()));

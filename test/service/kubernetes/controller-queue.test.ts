@@ -180,7 +180,7 @@ describe('the queue of a controller', () => {
     expect(new Set(due).size).to.equal(3_000);
   });
 
-  it('looks once more at a key that changes while it is looked at, and never twice at one time', async () => {
+  it('looks once more at a key that changes during its reconciliation, and never twice at one time', async () => {
     const gate = Promise.withResolvers<Outcome>();
     const queue = start(() => (looks.length === 1 ? gate.promise : 'done'));
     queue.add('busy');

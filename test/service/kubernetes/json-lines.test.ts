@@ -33,7 +33,7 @@ describe('JSON lines', () => {
     expect(read).to.deep.equal([1]);
   });
 
-  it('refuse bytes that are no UTF-8', () => {
+  it('refuse bytes that are not UTF-8', () => {
     expect(() => [...new JsonLines(1000).push(Buffer.from([0x22, 0xff, 0x22, 0x0a]))]).to.throw('not JSON');
   });
 

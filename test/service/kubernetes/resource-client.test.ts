@@ -124,7 +124,7 @@ describe('the client of a resource', () => {
     }
   });
 
-  it('finds the uid of what was deleted in a Status, too', async () => {
+  it('finds the uid of a deleted object in a Status, too', async () => {
     server.answer(answered({ kind: 'Status', status: 'Success', details: { uid: 'v' } }));
 
     expect(await asCaller.delete('a', { signal })).to.equal('v');

@@ -24,7 +24,7 @@ describe('the path of a resource', () => {
     });
   }
 
-  it('keeps what has a meaning in a URL within its segment', () => {
+  it('keeps special characters of a URL within their segment', () => {
     expect(resourcePath(configMaps, { namespace: 'shop', name: 'a?b#c d;ü' })).to.equal(
       '/api/v1/namespaces/shop/configmaps/a%3Fb%23c%20d%3B%C3%BC',
     );

@@ -238,7 +238,7 @@ describe('lists of any resource', () => {
     expect((await rows('/api/v2/resources/core/v1/namespaces?filterBy=name,shop-', 'bob')).total).to.equal(shops.length);
   });
 
-  it('filter events by the whole object that they are about', async () => {
+  it('filter events by their whole involved object', async () => {
     const events = '/api/v2/resources/core/v1/events';
     const found = await rows(`${events}?${mine}&filterBy=involvedObject,Pod/web`, 'bob');
 

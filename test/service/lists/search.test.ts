@@ -111,7 +111,7 @@ describe('a search', () => {
     expect(answer.kinds[0]?.resource).to.equal('configmaps');
   });
 
-  it('finds users and groups by what people call them, and objects by image', async () => {
+  it('finds users and groups by display name, and objects by image', async () => {
     const answer = await search('q=cart', 'bob');
 
     expect(kindOf(answer, 'users')?.items).to.deep.include.members([

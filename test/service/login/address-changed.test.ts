@@ -200,7 +200,7 @@ describe('cases/05 a user whose address changes at the issuer', () => {
   });
 });
 
-describe('cases/05 a user whom another claim than the email names', () => {
+describe('cases/05 a user with a username claim other than email', () => {
   const party = relyingParty({ config: { login: { ...unlimited, claims: { username: 'sub', usernamePrefix: '-' } } } });
 
   it('cases/05 keeps record, name and credentials when the address changes', async () => {

@@ -128,7 +128,7 @@ describe('the callback', () => {
     'is gone from its source': { spec: { valid: false }, status: undefined, reason: 'AccountInvalid' },
     'is locked': { spec: {}, status: { lockedUntil: '2199-01-01T00:00:00Z' }, reason: 'AccountLocked' },
   })) {
-    it(`lets no user in who ${what}`, async () => {
+    it(`refuses a user who ${what}`, async () => {
       const { cluster, provider, service } = party();
       const email = `${reason.toLowerCase()}@example.com`;
       await makeUser(cluster, email, { spec, ...(status && { status }) });

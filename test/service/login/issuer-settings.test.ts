@@ -96,7 +96,7 @@ describe('the settings of several issuers', () => {
   });
 });
 
-describe('one of several issuers that does as Dex does', () => {
+describe('several issuers, among them Dex', () => {
   /** No API server is needed to refuse a start. */
   async function startOf(entry: Login): Promise<unknown> {
     const app = new TestApp({

@@ -30,7 +30,7 @@ describe('linking of accounts at two replicas', () => {
     return subjects.map(({ sub }) => sub);
   };
 
-  it('ends at another replica than it began at', async () => {
+  it('ends at another replica', async () => {
     two.corp.person = atCorp('ada');
     const browser = await here('ada');
     const { answer } = await beginLink(two, browser);

@@ -65,7 +65,7 @@ describe('login, what may be asked for', () => {
     expectStatus(await new Browser(party().service.url).login('v2', { login_hint: 'x'.repeat(257) }), 400, 'login_hint');
   });
 
-  it('is nothing twice', async () => {
+  it('is used only once', async () => {
     const reply = await new Browser(party().service.url).request('/api/v2/token/login?prompt=login&prompt=none');
     expectStatus(reply, 400, 'prompt');
   });
@@ -76,7 +76,7 @@ describe('login, what may be asked for', () => {
     expect(reply.headers.get('allow')).to.equal('GET, OPTIONS');
   });
 
-  it('is no business of an Authorization header', async () => {
+  it('ignores an Authorization header', async () => {
     expectOK(await new Browser(party().service.url).request('/api/v2/token/login', { headers: { authorization: 'Basic eDp5' } }));
   });
 });

@@ -37,7 +37,7 @@ const cookieSession = async (service: { url: string }) => {
   return { browser, token };
 };
 
-describe('odd members of what an issuer sends', () => {
+describe('odd members of answers of an issuer', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000, scopes: ['openid', 'email', 'groups', 'offline_access'] } } });
 
   beforeEach(() => party().provider.become(undefined, { sid: `session-${Math.random()}` }));
@@ -57,11 +57,11 @@ describe('odd members of what an issuer sends', () => {
   }
 
   for (const name of members) {
-    it(`cases/91 of a logout token are refused with 400, or the logout takes effect: ${name}`, async () => {
+    it(`cases/91 are refused with 400 in a logout token, or the logout takes effect: ${name}`, async () => {
       for (const json of valuesOf(name)) expectSettled(await sendLogout(withMember(name, json)), 400, json);
     });
 
-    it(`cases/91 of an ID token are refused with 401, or the login succeeds: ${name}`, async () => {
+    it(`cases/91 are refused with 401 in an ID token, or the login succeeds: ${name}`, async () => {
       const { provider, service } = party();
       for (const json of valuesOf(name))
         for (const [flow, storage] of [
@@ -79,7 +79,7 @@ describe('odd members of what an issuer sends', () => {
         }
     });
 
-    it(`cases/91 of the ID token of a renewal are refused with 401, or it succeeds: ${name}`, async () => {
+    it(`cases/91 are refused with 401 in the ID token of a renewal, or the renewal succeeds: ${name}`, async () => {
       const { provider, service } = party();
       for (const begin of [keptTokens, cookieSession]) {
         // A login that is renewed is renewed again, because logins take most of the time of these tests.
@@ -102,13 +102,13 @@ describe('odd members of what an issuer sends', () => {
       }
     });
 
-    it(`cases/91 of a bearer token are refused with 401, or it is accepted: ${name}`, async () => {
+    it(`cases/91 are refused with 401 in a bearer token, or the token is accepted: ${name}`, async () => {
       const { provider, service } = party();
       for (const json of valuesOf(name))
         expectSettled(await new Browser(service.url).info('v2', provider.idToken(withMember(name, json))), 401, json);
     });
 
-    it(`cases/91 of userinfo are refused with 401, or the login succeeds: ${name}`, async () => {
+    it(`cases/91 are refused with 401 in userinfo, or the login succeeds: ${name}`, async () => {
       const { provider, service } = party();
       for (const json of valuesOf(name).filter((one) => !['1e400', '"\\ud800"'].includes(one))) {
         provider.misbehave({ idToken: { claims: { groups: undefined } }, userInfo: { [name]: JSON.parse(json) } });
@@ -135,7 +135,7 @@ describe('odd members of what an issuer sends', () => {
     'kid empty': { header: { kid: '' } },
   };
   for (const [what, change] of Object.entries(absent))
-    it(`cases/91 of a logout token count as absent: ${what}`, async () => {
+    it(`cases/91 count as absent in a logout token: ${what}`, async () => {
       const { cluster, service } = party();
       const { browser, path } = await session(service);
       const reply = await sendLogout(change);
@@ -153,7 +153,7 @@ describe('odd members of what an issuer sends', () => {
     'aud null': { claims: { aud: null } },
     'iss null': { claims: { iss: null } },
   }))
-    it(`cases/91 of a logout token that are required are missed: ${what}`, async () => {
+    it(`cases/91 are reported as missing in a logout token if they are required: ${what}`, async () => {
       const { cluster, service } = party();
       const { browser, path } = await session(service);
       expectStatus(await sendLogout(change), 400, 'logout_token');
@@ -168,7 +168,7 @@ describe('odd members of what an issuer sends', () => {
     'kid null': { header: { kid: null } },
     'kid empty': { header: { kid: '' } },
   }))
-    it(`cases/91 of an ID token count as absent: ${what}`, async () => {
+    it(`cases/91 count as absent in an ID token: ${what}`, async () => {
       const { provider, service } = party();
       provider.misbehave({ idToken: change });
       for (const flow of ['code', 'hybrid'] as const) expectOK((await logIn(service, { flow })).callback);
@@ -227,7 +227,7 @@ describe('odd members of what an issuer sends', () => {
     }
 
     for (const [name, values] of Object.entries(tokenAnswers))
-      it(`cases/91 of a token answer are refused, or the login and its renewal succeed: ${name}`, async () => {
+      it(`cases/91 are refused in a token answer, or the login and its renewal succeed: ${name}`, async () => {
         for (const value of values)
           for (const one of [party(), opaque()]) await expectUsable(one, { tokenAnswer: { [name]: value } }, JSON.stringify(value));
       });
@@ -255,7 +255,7 @@ describe('odd members of what an issuer sends', () => {
     authorization_endpoint: [7, {}, [], 'x', null],
   };
   for (const [name, values] of Object.entries(metadata))
-    it(`cases/91 of a discovery document are an outage of the issuer at most: ${name}`, async () => {
+    it(`cases/91 are an outage of the issuer at most in a discovery document: ${name}`, async () => {
       const { cluster, provider } = party();
       for (const value of values) {
         provider.misbehave({ metadata: { [name]: value } });
@@ -282,7 +282,7 @@ describe('odd members of what an issuer sends', () => {
     'an entry that is a list': (own) => [[], ...own],
   };
   for (const [what, jwks] of Object.entries(keySets))
-    it(`cases/91 of a key set are ignored: ${what}`, async () => {
+    it(`cases/91 are ignored in a key set: ${what}`, async () => {
       const { cluster, provider } = party();
       provider.misbehave({ jwks });
       const service = await cluster.service({ provider });

@@ -48,7 +48,7 @@ describe('groups that an issuer keeps back', () => {
     expect(await recordedGroups()).to.deep.equal(['dev', 'oncall']);
   });
 
-  it('cases/20 are no groups kept back where the issuer tells of none', async () => {
+  it('cases/20 keep no groups back if the issuer reports none', async () => {
     const { provider, service } = party();
     expectOK((await logIn(service)).callback);
     const before = told().length;

@@ -50,7 +50,7 @@ describe('login where there are several issuers', () => {
     }
   });
 
-  it('renews and ends tokens at the issuer that they are of', async () => {
+  it('renews and ends tokens at their issuer', async () => {
     for (const [id, { body, browser }] of [
       ['local', await two.logInHere('local')],
       ['corp', await two.logInAtCorp({ storage: 'local' })],
@@ -191,7 +191,7 @@ describe('login where there are several issuers', () => {
 describe('login where one of several issuers was never reached', () => {
   const two = forSuite(() => TwoIssuers.start({ issuer: 'http://127.0.0.1:1/tenant' }));
 
-  it('ISS-08 logs people in at the other, and says 503 of that one', async () => {
+  it('ISS-08 logs people in at the other, and answers 503 for the first', async () => {
     const { browser, status, text } = await two.logInHere();
     expect(status, text).to.equal(200);
     expect((await two.get(browser, '/api/v2/token/info')).status).to.equal(200);

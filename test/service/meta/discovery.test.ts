@@ -109,7 +109,7 @@ describe('discovery', () => {
       expect((await get('/apis', { Accept: accept })).headers.get('content-type'), accept).to.equal('application/json; charset=utf-8');
   });
 
-  it('asks for no credential, and takes no notice of a token that is no good', async () => {
+  it('asks for no credential, and ignores an invalid token', async () => {
     for (const path of paths) expect((await server.request(path, { token: 'nonsense' })).status, path).to.equal(200);
   });
 
@@ -129,7 +129,7 @@ describe('discovery', () => {
     expect(etags.size).to.equal(paths.length + 2);
   });
 
-  it('has a Status for what is not served here', async () => {
+  it('has a Status for a path that is not served here', async () => {
     for (const path of ['/api', '/api/v1', '/apis/', '/apis/apps', '/apis/auth.platform.io/v2', '/apis/auth.platform.io/v1/groups'])
       expect(await (await server.request(path)).json(), path).to.include({ kind: 'Status', code: 404, reason: 'NotFound' });
     const refused = await server.request('/apis', { method: 'POST' });

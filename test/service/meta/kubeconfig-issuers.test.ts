@@ -56,7 +56,7 @@ describe('GET /auth/v1/kubeconfig where there are several issuers', () => {
     expect(here.args.some((argument) => argument.startsWith('--ca-data='))).to.equal(true);
   });
 
-  it('logs in where the bearer token is from', async () => {
+  it('logs in at the issuer of the bearer token', async () => {
     for (const [{ body }, expected] of [
       [await two.logInAtCorp({ storage: 'local' }), atCorp().slice(0, 2)],
       [await two.logInHere('local'), atFirst()],

@@ -118,7 +118,7 @@ describe('GET /auth/v1/kubeconfig', () => {
     expect(parse(text).contexts[0].context.namespace).to.equal('shop');
   });
 
-  it('refuses what is no mode and no namespace', async () => {
+  it('refuses an unknown mode and an invalid namespace', async () => {
     const queries = {
       mode: ['mode=certificate', 'mode=', 'mode=token&mode=exec'],
       via: ['via=proxy', 'via=', 'via=console&via=cluster'],

@@ -27,7 +27,7 @@ describe('X-Forwarded-For from a peer that is not trusted', () => {
     }
   });
 
-  it('is nothing to tell of where the peer is trusted', async () => {
+  it('is not logged where the peer is trusted', async () => {
     const server = await startServer({ config: { server: { trustedProxies: ['127.0.0.1'] } } });
     try {
       await server.request('/version', { headers: forwarded });

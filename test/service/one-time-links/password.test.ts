@@ -95,7 +95,7 @@ describe('one-time links that an administrator makes', () => {
     expect((await visit(service, link, passwordForm(fresh))).status).to.equal(200);
   });
 
-  it('REC2-02 end with the password that they were made for, when they are taken back, and with their user', async () => {
+  it('REC2-02 end with their password, when they are taken back, and with their user', async () => {
     const taken = await office.makeLink(ben);
     expect((await office.call('DELETE', linksOf(ben))).status).to.equal(204);
     const again = await office.makeLink(ben);

@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it('says of each path with parameters that there may be nothing there', () => {
+  it('has a 404 for each path with parameters', () => {
     const silent = operations.filter(({ path, responses }) => path.includes('{') && responses[404] === undefined);
 
     expect(silent.map(({ operationId }) => operationId)).to.deep.equal([]);
@@ -162,7 +162,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(found.map(({ name }) => name)).size).to.equal(Object.keys(types).length);
   });
 
-  it('wants the code of a callback, as clients are to send it', () => {
+  it('requires the code of a callback, because clients must send it', () => {
     for (const id of ['HandleCallback', 'HandleCallbackV2']) {
       const callback = operations.find(({ operationId }) => operationId === id);
       const required = callback?.parameters.filter((parameter) => parameter.required).map(({ name }) => name);

@@ -51,7 +51,7 @@ const formOf = (body: unknown) =>
     isObject(body) ? Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]) : [],
   ).toString();
 
-describe('what is wrong with a request, in words for people', () => {
+describe('messages for mistakes in a request', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, features: { accessRequests: true } }));
   let described: Described;
   let token: string;

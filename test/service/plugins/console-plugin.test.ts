@@ -10,7 +10,7 @@ const keep = (spec: unknown, status?: unknown) =>
   });
 const service = { name: 'shop', namespace: 'plugins', port: 443 };
 
-describe('what is kept of a ConsolePlugin', () => {
+describe('validation of a ConsolePlugin', () => {
   it('is enabled and comes from ConfigMaps unless it says otherwise', () => {
     expect(keep(undefined)).to.deep.include({
       name: 'shop',
@@ -80,7 +80,7 @@ describe('what is kept of a ConsolePlugin', () => {
     expect(plugin.status.conditions).to.have.length(1);
   });
 
-  it('lets a policy be added to, not lifted: no keyword, no wildcard, no second directive', () => {
+  it('extends a policy, and never lifts it: no keyword, no wildcard, no second directive', () => {
     const values = ["'unsafe-inline'", '*', 'https://a.example; script-src *', 'a,b', 'a b', '"x"', "'none'", ''];
     for (const directive of ['ScriptSrc', 'ImgSrc']) {
       const { taken, refused } = choosePolicy(keep({ contentSecurityPolicy: [{ directive, values }] }).policy, new PublicSuffixes());

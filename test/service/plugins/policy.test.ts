@@ -7,7 +7,7 @@ interface Kept {
   status?: { conditions?: { type: string; status: string; message: string }[] };
 }
 
-describe('the policy of pages with what ConsolePlugins ask for', () => {
+describe('the policy of pages with the sources of ConsolePlugins', () => {
   const suite = forSuite(() => startPluginSuite());
 
   const sourcesOf = async (directive: string): Promise<string[]> => {
@@ -49,7 +49,7 @@ describe('the policy of pages with what ConsolePlugins ask for', () => {
     expect(await sourcesOf('script-src')).to.deep.equal(["'self'"]);
   });
 
-  it('takes whole schemes for what runs nothing, and says nothing where all is taken', async () => {
+  it('takes whole schemes for directives that run no code, and reports nothing where all is taken', async () => {
     await suite.plugin('pictures', { contentSecurityPolicy: [{ directive: 'FontSrc', values: ['data:', 'https:'] }] });
     expect(await sourcesOf('font-src')).to.include.members(['data:', 'https:']);
     expect(await untilTold('pictures')).to.equal('no ConfigMap labelled for the plugin holds plugin-manifest.json');

@@ -225,7 +225,7 @@ describe('the proxy of plugins, put to the test', () => {
     expect(suite.service.received.filter(({ url }) => url.includes('admin'))).to.deep.equal([]);
   });
 
-  it('STA-01 refuses every way out of the base path, and passes on what only looks like one', async () => {
+  it('STA-01 refuses every way out of the base path, and passes on paths that only look like one', async () => {
     for (const path of [
       '../x',
       '%2e%2e/x',

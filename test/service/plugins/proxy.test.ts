@@ -216,7 +216,7 @@ describe('the proxy of plugins', () => {
     }
   });
 
-  it('passes statuses without a body on, and answers to what the client knows already', async () => {
+  it('passes statuses without a body on, and 304 for content that the client has', async () => {
     for (const status of [204, 304]) {
       suite.service.handle = (_request, response) => response.writeHead(status, { ETag: '"1"' }).end();
       const response = await send('plain/x');

@@ -5,7 +5,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { loopbackNetwork } from './plugin-service.ts';
 import { startPluginSuite } from './support.ts';
 
-describe('where a Service of a plugin may be', () => {
+describe('addresses of Services of plugins', () => {
   it('PLG-03 is nowhere on this machine, on its link, at a group of machines, or where clouds keep credentials', () => {
     for (const address of [
       '127.0.0.1',
@@ -46,7 +46,7 @@ describe('where a Service of a plugin may be', () => {
     expect(await clusterNetwork.resolve('localhost')).to.include.oneOf(['127.0.0.1', '::1']);
   });
 
-  describe('as the service asks for it', () => {
+  describe('service addresses by name', () => {
     const names: Record<string, string[]> = {};
     const suite = forSuite(() => startPluginSuite({}, { network: loopbackNetwork(names) }));
 

@@ -113,7 +113,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       expect(shop.received[0]?.headers.authorization).to.equal(`Bearer ${bearer}`);
     });
 
-    it('an access token is good for what needs no token, and is not passed on', async () => {
+    it('an access token is accepted for plugins without a token, and is not passed on', async () => {
       const made = await eventually(
         () =>
           jane.browser.request('/auth/v1/accesstoken', {

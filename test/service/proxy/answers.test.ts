@@ -11,7 +11,7 @@ import { ApiServerBetween } from './api-server-between.ts';
 const base = '/api/kubernetes';
 const path = `${base}/apis/between/v1/things`;
 
-describe('what goes to the API server, and what comes back', () => {
+describe('requests to the API server, and their answers', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startServer({ between: between.start }));
   let token: string;

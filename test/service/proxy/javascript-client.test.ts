@@ -31,7 +31,7 @@ describe('clients of others, through the service', () => {
     expect(await core.listNode().catch((error: { code: number }) => error.code)).to.equal(403);
   });
 
-  it('its informer follows what changes', async () => {
+  it('runs its informer, which follows changes', async () => {
     const core = config.makeApiClient(CoreV1Api);
     const seen: string[] = [];
     const informer = makeInformer<V1ConfigMap>(config, '/api/v1/namespaces/default/configmaps', () =>

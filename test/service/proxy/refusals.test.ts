@@ -14,7 +14,7 @@ interface Body {
 
 const safe = { policy: "default-src 'none'; sandbox; frame-ancestors 'none'", resources: 'same-origin' };
 
-describe('what is not passed on to the API server', () => {
+describe('requests that are not passed on to the API server', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startServer({ between: between.start }));
   let token: string;
@@ -67,7 +67,7 @@ describe('what is not passed on to the API server', () => {
     expect(await reasonOf(await send(`${inDefault}/pods/proxy`))).to.deep.equal([404, undefined]);
   });
 
-  it('a path that a server on the way may read as another one', async () => {
+  it('a path that a proxy may read as a different path', async () => {
     const paths = [
       '/api/v1/../v1/pods',
       '/api/v1/%2e%2e/pods',
@@ -99,7 +99,7 @@ describe('what is not passed on to the API server', () => {
     expect(between.received).to.deep.equal([]);
   });
 
-  it('what is outside of kubernetes.proxy.paths', async () => {
+  it('paths outside of kubernetes.proxy.paths', async () => {
     const ofTheServer = ['', '/', '/healthz', '/metrics', '/logs/x', '/debug/pprof', '/.well-known/openid-configuration'];
     for (const path of [...ofTheServer, '/apisx', '/api.v1', '/versionx'])
       expect((await send(`${base}${path}`)).status, path).to.equal(404);
@@ -127,7 +127,7 @@ describe('what is not passed on to the API server', () => {
     expect(between.received).to.deep.equal([]);
   });
 
-  it('leaves a line of the audit trail for what the service refused by itself', async () => {
+  it('leaves a line of the audit trail for requests that the service refused by itself', async () => {
     const path = `${base}/api/v1/nodes/x/proxy/`;
     await send(path);
     const line = server.auditLines.map((text) => JSON.parse(text)).at(-1);

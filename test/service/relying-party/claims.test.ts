@@ -107,7 +107,7 @@ describe('the groups that claims give', () => {
     expect(groupsOf(Array.from({ length: 600 }, (_, index) => `group-${index}`))).to.have.length(600);
   });
 
-  it('are refused if they are no list of texts', () => {
+  it('are refused if they are not a list of strings', () => {
     for (const groups of [{ dev: true }, [1], 7, [['dev']]]) expect(refusal(() => groupsOf(groups))).to.equal(401);
   });
 
@@ -157,7 +157,7 @@ describe('claims that are kept', () => {
 });
 
 describe('the source of a person', () => {
-  it('is what the issuer says, but never the local one for an issuer outside', () => {
+  it('is the prefix of the issuer, but never the local prefix for an outside issuer', () => {
     const federated = (connector_id: string) => claims({ federated_claims: { connector_id, user_id: 'j' } });
     const outside = { isEmbedded: false, directories: [] };
     const own = { isEmbedded: true, directories: [{ id: 'corp', name: 'Corporation' }] };

@@ -99,7 +99,7 @@ describe('a request with a session cookie from another site', () => {
     expect(preflight.headers.get('access-control-allow-headers')).not.to.match(/csrf/i);
   });
 
-  it('COO-04 is no way around: forms, plain text and method overrides are refused', async () => {
+  it('COO-04 does not bypass the check: forms, plain text and method overrides are refused', async () => {
     const ours = { 'sec-fetch-site': 'same-origin' };
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
       expect((await post({ ...ours, 'content-type': type })).status, type).to.equal(415);
@@ -185,7 +185,7 @@ describe('a request with a session cookie from another site', () => {
     expect(status).to.equal(201);
   });
 
-  it('COO-06 has no say in where it comes from', async () => {
+  it('COO-06 does not decide the origin', async () => {
     const spoofed = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' };
     const browser = new Browser(service.url);
     const login = await browser.request('/api/v2/token/login', { headers: spoofed });

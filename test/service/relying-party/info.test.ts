@@ -8,7 +8,7 @@ import { expectOK, expectStatus, relyingParty } from './conformance/relying-part
 describe('info', () => {
   const party = relyingParty();
 
-  it('tells a session what the callback told, but for what is told once', async () => {
+  it('shows a session the fields of the callback, except those that are shown once', async () => {
     const { browser, callback } = await logIn(party().service, { parameters: { return_to: '/x' } });
     const { ext: told, ...person } = userInfoOf(callback);
     const { token: _token, return_to: _path, ...lasting } = told;
@@ -36,7 +36,7 @@ describe('info', () => {
     expect(info.ext).to.not.have.any.keys('token', 'return_to');
   });
 
-  it('asks userinfo once for what an access token does not say', async () => {
+  it('asks userinfo once for claims that an access token lacks', async () => {
     const { cluster, provider } = party();
     const { groups, ...person } = provider.person;
     const service = await cluster.service({ provider, config: { login: { bearer: 'access_token' } } });

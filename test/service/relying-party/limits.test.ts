@@ -47,7 +47,7 @@ describe('the limit of logins per minute', () => {
     expect(await login('2001:db8:0:8::1')).to.equal(200);
   });
 
-  it('cases/06 counts all ports of an address as one, and what is no address as the proxy', async () => {
+  it('cases/06 counts all ports of an address as one, and a malformed address as the proxy', async () => {
     for (const spelling of [
       (n: number) => `203.0.113.8:${51_000 + n}`,
       (n: number) => `[2001:db8::1]:${51_000 + n}`,
@@ -73,7 +73,7 @@ describe('the limit of logins per minute', () => {
     expect((await logout(browser, next)).status).to.equal(200);
   });
 
-  it('LIM-13 lets a browser in that a user has logged in with, whatever others at its address do', async () => {
+  it('LIM-13 admits a browser with a former login, whatever others at its address do', async () => {
     cluster.clock.advance(61);
     const { browser } = await session(service);
     const { get } = from('127.0.0.1');

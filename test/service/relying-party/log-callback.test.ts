@@ -61,7 +61,7 @@ describe('callback', () => {
     });
   }
 
-  it('LOG-04 refuses the state of another flow of the same browser that has the cookie of this one', async () => {
+  it('LOG-04 refuses the state of another flow of the same browser that has the cookie of this flow', async () => {
     const { browser, code, state } = await answered();
     const other = loginInfoOf(await browser.login('v2'));
     const sealed = browser.cookies.get(`${cookieNames(publicURL).host('flow')}_${state.slice(0, 8)}`) ?? '';

@@ -12,7 +12,7 @@ const versions = ['v1', 'v2'] as const;
 describe('an API server that is away', () => {
   const party = relyingParty();
 
-  it('LEAK-03 is named to clients only by what it is', async () => {
+  it('LEAK-03 is named to clients only by its kind', async () => {
     const { provider, service, forwarding } = party();
     for (const one of [service, await forwarding()]) {
       const { browser, callback } = await logIn(one);

@@ -125,7 +125,7 @@ describe('back-channel logout', () => {
     });
   }
 
-  it('is no credential, nor an ID token, itself', async () => {
+  it('is neither a credential nor an ID token', async () => {
     const reply = await new Browser(service.url).info('v2', provider.logoutToken());
     expect(reply.status).to.equal(401);
   });

@@ -30,7 +30,7 @@ describe('the end of sessions', () => {
     browser.request(url, { method: 'DELETE', headers: { 'sec-fetch-site': 'same-origin', ...headers }, ...rest });
 
   describe('DELETE /auth/v1/sessions/{name}', () => {
-    it('ends another one of the caller, on every replica, and its tokens at the provider', async () => {
+    it('ends another session of the caller, on every replica, and its tokens at the provider', async () => {
       const [lost, mine] = [await session(service), await session(service)];
       expect(await isIn(lost, other)).to.equal(true);
       const reply = await end(mine, `${operations}/${nameOf(lost)}`);

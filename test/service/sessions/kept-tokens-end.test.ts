@@ -46,7 +46,7 @@ describe('the end of tokens that the client stores: they', () => {
     }
   });
 
-  it('END-03 end by what the contract names: the login, the bearer tokens handed out last, and those of the session at the issuer', async () => {
+  it('END-03 end with the objects that the contract names: the login, the bearer tokens handed out last, and those of the session at the issuer', async () => {
     const { bearer, refreshToken } = await tokens(service);
     const before = new Set((await revoked(cluster.kubernetes)).map(({ metadata }) => metadata.name));
     const begun = cluster.clock.now().getTime();

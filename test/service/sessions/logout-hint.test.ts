@@ -28,7 +28,7 @@ describe('the hint for the logout at an issuer', () => {
     });
 
   for (const count of [50, 300, 1_000])
-    it(`cases/17 is in the answer where no address has room for it, and is no credential: ${count} groups`, async () => {
+    it(`cases/17 is in the answer where no address has room for it, and is not a credential: ${count} groups`, async () => {
       const { browser, handle } = await loggedIn(count, 'cookie');
       const reply = await logout(browser, handle);
       const { searchParams } = linkOf(reply.headers);

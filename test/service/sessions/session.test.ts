@@ -84,7 +84,7 @@ describe('a session', () => {
     });
   }
 
-  it('ends with the issuer that it began at: no other one is asked about it', async () => {
+  it('ends with its issuer: no other issuer is asked about it', async () => {
     const next = await TestProvider.start({ now: cluster.clock.now, tls: true });
     try {
       const moved = await cluster.service({ provider: next });
@@ -151,7 +151,7 @@ describe('a session', () => {
     );
   });
 
-  it('that has ended is removed from the browser, which continues as anonymous if that is enough', async () => {
+  it('is removed from the browser when it has ended; the browser continues as anonymous if possible', async () => {
     const { browser, path } = await session(service);
     await cluster.kubernetes.remove(path);
     const refused = await eventually(
@@ -243,7 +243,7 @@ describe('a session', () => {
       expect(cause(await refusal(browser))).to.equal('AccountExpired');
     });
 
-    it('REN-05 ends for a user whom the source has removed', async () => {
+    it('REN-05 ends for a user who was removed at the source', async () => {
       const { browser, user } = await log('gone');
       await patchUser(cluster.kubernetes, user, { spec: { valid: false } });
 

@@ -21,7 +21,7 @@ describe('features.accessTokens, when it is off', () => {
     expect(await (await fetch(`${server.metricsURL}/metrics`)).text()).not.to.include('accesstokens');
   });
 
-  it('leaves no token that counts', async () => {
+  it('leaves no valid token', async () => {
     const { id, text: token, tokenHash } = newToken();
     const { body } = await server.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordOf('alice')}`);
     const { name, uid } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body).metadata;

@@ -17,7 +17,7 @@ const tokenObject = z.object({ spec: z.object({ subject: z.object({ issuer: z.st
 
 const answers = ({ status, text }: Reply, wanted: number) => expect(status, text).to.equal(wanted);
 
-describe('an access token and the subject that it was made for', () => {
+describe('an access token and its subject', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 }, features: { accessTokens: true } } });
   const email = 'keeper@example.com';
   const call = (method: 'GET' | 'POST', path: string, bearer: string, body?: object) =>
@@ -78,7 +78,7 @@ describe('an access token and the subject that it was made for', () => {
     expect(tokenObject.parse(body).spec.subject).to.deep.equal({ issuer: provider.issuer, sub: 'by-session' });
   });
 
-  it('REC-05 is not made for a subject that the record does not belong to', async () => {
+  it('REC-05 is not made for a subject of another record', async () => {
     const { provider, cluster } = party();
     const unlinked = 'unlinked@example.com';
     await cluster.kubernetes.apply(aUser(unlinked));

@@ -17,7 +17,7 @@ const readable = [
   '/api/v1/secrets',
 ];
 
-describe('what an access token leaves behind', () => {
+describe('traces of an access token', () => {
   const server = forSuite(() =>
     startTokenServer({
       objects: [aPerson('alice')],
@@ -92,7 +92,7 @@ describe('what an access token leaves behind', () => {
     }
   });
 
-  it('is no watch that continues after the end of the token', async () => {
+  it('ends each watch with the token', async () => {
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
     const { id, token } = await makeToken(server, 'alice');
     const watch = await eventually(
@@ -115,7 +115,7 @@ describe('what an access token leaves behind', () => {
     );
   });
 
-  it('is no use of a token that is refused, and fails no request where it cannot be noted', async () => {
+  it('is not recorded for a refused token, and fails no request where it cannot be recorded', async () => {
     const { id, token } = await makeToken(server, 'alice');
     await whoIs(server, `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`);
     expect((await storedToken(server, id))?.status?.lastUsedTime).to.equal(undefined);

@@ -91,7 +91,7 @@ describe('the admission policy of users', () => {
       for (const by of [manager, admin]) refusedWith(await by.call('POST', users, created('wrong@example.com', spec)), why);
   });
 
-  it('(2) lets no caller change where a user comes from', async () => {
+  it('(2) lets no caller change the source of a user', async () => {
     await service.apply(aUser('source@example.com'));
     const why = 'connector_type, connector_id, connector_name, ids and valid are kept by the service';
     for (const spec of [
@@ -236,7 +236,7 @@ describe('the admission policy of users', () => {
     isDone(await alice.call('POST', users, user), 201);
   });
 
-  it('lets what is kept in Git be applied again and again, also after a login has told where the user comes from', async () => {
+  it('lets manifests of Git be applied again and again, also after a login has recorded the source of the user', async () => {
     const {
       connector_type: _type,
       connector_id: _id,

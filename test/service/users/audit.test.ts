@@ -50,7 +50,7 @@ describe('the audit trail', () => {
     expect(lines[0]).to.have.length.below(1000);
   });
 
-  it('tells where a request came from', async () => {
+  it('names the address of the caller', async () => {
     const lines: string[] = [];
     const audit = new Audit({ write: (line) => lines.push(line), log, now });
     const service = await startBareService(

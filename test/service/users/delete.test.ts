@@ -155,7 +155,7 @@ describe('deleting users', () => {
       for (const name of ['boss', 'boss2']) await server.kubernetes.remove(`${users}/${nameOf(`${name}@example.com`)}`);
     });
 
-    it('USR-08 refuses to delete all, and takes one way of saying whom', async () => {
+    it('USR-08 refuses to delete all, and takes either names or a selector', async () => {
       const name = await create('kept@example.com');
       const refused = [
         ['', undefined],

@@ -121,7 +121,7 @@ describe('GET /auth/v2/users', () => {
     });
   }
 
-  it('counts all that match, and what follows the page', async () => {
+  it('counts all matches, and the items after the page', async () => {
     const { total, metadata, items } = await read('?filterBy=phase,Normal&limit=1&page=2');
 
     expect({ total, length: items.length, remaining: metadata.remainingItemCount }).to.deep.equal({ total: 4, length: 1, remaining: 2 });
@@ -154,7 +154,7 @@ describe('GET /auth/v2/users', () => {
     expect(await emails('?filterBy=username,.*')).to.deep.equal([]);
   });
 
-  it('USR-14 takes a huge limit or page for what it is', async () => {
+  it('USR-14 takes a huge limit or page as a number', async () => {
     expect(await emails('?limit=1000000000')).to.have.length(5);
     const { total, items } = await read('?page=1000000000000');
     expect({ total, items }).to.deep.equal({ total: 5, items: [] });

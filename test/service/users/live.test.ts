@@ -113,7 +113,7 @@ describe('GET /auth/v2/users?watch=true', () => {
     expect(stream.events[0]?.data.object).to.deep.include({ kind: 'Status', code: 410, reason: 'Expired' });
   });
 
-  it('tells of those that fit: what stops fitting is DELETED, what begins to is ADDED', async () => {
+  it('sends matching users: a user who stops matching is DELETED, one that begins to match is ADDED', async () => {
     const stream = await follow('&filterBy=username,special&search=SPECIAL&fieldSelector=spec.connector_id%3Dlocal');
     await isSettled(stream);
     await rename('zoe@example.com', 'a special name');

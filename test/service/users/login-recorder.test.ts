@@ -74,7 +74,7 @@ describe('the record of a login', () => {
     expect(user?.metadata.annotations).to.include({ 'auth.platform.io/created-by': 'login' });
   });
 
-  it('is updated by the next login, which keeps the display name and what others wrote', async () => {
+  it('is updated by the next login, which keeps the display name and fields of other writers', async () => {
     const name = nameOf('bea@example.com');
     await replicas.kubernetes.apply(aUser('bea@example.com', { username: 'Bea', account: 'bea', labels: { team: 'a' }, groups: ['old'] }));
 
@@ -127,7 +127,7 @@ describe('the record of a login', () => {
     expect(ids).to.deep.include({ type: 'oidc', id: 'subject-17' }).and.not.deep.include({ type: 'oidc', id: 'subject-1' });
   });
 
-  it('takes in only as much of what an issuer tells as a record can hold', async () => {
+  it('keeps only as much of the claims as a record can hold', async () => {
     const recorded = await first.recorder.record(
       aLogin('huge@example.com', {
         displayName: '💡'.repeat(500),
@@ -144,7 +144,7 @@ describe('the record of a login', () => {
       .and.not.have.property('ids');
   });
 
-  it('is refused for what is no login string', async () => {
+  it('is refused for a name that is not a login string', async () => {
     for (const login of ['', 'a@x@corp', '../x', 'jаne@example.com', 'with space', 'x'.repeat(254)])
       expect(reasonOf(await first.recorder.record(aLogin(login), never)), login).to.equal('NotALogin');
   });

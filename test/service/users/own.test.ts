@@ -8,7 +8,7 @@ import { startServer } from '../../support/server.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { untilSettled } from './settled.ts';
 
-describe('what callers ask about themselves', () => {
+describe('calls about the own user', () => {
   const server = forSuite(() => startServer({ objects: [aUser('alice@example.com', { subjectName: 'alice', groups: ['dev'] })] }));
   before(() => untilSettled(server, ['alice@example.com']));
 

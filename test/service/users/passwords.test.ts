@@ -15,7 +15,7 @@ describe('a password hash', () => {
     expect(one).not.to.equal(two);
   });
 
-  it('matches the password it was made of, and no other', async () => {
+  it('matches its password, and no other', async () => {
     const hash = await passwords.hash('secret words');
 
     expect(await passwords.verify('secret words', hash)).to.equal('match');
@@ -46,7 +46,7 @@ describe('a password hash', () => {
     }
   });
 
-  it('matches nothing when it is no hash, or one that would cost too much', async () => {
+  it('matches nothing when it is not a hash, or would cost too much', async () => {
     const [, , , , salt, tag] = foreign.split('$');
     const texts = [
       '',

@@ -145,7 +145,7 @@ describe('REC-01 a caller who may edit users', () => {
   });
 });
 
-describe('REC-01 where the name that Kubernetes will see cannot be known', () => {
+describe('REC-01 names that Kubernetes will see and the service cannot know', () => {
   const server = forSuite(() =>
     startServer({
       config: { login: { issuer: 'https://issuer.example.com', clientID: 'console', claims: { username: 'preferred_username' } } },
@@ -175,7 +175,7 @@ describe('REC-01 where the name that Kubernetes will see cannot be known', () =>
   });
 });
 
-describe('REC-01 where local users are named by the uid of their record', () => {
+describe('REC-01 local users named by the uid of their record', () => {
   const server = forSuite(() =>
     startServer({
       config: { server: { publicURL: 'https://console.example.com' }, login: { claims: { username: 'sub' } } },

@@ -134,7 +134,7 @@ describe('login with a password of a directory', () => {
     expect(failures().at(-1)).to.equal('Invalid');
   });
 
-  it('answers that a retry is needed while the directory is down, and counts no failure', async () => {
+  it('answers that a retry is needed while the directory is down, and does not count a failure', async () => {
     await logIn('jane', 'wrong');
     const before = (await read('jane')).status.failedLogins;
     expect(before).to.equal(1);

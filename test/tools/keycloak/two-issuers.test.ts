@@ -104,7 +104,7 @@ describe('Keycloak beside the embedded issuer', () => {
     expect((await two.logInAtCorp(person)).status).to.equal(200);
   });
 
-  it('ISS-01 completes no login without its announced iss or with another one, and receives no token request', async () => {
+  it('ISS-01 completes no login without its announced iss or with another iss, and receives no token request', async () => {
     const { text } = await all.keycloak.request(`${two.realm.issuer}/.well-known/openid-configuration`);
     expect(JSON.parse(text)).to.include({ authorization_response_iss_parameter_supported: true });
     const person = await two.realm.person('two-emma');

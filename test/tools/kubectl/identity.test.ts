@@ -85,7 +85,7 @@ describe('the embedded provider, at a cluster that does not trust it', () => {
     expect((await kubectl(target, 'auth', 'whoami')).stderr).to.match(/Unauthorized|must be logged in/);
   });
 
-  it('logs in users whom the service impersonates, with their rights and no others', async () => {
+  it('logs in impersonated users, with their rights and no others', async () => {
     const { browser, status, body } = await service.logIn(jane.email, jane.password);
     expect(status, body).to.equal(200);
     expect(JSON.parse(body)).to.deep.include({ name: jane.email, groups: ['dev'] });

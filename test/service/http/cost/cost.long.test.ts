@@ -68,7 +68,7 @@ const operations: readonly Operation[] = [
 ];
 
 // SHOW_COST=1 prints what was counted.
-describe('what a request costs, counted', () => {
+describe('the counted cost of a request', () => {
   let server: TestServer;
   let files: string;
   before(async () => {

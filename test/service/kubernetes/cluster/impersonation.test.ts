@@ -81,7 +81,7 @@ describe('a call in the name of a user', () => {
     expect(server.requests).to.deep.equal([]);
   });
 
-  it('is not made with a value that could end its header or arrive as another one', async () => {
+  it('is not made with a value that could end its header or arrive as another header', async () => {
     const hostile = [
       'x\r\nImpersonate-Group: system:masters',
       'x\nImpersonate-User: system:admin',

@@ -16,7 +16,7 @@ interface Status {
   details?: { kind?: string; retryAfterSeconds?: number; causes?: { reason: string }[] };
 }
 
-describe('a feature that the cluster has no rights or definitions for', () => {
+describe('a feature whose rights or definitions the cluster lacks', () => {
   const server = forSuite(() => startServer({ isReused: false, config: { login: { issuer: 'https://issuer.invalid' } } }));
   /** A service that starts without the rights. */
   let replica: { url: string; stop(): Promise<void> };
@@ -44,7 +44,7 @@ describe('a feature that the cluster has no rights or definitions for', () => {
     '/auth/v1/groups': 'groups.auth.platform.io: the cluster does not have the definition; apply deploy/manifests/crds',
   };
   for (const [path, message] of Object.entries(wanted))
-    it(`K4 says at ${path} what is to be applied`, async () => {
+    it(`K4 says at ${path} which manifest must be applied`, async () => {
       const status = await ask(path);
       expect([status.code, status.message]).to.deep.equal([503, message]);
       expect(status.details).to.deep.include({ kind: path.split('/').at(-1), retryAfterSeconds: 30 });
@@ -72,7 +72,7 @@ describe('a feature that the cluster has no rights or definitions for', () => {
     expect(await ask('/auth/v1/groups')).to.include({ kind: 'GroupList' });
   });
 
-  it('K4 logs what is to be applied, once for each of them', () => {
+  it('K4 logs which manifest must be applied, once for each of them', () => {
     const lines = server.logLines.map((line) => JSON.parse(line) as { msg: string; watch?: string; level: number | string });
     const of = (watch: string) => lines.filter((line) => line.watch === watch && line.msg.includes('apply deploy/manifests/'));
     for (const watch of ['accesstokens', 'userbindings', 'groups']) expect(of(watch), watch).to.have.lengthOf(1);

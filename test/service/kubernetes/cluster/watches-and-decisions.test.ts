@@ -140,7 +140,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('a watch of what is not installed says so', async () => {
+  it('a watch of a missing resource says so', async () => {
     const type = { group: 'example.org', version: 'v1', resource: 'missing' };
     const cache = new WatchCache<unknown>(parts(), { name: 'missing', type, keep: () => true });
     cache.start();
@@ -162,7 +162,7 @@ describe('with a cluster', () => {
     );
   });
 
-  it('what the cluster refuses comes back in its words', async () => {
+  it('refusals of the cluster come back in its words', async () => {
     const alice = client.asCaller(await bearer('alice'));
     const path = resourcePath(configMaps, { namespace, name: 'x' });
     const refusal = await failureOf(alice.request({ call: 'get configmaps', method: 'GET', path, signal }));
@@ -177,7 +177,7 @@ describe('with a cluster', () => {
     expect(missing).to.have.deep.nested.property('status.details', { name: 'x', kind: 'configmaps' });
   });
 
-  it('AUZ-07 what a caller may do changes with their bindings, not with the cache time', async () => {
+  it('AUZ-07 permissions of a caller change with the bindings, not with the cache time', async () => {
     let now = 0;
     const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, now: () => new Date(), clock: () => now });
     const watch = new RbacWatch(parts(), { onChange: () => reviews.clear() });
