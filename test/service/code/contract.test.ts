@@ -76,7 +76,7 @@ describe('docs/contract', () => {
     expect(rows.toSorted()).to.deep.equal([...tested].toSorted());
   });
 
-  it('is what comments point to, and no page that is not here', () => {
+  it('has the pages that comments name, and comments name no other page', () => {
     const sources = globSync('{src,packages,test,bench,scripts}/**/*.ts').filter((file) => !file.endsWith('contract.test.ts'));
     expect(sources.filter((file) => /\b(?:api|crds|security)\.md\b/.test(readFileSync(file, 'utf8')))).to.deep.equal([]);
   });

@@ -24,7 +24,7 @@ describe('docs/threat-model.md', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it('gives a test with each line of what an attacker cannot do', () => {
+  it('gives a test with each attack that fails', () => {
     const lines = page.split('\n').filter((line) => /^\| [^|]+ \| [^|]+ \| [^|]* \|$/.test(line));
     const without = lines.filter((line) => !/^\| (Cannot|Reads|-)/.test(line) && !line.includes('.test.ts`'));
     expect(without).to.deep.equal([]);

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { App } from '../../../src/app.ts';
+import { type Message, messagesOfPacks, messagesOfSources, titles } from './messages.ts';
+import { oddFormsOf } from './odd-sentences.ts';
 
 /** Words that Kubernetes' documentation would not use, or would not write so. `nobody` is also a user of the demo. */
 const refused = /\b(?:whoever|somebody|anybody|everybody|anew|log-ins?|log-outs?)\b|(?<!['`@_ ]|as |may )\bnobody\b(?![@'`"_:])/i;
@@ -53,7 +55,7 @@ const beginnings = (text: string) =>
 
 describe('the words of the documentation', () => {
   for (const file of pages) {
-    it(`of ${file} are plain, its sentences and lines short`, () => {
+    it(`are plain in ${file}, in short sentences and lines`, () => {
       const text = readFileSync(file, 'utf8');
       const prose = withoutCode(text);
       expect(prose.split('\n').filter((line) => refused.test(line.replaceAll(/`[^`]*`/g, '')))).to.deep.equal([]);
@@ -63,7 +65,7 @@ describe('the words of the documentation', () => {
     });
   }
 
-  it('of the OpenAPI document are plain, its sentences short, and begin with a noun or a verb', () => {
+  it('are plain in the OpenAPI document, in short sentences that begin with a noun or a verb', () => {
     const texts: string[] = [];
     JSON.stringify(App.describe({ accessRequests: true, cpuProfile: true }), (key, value: unknown) => {
       if ((key === 'description' || key === 'summary') && typeof value === 'string') texts.push(value);
@@ -78,7 +80,7 @@ describe('the words of the documentation', () => {
 
 describe('the words of `kubectl explain`', () => {
   for (const file of globSync('deploy/helm/atrium/files/crds/*.yaml'))
-    it(`of ${file} are plain, its sentences short, and begin with a noun or a verb`, () => {
+    it(`are plain in ${file}, in short sentences that begin with a noun or a verb`, () => {
       const texts: string[] = [];
       JSON.stringify(parse(readFileSync(file, 'utf8')), (key, value: unknown) => {
         if (key === 'description' && typeof value === 'string') texts.push(value);
@@ -105,7 +107,7 @@ function anchors(file: string): Set<string> {
 
 describe('the links of the documentation', () => {
   for (const file of pages)
-    it(`of ${file} lead to a file and a heading`, () => {
+    it(`lead to a file and a heading in ${file}`, () => {
       const links = [...withoutCode(readFileSync(file, 'utf8')).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
       const broken = links.filter(([, path = '', anchor]) => {
         const target = path === '' ? file : join(dirname(file), path);
@@ -118,31 +120,63 @@ describe('the links of the documentation', () => {
 
 describe('the words of the code', () => {
   const files = globSync('{src,packages,test,bench,scripts}/**/*.ts', { exclude: (name) => name.includes('node_modules') });
-  /** A comment on a line, or the title of a test. */
-  const told = (line: string) =>
-    /^\s*(?:\/\*\*?|\*|\/\/) .*|\/\/ .*/.exec(line)?.[0] ?? /\b(?:it|describe)\((['"`])(.*?)\1/.exec(line)?.[2] ?? '';
+  const commentOn = (line: string) => /^\s*(?:\/\*\*?|\*|\/\/) .*|\/\/ .*/.exec(line)?.[0] ?? '';
 
-  it('are plain in comments and in titles of tests', () => {
+  it('are plain in comments', () => {
     const found = files.flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
-        .filter((line) => refused.test(told(line).replaceAll(/`[^`]*`|\/\S+/g, '')))
+        .filter((line) => refused.test(commentOn(line).replaceAll(/`[^`]*`|\/\S+/g, '')))
         .map((line) => `${file}: ${line.trim()}`),
     );
     expect(found).to.deep.equal([]);
   });
 });
 
-/** Comments and titles of tests, each as one text. */
+/** A log line tells an event or a state: a participle, a form of to be, or one of few verbs in the present. */
+const verbOfLogLine = /\b(?:\w+ed|\w+ing|is|are|was|were|did|does|could|cannot|un\w+able|answers|receives|reports)\b/;
+
+const shown = ({ place, text }: Message, reasons: string[]) => `${place}: ${text} (${reasons.join(', ')})`;
+
+describe('the words of messages', () => {
+  const isPlain = ({ text }: Message) => !refused.test(text.replaceAll(/`[^`]*`|\/\S+/g, ''));
+  const odd = (messages: Message[]) =>
+    messages.flatMap((message) => {
+      const reasons = oddFormsOf(message);
+      return reasons.length === 0 ? [] : [shown(message, reasons)];
+    });
+
+  for (const [what, messages, atLeast] of [
+    ['errors, conditions, log lines and command lines', messagesOfSources(), 1500],
+    ['English text packs', messagesOfPacks(), 500],
+    ['titles of tests', titles(), 4000],
+  ] as const)
+    it(`are plain in ${what}, in sentences with a subject and the noun of each clause`, () => {
+      expect(messages.length).to.be.greaterThan(atLeast);
+      expect(odd(messages)).to.deep.equal([]);
+      expect(messages.filter((message) => !isPlain(message)).map((message) => shown(message, ['words']))).to.deep.equal([]);
+    });
+
+  it('have a verb or the name of a state in each log line', () => {
+    const isWithoutVerb = ({ text }: Message) => !verbOfLogLine.test(text);
+    expect(
+      messagesOfSources()
+        .filter(({ use }) => use === 'log')
+        .filter(isWithoutVerb)
+        .map((message) => shown(message, ['verb'])),
+    ).to.deep.equal([]);
+  });
+});
+
+/** Comments, each as one text. */
 function commentsOf(code: string): string[] {
   const blocks = [...code.matchAll(/\/\*\*?\s([\s\S]*?)\*\//g)].map(([, text = '']) => text.replaceAll(/^\s*\* ?/gm, ''));
   const lines = [...code.matchAll(/(?:^\s*\/\/ .*\n)+/gm)].map(([text]) => text.replaceAll(/^\s*\/\/ /gm, ''));
-  const titles = [...code.matchAll(/(?<![.\w])(?:it|describe)\(\s*(['"`])(.*?)\1/g)].map(([, , title = '']) => title);
-  return [...blocks, ...lines, ...titles].flatMap((text) => text.split(/^\s*@\w+ /m));
+  return [...blocks, ...lines].flatMap((text) => text.split(/^\s*@\w+ /m));
 }
 
 describe('the sentences of the code', () => {
-  it('begin with a noun or a verb, in comments and in titles of tests', () => {
+  it('begin with a noun or a verb, in comments', () => {
     const isOurs = (name: string) => !name.includes('node_modules') && !name.endsWith('.d.ts');
     const files = globSync('{src,web/src,packages,test,bench,scripts}/**/*.{ts,tsx}').filter(isOurs);
     const found = files.flatMap((file) =>
@@ -162,7 +196,7 @@ describe('the pages of decisions', () => {
   const headings = (text: string) => [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
 
   for (const { file, text } of decisions.filter(isOfOneDecision))
-    it(`of ${file} tell context, decision and consequences`, () => {
+    it(`tell context, decision and consequences in ${file}`, () => {
       expect(headings(text)).to.deep.equal(['Context', 'Decision', 'Consequences']);
     });
 

@@ -1,0 +1,44 @@
+import type { Message } from './messages.ts';
+
+/** Verbs that follow a pronoun, but no determiner. */
+const verb = '(?:is|was|are|were|has|have|had|does|did|do|will|would|can|cannot|could|may|must|should|requires|needs|wants|answered)';
+
+/** The forms of sentences that have no subject, no object or no noun where a reader expects one. */
+const oddForms = {
+  /** Names no subject: "it is another", "this wants a login", "one’s own is removed", "nothing was heard". A name and a colon do not count. */
+  pronounFirst: new RegExp(
+    `^(?:\\S+: )?(?:(?:it|its|nothing|nobody|none|whether|so|or|as|of|else)(?![-=(:.'])\\b|(?:this|that|these|those) ${verb}\\b|one(?:[’']s| ${verb}| of)\\b)`,
+    'i',
+  ),
+  /** Begins with a clause in place of a noun: "whom it named is gone", "what an access token leaves". A question is none. */
+  clauseFirst: /(?:^|[.:;!?] )(?:who|whom|whose|what|which|where|how)\b(?![-=(:.'])(?!.*\?$)/i,
+  /** Denies by the noun: "is no DNS label". Usual is "is not a DNS label"; "there is no user" and "is no longer valid" are usual, too. */
+  negatedNoun:
+    /(?<!\b[Tt]here )\b(?:is|are|was|were|been|be) no\b(?! longer\b| more\b| less\b)|\b(?:is|are|was|were|been|be) (?:none|nobody|nothing)\b/,
+  /** Leaves a preposition without its noun: "names no Service that a plugin may come from". `ask for` is one verb. */
+  strandedPreposition:
+    /(?<!\b(?:ask|asks|asked|asking|waits?|waited|up|down) )\b(?:of|to|from|with|for|at|by|about|than)(?=$|[.;,)](?!\S)| (?:is|are|was|were|has|had|may|can|does|must|will)\b)/,
+  /** Has a relative clause without the noun before it: "for who asks", "of what is deleted", "keeps whom it named". */
+  relativeWithoutNoun:
+    /\b(?:of|to|for|from|with|by|at|in|on|about|than|and|or|but|as|only|is|are|was|keeps?|finds?|lets?|passes|ignores) (?:who|what)\b(?! to do\b)|\b(?:of|for|to|by|with) whose\b|\bthat (?:who|that|which)\b|(?<!\b(?:to|of|for|by|with|from|on) )\bwhom\b/i,
+  /** Compares without the second member, or has a pronoun for it: "aud is another", "is another one than x". */
+  openComparison:
+    /\b(?:is|are|be|was) another(?=$|[.;:,)])|\b(?:another|other|this|that) ones?(?=$|[.;:,)]| (?:of|than|that|who|is|was|has|may)\b)|\bthan (?:that|those|it|this|one)(?=$|[.;:,)]| (?:of|that|is)\b)/,
+};
+
+/** Idioms that have the form of a usual sentence. Kubernetes has a verb for each: requires, is active, is in the future, continues. */
+const idioms = /\b(?:wants|counts? no|lies? ahead|will not do|perhaps|all the time|in force|(?:is|are|was) to be|at hand|that counts?)\b/;
+
+/** The number of a requirement or case that a title begins with. */
+const number = /^(?:cases\/\d+|[A-Z]+\d*-?\d+) (?:\(\d\) )?/;
+/** A nested `describe` may qualify the subject of the outer one: "of the demo", "that are malicious". */
+const qualifier = /^(?:of|that|whose) /;
+
+/** Returns the names of the odd forms of a message. Quoted code counts as one word. */
+export function oddFormsOf({ text, use }: Message): string[] {
+  const plain = text.replaceAll(/`[^`]*`/g, 'code').replace(number, '');
+  const judged = use === 'subject' ? plain.replace(qualifier, 'x ') : plain;
+  return Object.entries({ ...oddForms, idioms })
+    .filter(([, form]) => form.test(judged))
+    .map(([name]) => name);
+}
