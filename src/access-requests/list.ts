@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import type { Caller } from '../api/caller.ts';
 import { expired, notFound } from '../api/status.ts';
 import type { LiveLists, LiveParameters } from '../collection/live-list-answer.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { type RightCheck, rightCheck } from '../collection/while-allowed.ts';
-import type { Caller } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { isUnreviewed } from './break-glass.ts';

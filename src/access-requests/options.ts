@@ -1,8 +1,8 @@
 /** Roles that a caller may ask for to get one right. The answer is made from policies that let the caller ask. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Caller } from '../api/caller.ts';
 import { parseLabelSelector } from '../api/selectors.ts';
 import { sortInSlices } from '../collection/sort.ts';
-import type { Caller } from '../http/operation.ts';
 import { compareWidths, type ResourceQuestion, ruleAllows, rulesWidth } from '../rbac/rules.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import type { Account } from '../users/record/account.ts';

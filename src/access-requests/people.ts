@@ -1,7 +1,8 @@
 /** Users whom a policy names, by their User records. Tokens are not considered, so that a person is the same with each linked account. */
+
+import type { Caller } from '../api/caller.ts';
 import { StatusError } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
-import type { Caller } from '../http/operation.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import type { Caller } from '../api/caller.ts';
 import { StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
-import type { Caller } from '../http/operation.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf } from './grant.ts';
 import type { NewRequest } from './request.ts';

@@ -4,13 +4,14 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { labelPattern } from '../api/labels.ts';
 import { dryRun } from '../api/write-options.ts';
 import { isLive, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import { auditCaller } from '../http/audit.ts';
-import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';

@@ -1,6 +1,6 @@
+import type { Caller } from '../api/caller.ts';
 import { conflict, notFound } from '../api/status.ts';
 import { userBindingResource } from '../bindings/schema.ts';
-import type { Caller } from '../http/operation.ts';
 import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';

@@ -1,8 +1,8 @@
 /** The ClusterRoles that the service's own account may bind. */
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import type { FieldError } from '../api/field-error.ts';
 import { reader } from '../api/reader.ts';
-import type { Caller } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isAboutResource, policyRules } from '../rbac/rules.ts';

@@ -1,8 +1,9 @@
 /** Rules of UserBindings: the right to bind the role, and roles that the service can bind. */
+
+import type { Caller } from '../api/caller.ts';
 import { notFoundValue } from '../api/field-error.ts';
 import { invalid } from '../api/status.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
-import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';

@@ -1,9 +1,11 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
+
+import type { Caller } from '../api/caller.ts';
 import { badParameter, notFound, StatusError } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import { auditCaller } from '../http/audit.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { Connection } from '../kubernetes/connection.ts';

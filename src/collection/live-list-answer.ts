@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { badParameter } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
-import type { Caller } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';

@@ -4,11 +4,12 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { auditWrite } from '../http/audit.ts';
 import type { WriteAuditName } from '../http/audit-events.ts';
-import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import { actorOf, type Bearer, type Caller } from '../api/caller.ts';
 import { forbidden } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import { actorOf, type Bearer, type Caller } from '../http/operation.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Services } from '../services.ts';

@@ -5,9 +5,10 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { type JsonText, sendJsonText } from '../api/json.ts';
 import { unknownPath } from '../api/status.ts';
-import { type AnswerDescription, bytes, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, bytes, compressed, type Operation, operation } from '../http/operation.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { sendOtherBuild, sendStaticFile } from '../static/static-answer.ts';
 import type { StaticFiles } from '../static/static-files.ts';

@@ -1,9 +1,10 @@
 /** Context of the explorer, and the rights that decide which bindings, roles and groups its callers see. */
+
+import type { Caller } from '../api/caller.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import type { Collection } from '../collection/collection.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { Caller } from '../http/operation.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import type { RoleBinding } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { accessStatus } from '../access/schema.ts';
+import { type Caller, callerKey } from '../api/caller.ts';
 import { badRequest, serviceUnavailable } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
-import { type Caller, callerKey, compressed, type Operation, operation } from '../http/operation.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import { selfReview } from '../kubernetes/identity.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { AccessQuestion } from '../rbac/rules.ts';

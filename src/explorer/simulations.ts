@@ -1,8 +1,9 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
+
+import { callerKey } from '../api/caller.ts';
 import { badRequest, forbidden, invalid, StatusError } from '../api/status.ts';
 import { bindingWrites } from '../bindings/definition.ts';
 import { GroupMembers } from '../groups/members.ts';
-import { callerKey } from '../http/operation.ts';
 import { requireSensitiveWrite } from '../http/sensitive-writes.ts';
 import { CallerResource, type ResourceKind } from '../kubernetes/resource-client.ts';
 import { ConcurrencyLimit } from '../limits/semaphore.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { shownLabel } from '../api/object-schemas.ts';
 import { conflict, forbidden, notFound } from '../api/status.ts';
 import { kindsOf, ruleOf } from '../config/factors.ts';
-import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/ended-access.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
-import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

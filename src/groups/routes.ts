@@ -2,10 +2,11 @@
 
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { badRequest } from '../api/status.ts';
 import { dryRun } from '../api/write-options.ts';
 import { auditWrite } from '../http/audit.ts';
-import { type AnswerDescription, type Caller, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupName } from './definition.ts';
 import { GroupMembers } from './members.ts';

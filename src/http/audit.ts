@@ -1,11 +1,11 @@
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
+import type { Caller, Viewing } from '../api/caller.ts';
 import type { StatusError } from '../api/status.ts';
 import { printableLine } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { currentTraceID } from '../telemetry/tracing.ts';
 import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
-import type { Caller, Viewing } from './operation.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
+import type { Bearer, Caller, ViewedAccess } from '../api/caller.ts';
 import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
-import type { Bearer, Caller, ViewedAccess } from './operation.ts';
 
 /** Authenticates requests in two steps (docs/contract/conventions.md): checks without a call upstream come first. */
 export interface Authenticator {

@@ -1,12 +1,13 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Bearer, Caller } from '../api/caller.ts';
 import { nearestName } from '../api/field-error.ts';
 import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
 import { type Violation, validate } from '../api/validation.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { bodyTextReader, decodeJson } from './body.ts';
-import type { Bearer, Caller, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 /** A whole number from 1. A value above `cap` counts as `cap`; a value above `max` is refused. */
 export function wholeNumber({ max, cap = Number.MAX_SAFE_INTEGER }: { max?: number; cap?: number } = {}) {

@@ -1,12 +1,13 @@
 import Router, { type Layer } from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import { type Bearer, type Caller, callerKey, flowOf } from '../api/caller.ts';
 import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { joinPerson } from '../limits/flow.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import { type Authenticator, TokenGuard } from './authenticator.ts';
 import { checkLength } from './body.ts';
 import { inputReader } from './input.ts';
-import { type Bearer, type Caller, callerKey, flowOf, type Operation, type RequestBounds } from './operation.ts';
+import type { Operation, RequestBounds } from './operation.ts';
 import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {

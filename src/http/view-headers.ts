@@ -1,8 +1,8 @@
 /** Headers of a request that views the cluster as another user (docs/contract/view-as.md). */
 import type { IncomingMessage } from 'node:http';
+import type { ViewTarget } from '../api/caller.ts';
 import { badRequest, type StatusError } from '../api/status.ts';
 import { headerValues } from './authenticator.ts';
-import type { ViewTarget } from './operation.ts';
 
 /** Names for `Vary` and CORS. Scripts of pages send groups as JSON, because browsers join repeated header lines. */
 export const viewHeaders = ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Atrium-View-As-Groups'] as const;

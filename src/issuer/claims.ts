@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Identity } from '../api/caller.ts';
 import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
-import type { Identity } from '../http/operation.ts';
 import { fitsHeader, grantableGroups, isReservedName } from '../kubernetes/impersonation.ts';
 import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { type Bearer, type Caller, callerKey } from '../api/caller.ts';
 import { isRecord } from '../api/reader.ts';
 import { forbidden, serviceUnavailable } from '../api/status.ts';
-import { type Bearer, type Caller, callerKey } from '../http/operation.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
+import type { Bearer, Caller, Identity, ViewTarget } from '../api/caller.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
-import type { Bearer, Caller, Identity, ViewTarget } from '../http/operation.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { CallerClient, KubernetesClient } from './kubernetes-client.ts';

@@ -1,9 +1,10 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
-import { type AnswerDescription, type Caller, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
 import type { ListsService, Target } from './service.ts';

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { namesKey } from '../access/allowed-namespaces.ts';
 import type { Namespaces } from '../access/namespaces.ts';
+import type { Caller } from '../api/caller.ts';
 import { exactValue } from '../api/json.ts';
 import { badParameter, forbidden, StatusError } from '../api/status.ts';
 import type { ReadonlyRows } from '../collection/list-index.ts';
@@ -9,7 +10,6 @@ import type { Page } from '../collection/page.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import type { RightCheck } from '../collection/while-allowed.ts';
-import type { Caller } from '../http/operation.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { Slices } from '../kubernetes/slices.ts';

@@ -4,8 +4,9 @@
  * issuer's concern.
  */
 import type { Context } from 'koa';
+import type { Bearer } from '../api/caller.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
-import { type AnswerDescription, type Bearer, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 import type { Services } from '../services.ts';
 import { unconfigured } from '../sessions/unconfigured.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import type { Bearer, Identity } from '../api/caller.ts';
 import { cleaned } from '../api/object-schemas.ts';
 import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import type { Bearer, Identity } from '../http/operation.ts';
 import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';

@@ -1,8 +1,9 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { type JsonText, jsonText, sendJsonText, sendText } from '../api/json.ts';
 import { forbiddenPath } from '../api/status.ts';
-import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import { type DocumentFacts, openApiDocument } from '../openapi/document.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 

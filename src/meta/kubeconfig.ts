@@ -1,9 +1,10 @@
 /** Kubeconfig files, with which users work on the cluster from a terminal. */
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { badParameter, badRequest } from '../api/status.ts';
 import { commandLineOf, type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { type CredentialPlugin, kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
 import { type CredentialUse, consoleURLOf, issuerAuthority, serverOf } from './kubeconfig-server.ts';

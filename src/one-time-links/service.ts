@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { invalidValue } from '../api/field-error.ts';
 import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import type { Caller } from '../http/operation.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { hasAddress, isMailSet } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';

@@ -1,9 +1,9 @@
 import { MIMEType } from 'node:util';
 import type { Context } from 'koa';
 import { contentType } from 'mime-types';
+import type { Caller } from '../api/caller.ts';
 import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { immutable, isHashedName, isNotModified } from '../http/middleware/representation.ts';
-import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/outgoing.ts';
 import type { ConsolePlugins, ServiceReference } from './console-plugins.ts';
 import { announcedLength, plainHeader, type RestOfPath } from './forwarding.ts';

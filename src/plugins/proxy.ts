@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import type { Caller } from '../api/caller.ts';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
 import { closeOnUnreadBody, hasBody, refuseBody } from '../http/body.ts';
-import type { Caller } from '../http/operation.ts';
 import { discard } from '../http/outgoing.ts';
 import { requestBody } from '../http/slow-clients.ts';
 import type { AssetSources } from './assets.ts';

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '../api/caller.ts';
 import { forbidden, type StatusError } from '../api/status.ts';
 import { auditCaller, auditView } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';
 import { receivedCode } from '../http/middleware/request-state.ts';
-import { actorOf, type Caller, callerKey, type Preparation, type ViewedAccess, type Viewing } from '../http/operation.ts';
+import type { Preparation } from '../http/operation.ts';
 import { cutWhenStuck, requestBody } from '../http/slow-clients.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';

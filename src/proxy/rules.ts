@@ -2,10 +2,10 @@
 
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { actorOf, type Caller, type Viewing } from '../api/caller.ts';
 import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { refuseBody } from '../http/body.ts';
-import { actorOf, type Caller, type Viewing } from '../http/operation.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
 import { requestBody } from '../http/slow-clients.ts';
 import { viewWriteHeader, viewWriteOf } from '../http/view-headers.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import type { ViewedAccess } from '../api/caller.ts';
 import { badRequest, unknownPath } from '../api/status.ts';
 import { percentDecoded } from '../api/validation.ts';
-import type { ViewedAccess } from '../http/operation.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 

@@ -1,6 +1,6 @@
+import type { Identity } from '../api/caller.ts';
 import type { StatusError } from '../api/status.ts';
 import { WorkQueue } from '../controllers/work-queue.ts';
-import type { Identity } from '../http/operation.ts';
 import { isRefusal, type Lasting } from '../http/while-permitted.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { BoundSubject } from './role-bindings.ts';

@@ -4,10 +4,11 @@
  */
 
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { badRequest, notFound } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import { wholeNumber } from '../http/input.ts';
-import { type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import type { Services } from '../services.ts';

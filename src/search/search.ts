@@ -1,9 +1,10 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
 
+import { type Caller, callerKey } from '../api/caller.ts';
 import { badParameter, qualified, StatusError } from '../api/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
-import { type Caller, callerKey, compressed, type Operation, operation } from '../http/operation.ts';
+import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { Slices } from '../kubernetes/slices.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';

@@ -1,9 +1,10 @@
 /** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
+
+import type { Caller } from '../api/caller.ts';
 import { folded } from '../api/folded.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { Caller } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceRow } from '../lists/row.ts';
 import type { ListsService, VisibleRows } from '../lists/service.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
+import { type Bearer, type Caller, flowOfUser } from '../api/caller.ts';
 import { StatusError } from '../api/status.ts';
 import { type Authenticator, readBearer } from '../http/authenticator.ts';
-import { type Bearer, type Caller, flowOfUser } from '../http/operation.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { joinPerson } from '../limits/flow.ts';
 import type { Account } from '../users/record/account.ts';

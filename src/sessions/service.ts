@@ -1,10 +1,10 @@
 import type { Context } from 'koa';
+import type { Caller } from '../api/caller.ts';
 import { notFound, StatusError } from '../api/status.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import { auditCaller, auditOrigin } from '../http/audit.ts';
-import type { Caller } from '../http/operation.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import { isGone } from '../kubernetes/upstream-error.ts';
 import { mapLimit } from '../limits/semaphore.ts';

@@ -2,11 +2,12 @@
  * Sessions after a login: authentication, renewal, and logout here or at the issuer (docs/contract/login.md).
  */
 import type { Context } from 'koa';
+import type { Bearer } from '../api/caller.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
 import { hostCookie } from '../cookies/cookies.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
 import type { Check } from '../http/health.ts';
-import type { Bearer, Operation } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 import type { EndAccess } from '../revocation/end-access.ts';

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { forbidden, unauthorized } from '../api/status.ts';
 import { validate } from '../api/validation.ts';
 import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
@@ -12,7 +13,7 @@ import { listAnswer } from '../collection/schema.ts';
 import { type Audit, auditCaller, auditForbidden } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { badInput } from '../http/input.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';

@@ -1,9 +1,9 @@
+import type { Caller } from '../api/caller.ts';
 import { badParameter, conflict, forbidden, notFound, StatusError } from '../api/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
 import { fieldRequirements } from '../collection/query.ts';
-import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Bearer, Identity } from '../api/caller.ts';
 import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
-import type { Bearer, Identity } from '../http/operation.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import { atMost } from '../limits/bounded-cache.ts';

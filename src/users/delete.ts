@@ -1,6 +1,6 @@
+import type { Caller } from '../api/caller.ts';
 import { conflict, notFound, StatusError } from '../api/status.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
-import type { Caller } from '../http/operation.ts';
 import { nextSecond } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';

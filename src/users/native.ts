@@ -1,10 +1,11 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them. Requests and answers are passed through unchanged. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Bearer } from '../api/caller.ts';
 import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
-import { type Bearer, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';

@@ -1,7 +1,8 @@
 /** Operations for the caller's own record, and the public key for passwords. */
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { notFound, passwordDue } from '../api/status.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
 import { userResource, userSchema } from './record/schema.ts';

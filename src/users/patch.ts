@@ -1,3 +1,4 @@
+import type { Caller } from '../api/caller.ts';
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../api/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
 import { partsOf } from '../api/reader.ts';
@@ -5,7 +6,6 @@ import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, Status
 import { type FieldValidation, readObject } from '../api/validation.ts';
 import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
-import type { Caller } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';

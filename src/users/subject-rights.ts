@@ -1,6 +1,6 @@
+import type { Caller } from '../api/caller.ts';
 import { conflict, type StatusError } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
-import type { Caller } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
 import { type Account, recordName } from './record/account.ts';

@@ -1,10 +1,11 @@
 /** Operation that lets a record forget the accounts of external issuers and the directory entry. */
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { partsOf } from '../api/reader.ts';
 import { notFound, StatusError, serviceUnavailable } from '../api/status.ts';
 import { dryRun } from '../api/write-options.ts';
 import { auditCaller } from '../http/audit.ts';
-import { type Caller, type Operation, operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,11 +1,12 @@
 /** Operations that create, change and delete User records. */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../api/caller.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
-import { type AnswerDescription, type Caller, compressed, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, compressed, type Operation, operation } from '../http/operation.ts';
 import { sleepUntil } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';

@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
+import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../api/caller.ts';
 import { StatusError } from '../api/status.ts';
 import { auditView, reasonOf } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
-import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../http/operation.ts';
 import { viewTargetOf } from '../http/view-headers.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';

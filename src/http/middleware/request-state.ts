@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
+import type { ViewedAccess, ViewTarget } from '../../api/caller.ts';
 import type { RequestFlow } from '../../limits/flow.ts';
 import { networkOf } from '../../limits/rate-limit.ts';
 import { runInTrace, type Trace, type Tracing } from '../../telemetry/tracing.ts';
 import { isProbe } from '../health.ts';
-import type { ViewedAccess, ViewTarget } from '../operation.ts';
 import { RequestLifetime } from '../request-deadline.ts';
 
 interface RequestStateOptions {

@@ -1,9 +1,9 @@
 /** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import type { Caller } from '../../api/caller.ts';
 import { conflict, notFound } from '../../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
-import type { Caller } from '../../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { SessionContext } from '../../sessions/context.ts';

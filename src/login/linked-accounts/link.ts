@@ -1,8 +1,8 @@
 /** Links an account: the user proves a further account in the session that began this. User records are not merged. */
 import type { Context } from 'koa';
+import type { Identity } from '../../api/caller.ts';
 import { conflict, type StatusError, serviceUnavailable } from '../../api/status.ts';
 import { auditOrigin } from '../../http/audit.ts';
-import type { Identity } from '../../http/operation.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { sessionEnded } from '../../sessions/account-state.ts';

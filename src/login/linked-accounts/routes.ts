@@ -1,8 +1,9 @@
 /** Operations on the caller's accounts at issuers, not to be confused with one-time links (`one-time-links`). */
 import type { Context } from 'koa';
 import { z } from 'zod';
+import type { Caller } from '../../api/caller.ts';
 import { auditCaller } from '../../http/audit.ts';
-import { type Caller, type Operation, operation } from '../../http/operation.ts';
+import { type Operation, operation } from '../../http/operation.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from '../../users/record/account.ts';
 import { type LoginInfo, loginInfo, returnPath } from '../schema.ts';

@@ -1,5 +1,5 @@
+import type { Caller } from '../../api/caller.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Caller } from '../../http/operation.ts';
 import type { Account } from './account.ts';
 
 /** Settings that decide on the user name of local users in Kubernetes. */
