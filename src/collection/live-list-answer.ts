@@ -29,7 +29,7 @@ export const liveParameters = {
 
 /** Describes the events of a live list. @param nouns plural of the objects */
 export const liveDescription = (nouns: string): string =>
-  `Sends server-sent events with \`watch=true\` and \`Accept: text/event-stream\`: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with \`{"type","object"}\` as data and the resource version as id. Begins with the present ${nouns}, unless \`Last-Event-ID\` or \`resourceVersion\` is the version of the last event. Ends when the caller loses the right to watch ${nouns}, or when the credential expires.`;
+  `Sends server-sent events with \`watch=true\` and \`Accept: text/event-stream\`: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with \`{"type","object"}\` as data and the resource version as id. Begins with the present ${nouns}, unless the stream resumes at the version in \`Last-Event-ID\` or \`resourceVersion\`. Ends when the caller loses the right to watch ${nouns}, or when the credential expires.`;
 
 /** States the type of the events in words alone: with two types, generated clients return a union for every list. */
 export const liveAnswerDescription = 'The list, a page of it, or the events as `text/event-stream`.';

@@ -39,7 +39,7 @@ export function smtpContradictions({ host, tls, from, userFile, passwordFile }: 
     ...(host !== undefined &&
       tls === 'none' &&
       !isThisMachine(host) && {
-        'smtp.tls': 'must be starttls or tls unless the mail server is on this machine, because a link in a mail replaces a password',
+        'smtp.tls': 'must be starttls or implicit unless the mail server is on this machine, because a link in a mail replaces a password',
       }),
     ...((userFile === undefined) !== (passwordFile === undefined) && { 'smtp.passwordFile': 'userFile and passwordFile are set together' }),
   };

@@ -167,7 +167,7 @@ export class FactorService {
   }
 }
 
-const ownFactors = { reason: 'OwnFactors', message: 'your own factors are removed one by one, under /auth/v1/users/self/factors' };
+const ownFactors = { reason: 'OwnFactors', message: 'your own factors are removed one by one, under /auth/v1/users/NAME/factors/ID' };
 
 /** Returns whether the embedded issuer logged the caller in: only its page sets factors up. */
 const isChangeable = (account: Account, caller: Caller): boolean =>

@@ -104,7 +104,7 @@ describe('an object of the cluster on the console', () => {
     await suite.login.admin.call('PATCH', settings, { data: { theme: 'pink' } }, patch);
     suite.allow(/status of 409/);
     await press(page, 'Review the changes');
-    await page.getByText('Another user has changed the object.').waitFor();
+    await page.getByText('The object has changed meanwhile.').waitFor();
     await page.locator('.cm-changedLine', { hasText: 'pink' }).waitFor();
     await press(page, 'Review the changes');
     await page.getByText('see the changes below').waitFor();
