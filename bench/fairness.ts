@@ -21,6 +21,7 @@ const clients = 20;
 const requestsOfClient = 40;
 const rounds = 3;
 const connections = 600;
+const fillMs = 5_000;
 const networks = ['203.0.113.1', '203.0.113.2', '203.0.113.3'];
 const by = { 'one address': networks.slice(0, 1), 'three networks': networks };
 
@@ -301,9 +302,11 @@ async function flood({ url, certificateAuthority }: Target, requests: readonly F
   const workerData: Flood = { url, certificateAuthority, connections, requests };
   const worker = new Worker(new URL('flood.ts', import.meta.url), { workerData });
   worker.on('message', (status: number) => answers.set(status, (answers.get(status) ?? 0) + 1));
+  // A network or a person that waits in other queues than those of places gets few refusals.
+  const until = performance.now() + fillMs;
   await eventually(
-    () => answers.get(429) ?? 0,
-    (count) => count >= 100,
+    () => (answers.get(429) ?? 0) >= 100 || performance.now() > until,
+    (isFilled) => isFilled,
   );
   return async () => {
     await worker.terminate();
