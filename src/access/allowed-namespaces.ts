@@ -15,8 +15,10 @@ const maxReviewedAtOnce = 100;
 /** Bound of reviews of the whole cluster. Callers run them in sequence, which leaves room for others. */
 const maxWholeReviews = 4;
 const wholeReviewsOfCaller = { atOnce: 1, maxWaiting: 8, what: 'lists of namespaces of this caller are waiting' };
-/** Names of namespaces in all cached reviews together: about 4 MiB. */
-const maxNames = 100_000;
+/** Bound of all cached reviews, and of all cached estimates: some 100,000 names of namespaces. */
+const maxBytes = 4 * 1024 * 1024;
+/** Bytes of a name in a set. The text itself is that of the watch cache. */
+const nameBytes = 40;
 
 /** The part of the watch cache of namespaces that names them. */
 type WatchedNames = Pick<WatchCache<{ readonly name: string }>, 'get' | 'revision' | 'values'>;
@@ -42,8 +44,8 @@ export class AllowedNamespaces {
     this.#forecasts = new RbacEstimates(services, () => this.#names());
     this.#reviewed = new AnswerCache<ReadonlySet<string>>({
       name: 'namespace_reviews',
-      maxEntries: maxNames,
-      sizeOf: (names) => 1 + names.size,
+      maxBytes,
+      bytesOf: (names) => nameBytes * names.size,
       lifetimeMs: () => access.keepMs,
       metrics,
     });
@@ -164,8 +166,8 @@ class RbacEstimates {
     this.#names = names;
     this.#kept = new AnswerCache<NamespaceForecast>({
       name: 'namespace_forecasts',
-      maxEntries: maxNames,
-      sizeOf: (allowed) => 1 + (allowed === 'all' ? 0 : allowed.size),
+      maxBytes,
+      bytesOf: (allowed) => (allowed === 'all' ? 0 : nameBytes * allowed.size),
       lifetimeMs: () => access.keepMs,
       metrics,
     });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Bearer } from '../api/caller.ts';
 import { isRecord } from '../api/reader.ts';
 import { StatusError, unauthorized } from '../api/status.ts';
-import { atMost } from '../limits/bounded-cache.ts';
+import { atMost, atMostBytes, textBytes } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerDiscovery } from './discovery.ts';
@@ -31,7 +31,9 @@ export type TokenWithHash = Pick<Bearer, 'token' | 'hash'>;
 /** Asymmetric algorithms only: a public key must never serve as a shared secret (RFC 8725 section 3.1). */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 const leewaySeconds = 60;
-const maxVerified = 10_000;
+const maxForeign = 10_000;
+/** Bound of the verified tokens: some 10,000. A token may have thousands of groups. */
+const maxVerifiedBytes = 32 * 1024 * 1024;
 
 /** Claims of all tokens, without empty ones (RFC 7519 section 4.1). */
 const common = {
@@ -74,9 +76,11 @@ export class TokenVerifier {
   readonly #keys: IssuerKeys;
   readonly #refusals: RefusalLog;
   readonly #now: () => Date;
-  readonly #verified = new LRUCache<string, VerifiedToken>(atMost(maxVerified));
+  readonly #verified = new LRUCache<string, VerifiedToken>(
+    atMostBytes(maxVerifiedBytes, ({ claims }: VerifiedToken) => textBytes(JSON.stringify(claims))),
+  );
   /** Tokens that do not name this issuer. The cache saves decoding them again. */
-  readonly #foreign = new LRUCache<string, true>(atMost(maxVerified));
+  readonly #foreign = new LRUCache<string, true>(atMost(maxForeign));
 
   constructor(
     { metrics, now }: Pick<Services, 'metrics' | 'now'>,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Bearer, type Caller, callerKey } from '../api/caller.ts';
 import { isRecord } from '../api/reader.ts';
 import { forbidden, serviceUnavailable } from '../api/status.ts';
+import { textBytes } from '../limits/bounded-cache.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
@@ -11,7 +12,8 @@ import type { KubernetesClient } from './kubernetes-client.ts';
 
 const denialMaxAgeMs = 1000;
 const settleMs = 1000;
-const maxEntries = 20_000;
+/** Bound of the cached decisions: some 20,000. A reason of the API server may be long. */
+const maxBytes = 24 * 1024 * 1024;
 /** Bound of the characters of a question that is its own key. */
 const maxQuestionLength = 256;
 /** Bounds of the access reviews of one caller, whose batches would delay other callers. Further reviews wait. */
@@ -81,7 +83,8 @@ export class AccessReviews {
     this.#accessCacheMs = accessCacheMs;
     this.#answers = new AnswerCache<Answer>({
       name: 'access',
-      maxEntries,
+      maxBytes,
+      bytesOf: ({ status }) => textBytes(status.reason) + textBytes(status.evaluationError),
       lifetimeMs: (answer) => Math.min(accessCacheMs, this.#maxAgeMs(answer)),
       metrics,
       clock,

@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../limits/bounded-cache.ts';
+import { atMostBytes } from '../limits/bounded-cache.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { abortable } from './deadline.ts';
 
 export interface AnswerCacheOptions<T> {
   /** Label in the metrics. */
   name: string;
-  /** Bound of the entries. The least recently used answers are evicted first. */
-  maxEntries: number;
-  /** Entries that an answer counts as. Default: 1. An answer of more than `maxEntries` is not cached. */
-  sizeOf?: (answer: T) => number;
+  /** Bound of all answers with their keys. The least recently used answers are evicted first, and a larger one is not cached. */
+  maxBytes: number;
+  /** Returns the bytes of an answer at most. */
+  bytesOf: (answer: T) => number;
   /** Lifetime of an answer in milliseconds; 0 to not cache it. */
   lifetimeMs: (answer: T) => number;
   metrics: Metrics;
@@ -31,8 +31,8 @@ export class AnswerCache<T> {
   readonly #lifetimeMs: (answer: T) => number;
   readonly #clock: () => number;
 
-  constructor({ name, maxEntries, sizeOf, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
-    this.#answers = new LRUCache({ ...atMost(maxEntries), ...(sizeOf && { sizeCalculation: ({ answer }) => sizeOf(answer) }) });
+  constructor({ name, maxBytes, bytesOf, lifetimeMs, metrics, clock = () => performance.now() }: AnswerCacheOptions<T>) {
+    this.#answers = new LRUCache(atMostBytes<{ answer: T; until: number }>(maxBytes, ({ answer }) => bytesOf(answer)));
     this.#lifetimeMs = lifetimeMs;
     this.#clock = clock;
     metrics.cache(() => ({ name, entries: this.#answers.size }));

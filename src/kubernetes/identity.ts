@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import type { Bearer, Caller, Identity, ViewTarget } from '../api/caller.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
+import { textBytes } from '../limits/bounded-cache.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { CallerClient, KubernetesClient } from './kubernetes-client.ts';
@@ -10,7 +11,8 @@ import { errorCode, pageAsOutage, UpstreamError, upstreamRefusal } from './upstr
 
 const maxAgeMs = 60_000;
 const refusalMaxAgeMs = 1000;
-const maxEntries = 10_000;
+/** Bound of the cached identities: some 10,000. A user may have thousands of groups. */
+const maxBytes = 24 * 1024 * 1024;
 
 /** @see https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/self-subject-review-v1/ */
 const selfSubjectReview = z.object({
@@ -49,7 +51,8 @@ export class IdentityCache {
     this.#now = now;
     this.#verdicts = new AnswerCache<Verdict>({
       name: 'identity',
-      maxEntries,
+      maxBytes,
+      bytesOf: (verdict) => (verdict === 'refused' ? 0 : textBytes(JSON.stringify(verdict.identity))),
       lifetimeMs: (verdict) => (verdict === 'refused' ? refusalMaxAgeMs : Math.min(maxAgeMs, verdict.expiresInMs)),
       metrics,
       ...(clock && { clock }),

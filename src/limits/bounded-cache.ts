@@ -1,4 +1,5 @@
 /** Bounds of caches whose keys or values come from callers. */
+import { LRUCache } from 'lru-cache';
 
 /**
  * Bounds an `LRUCache` by the number of its entries, as its `max` does, without taking the room for all of them at once: in a service
@@ -12,7 +13,7 @@ const entryBytes = 512;
 const bytesOfCharacter = 2;
 
 /** Returns the bytes that a text takes at most. */
-const textBytes = (text = ''): number => bytesOfCharacter * text.length;
+export const textBytes = (text = ''): number => bytesOfCharacter * text.length;
 
 /**
  * Bounds an `LRUCache` by the bytes of its entries: 10,000 entries of 1 MiB are no bound. An entry that is larger than the bound is not
@@ -24,3 +25,25 @@ export const atMostBytes = <V>(bytes: number, bytesOf: (value: V) => number) => 
   maxSize: bytes,
   sizeCalculation: (value: V, key: string): number => entryBytes + textBytes(key) + bytesOf(value),
 });
+
+/** Shares equal values of many objects, found by their text, in bounded memory. Further values are kept once per object. */
+export class SharedValues<V extends NonNullable<unknown>> {
+  readonly #values: LRUCache<string, { value: V; bytes: number }>;
+
+  constructor(maxBytes: number) {
+    this.#values = new LRUCache(atMostBytes<{ value: V; bytes: number }>(maxBytes, ({ bytes }) => bytes));
+  }
+
+  /** Number of the shared values. */
+  get size(): number {
+    return this.#values.size;
+  }
+
+  /** Returns the shared value of a text, which is this one if there was none. */
+  of(text: string, value: V): V {
+    const known = this.#values.get(text);
+    if (known !== undefined) return known.value;
+    this.#values.set(text, { value, bytes: textBytes(text) });
+    return value;
+  }
+}

@@ -1,9 +1,9 @@
 import { quantityOf } from '@atrium/objects/quantity.ts';
-import { LRUCache } from 'lru-cache';
 import { folded } from '../api/folded.ts';
 import { exactValue } from '../api/json.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { SharedValues } from '../limits/bounded-cache.ts';
 import type { Column, Value } from './columns.ts';
 
 /**
@@ -57,26 +57,17 @@ export class ResourceRow {
   }
 }
 
-/** Bound of the shared texts, and not of the rows. Further texts are kept once per row. */
-const sharedTexts = new LRUCache<string, string>({ max: 8192 });
-const sharedLabels = new LRUCache<string, Readonly<Record<string, string>>>({ max: 4096 });
+/** Bound of the shared texts, and of the shared labels. The rows have no bound. */
+const sharedBytes = 8 * 1024 * 1024;
+const sharedTexts = new SharedValues<string>(sharedBytes);
+const sharedLabels = new SharedValues<Readonly<Record<string, string>>>(sharedBytes);
 
-function shared(text: string): string {
-  const known = sharedTexts.get(text);
-  if (known !== undefined) return known;
-  sharedTexts.set(text, text);
-  return text;
-}
+const shared = (text: string): string => sharedTexts.of(text, text);
 
 const sharedValue = (value: Value): Value => (typeof value === 'string' ? shared(value) : value);
 
-function sharedLabelsOf(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const key = JSON.stringify(labels);
-  const known = sharedLabels.get(key);
-  if (known !== undefined) return known;
-  sharedLabels.set(key, labels);
-  return labels;
-}
+const sharedLabelsOf = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  sharedLabels.of(JSON.stringify(labels), labels);
 
 function ownerOf({ metadata: { ownerReferences } }: KubernetesObject): string {
   const references: unknown[] = Array.isArray(ownerReferences) ? ownerReferences : [];

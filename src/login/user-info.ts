@@ -8,7 +8,7 @@ import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { timestampOf } from '../kubernetes/clock.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bounded-cache.ts';
+import { atMostBytes, textBytes } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { RenewPayload } from '../sessions/schema.ts';
@@ -16,14 +16,17 @@ import { type Account, recordName } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import type { UserInfo } from './schema.ts';
 
-const maxKept = 10_000;
+/** Bound of the completed logins: some 10,000. */
+const maxBytes = 32 * 1024 * 1024;
 
 /** Identifies callers (docs/contract/login.md). */
 export class Info {
   readonly #identifyBearer: Authenticator['identify'];
   readonly #login: SessionContext | undefined;
   /** Logins with the claims of the userinfo endpoint, by hash of the token. */
-  readonly #completed = new LRUCache<string, VerifiedLogin>(atMost(maxKept));
+  readonly #completed = new LRUCache<string, VerifiedLogin>(
+    atMostBytes(maxBytes, ({ claims }: VerifiedLogin) => textBytes(JSON.stringify(claims))),
+  );
 
   /** @param login undefined if no login is configured: then all tokens are verified by the API server alone */
   constructor(identify: Authenticator['identify'], login: SessionContext | undefined) {

@@ -98,7 +98,7 @@ const maxShared = 10_000;
 /** Renews tokens for clients that store them. The seal names the login before the issuer is asked. */
 class LocalRenewal {
   readonly #context: SessionContext;
-  readonly #shared = new LRUCache<string, Promise<RenewPayload>>({ ...atMost(maxShared), ttl: shareMs });
+  readonly #shared = new LRUCache<string, Promise<RenewPayload>>({ ...atMost(maxShared), ttl: shareMs, ttlAutopurge: true });
 
   constructor(context: SessionContext) {
     this.#context = context;

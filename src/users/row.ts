@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache';
 import { folded } from '../api/folded.ts';
 import { partsOf } from '../api/reader.ts';
 import { AlikeTexts, type KeptText } from '../collection/alike-texts.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
+import { SharedValues } from '../limits/bounded-cache.ts';
 import { type Account, accountOfRead } from './record/account.ts';
 import { readUser, type UserSpec, type UserStatus, userApiVersion } from './record/schema.ts';
 
@@ -72,8 +72,7 @@ interface SharedProperties {
 
 const texts = new AlikeTexts();
 
-/** Bounds the number of shared combinations. Further combinations are stored once per user. */
-const sharedTraits = new LRUCache<string, SharedProperties>({ max: 4096 });
+const sharedTraits = new SharedValues<SharedProperties>(8 * 1024 * 1024);
 
 function seconds(value = ''): number | undefined {
   const milliseconds = Date.parse(value);
@@ -105,10 +104,7 @@ function traitsOf(spec: UserSpec, status: UserStatus): SharedProperties {
     isDisabled: String(spec.is_disabled ?? false),
     lowerGroups: (status.groups ?? []).map((group) => folded(group)),
   };
-  const key = JSON.stringify(traits);
-  const shared = sharedTraits.get(key);
-  if (shared === undefined) sharedTraits.set(key, traits);
-  return shared ?? traits;
+  return sharedTraits.of(JSON.stringify(traits), traits);
 }
 
 /** Members that no answer may contain, even if they were written past the schema. */

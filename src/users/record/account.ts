@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { isReservedGroup } from '../../kubernetes/impersonation.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { SharedValues } from '../../limits/bounded-cache.ts';
 import { withoutLocalGroups } from './local-groups.ts';
 import { type Notice, noticeType, readUser, type UserSpec, type UserStatus } from './schema.ts';
 
@@ -92,8 +92,7 @@ export const shortHash = (text: string): string => hash('sha256', text).slice(0,
 export const recordName = (login: string): string | undefined =>
   login.length <= 253 && loginString.test(login) ? shortHash(login.toLowerCase()) : undefined;
 
-/** Bounds the number of shared lists. Further lists of groups are stored once per user. */
-const sharedGroups = new LRUCache<string, readonly string[]>({ max: 4096 });
+const sharedGroups = new SharedValues<readonly string[]>(8 * 1024 * 1024);
 
 /** Returns the account of a record that was just read or written. */
 export const accountOf = (object: KubernetesObject): Account => accountOfRead(object, readUser(object));
@@ -233,8 +232,5 @@ function seconds(time = ''): number | undefined {
 
 function groupsOf(told: readonly string[]): readonly string[] {
   const groups = withoutLocalGroups(told).filter((group) => !isReservedGroup(group));
-  const key = JSON.stringify(groups);
-  const shared = sharedGroups.get(key);
-  if (shared === undefined) sharedGroups.set(key, groups);
-  return shared ?? groups;
+  return sharedGroups.of(JSON.stringify(groups), groups);
 }

@@ -76,7 +76,7 @@ const allowed: ImportTable = {
     types: ['plugins', 'services.ts'],
   },
   search: { values: ['users', 'kubernetes', 'http', 'limits', 'api'], types: ['lists', 'groups', 'collection', 'services.ts'] },
-  lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'api', 'objects'], types: ['services.ts', 'config'] },
+  lists: { values: ['access', 'collection', 'watch', 'kubernetes', 'http', 'limits', 'api', 'objects'], types: ['services.ts', 'config'] },
   explorer: {
     values: ['access', 'bindings', 'groups', 'users', 'collection', 'rbac', 'kubernetes', 'http', 'limits', 'config', 'api'],
     types: ['services.ts', 'watch'],
