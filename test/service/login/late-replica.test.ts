@@ -105,7 +105,6 @@ describe('a replica whose watches are behind', () => {
       await eventually(
         () => browser.info('v2'),
         ({ status }) => status === 200,
-        10_000,
       );
     });
 
