@@ -7,7 +7,7 @@ import { collectedMemory } from '../../support/collected-memory.ts';
 
 const mebibyte = 1024 * 1024;
 
-describe('caches of what callers write', () => {
+describe('caches of texts that callers write', () => {
   it('keep no memory of 100 objects with labels of 1 MiB that are gone', () => {
     const row = (index: number) => {
       const metadata = { name: 'a', uid: `${index}`, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
