@@ -1,6 +1,6 @@
 /** Schedules of CronJobs as kube-controller-manager reads them, by github.com/robfig/cron: five fields, `@daily` and its like. */
 
-import { secondsIn } from './duration.ts';
+import { secondsIn } from './go-duration.ts';
 
 export interface Schedule {
   minutes: readonly number[];

@@ -1,4 +1,5 @@
-import { humanDuration, secondsIn } from '@atrium/objects/duration.ts';
+import { humanDuration } from '@atrium/objects/duration.ts';
+import { secondsIn } from '@atrium/objects/go-duration.ts';
 import { expect } from 'chai';
 
 describe('secondsIn', () => {

@@ -19,7 +19,6 @@ import { Asked } from './asked';
 import { Ended } from './ended';
 import { Overlays } from './overlays';
 import { loadPage, routeOf } from './pages';
-import { PasswordDue } from './password-due';
 import { Shell } from './shell';
 import { Start } from './start';
 import { StepUpAsked } from './step-up';
@@ -34,12 +33,32 @@ function OwnAccess() {
   useEffect(() => {
     if (!isOn || record === undefined) return;
     return afterPaint(async () => {
-      const { OwnAccess: Loaded, followOwnAccess } = await import('./own-access');
-      Strip.value = Loaded;
+      const { OwnAccess: Own, followOwnAccess } = await import('./own-access');
+      Strip.value = Own;
       return followOwnAccess(record, isLive);
     });
   }, [isOn, isLive, record, resumed.value]);
   return isOn && Strip.value ? <Strip.value /> : null;
+}
+
+/** The form for a password that has to be changed. Most people do without its code. */
+function Due() {
+  const Form = useSignal<ComponentType | undefined>(undefined);
+  const problem = useSignal<Problem | undefined>(undefined);
+  const load = () => {
+    problem.value = undefined;
+    import('./password-due').then(
+      ({ PasswordDue }) => {
+        Form.value = PasswordDue;
+      },
+      (error: unknown) => {
+        problem.value = asProblem(error);
+      },
+    );
+  };
+  useEffect(load, []);
+  if (problem.value) return <Failure problem={problem.value} onRetry={load} />;
+  return Form.value ? <Form.value /> : <Skeleton />;
 }
 
 export function App() {
@@ -48,7 +67,7 @@ export function App() {
     return afterPaint(async () => (await import('../plugins/start')).startPlugins());
   });
   if (person.value === undefined) return <Start />;
-  if (isPasswordDue.value) return <PasswordDue />;
+  if (isPasswordDue.value) return <Due />;
   return (
     <>
       <Shell strip={<OwnAccess />}>
@@ -82,7 +101,7 @@ function afterPaint(begin: () => Promise<() => void>): () => void {
 
 const paintMs = 50;
 
-interface Loaded {
+interface LoadedPage {
   Page: ComponentType<PageProps>;
   pattern: string;
   params: Record<string, string>;
@@ -90,7 +109,7 @@ interface Loaded {
 
 /** The last page stays until the next one has loaded. */
 function CurrentPage() {
-  const loaded = useSignal<Loaded | undefined>(undefined);
+  const loaded = useSignal<LoadedPage | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
   const attempt = useSignal(0);
   const isMissing = useSignal(false);

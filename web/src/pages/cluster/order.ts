@@ -1,6 +1,6 @@
 /** The order of cells: numbers, quantities and durations by their value, other texts with numbers in them as a reader would. */
 
-import { secondsIn } from '@atrium/objects/duration.ts';
+import { secondsIn } from '@atrium/objects/go-duration.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 
 type Cell = unknown;
