@@ -127,7 +127,7 @@ export class Issuer {
 }
 
 /** Returns a secret without the byte order mark and the line breaks that editors add, as the service reads its files. */
-const secretIn = (text: string): string => text.replace(/^\ufeff/, '').replace(/[\r\n]+$/, '');
+const secretIn = (text: string): string => text.replace(/^\ufeff/, '').replace(/(?<![\r\n])[\r\n]+$/, '');
 
 /** RFC 7636 */
 async function proofKey() {

@@ -9,7 +9,7 @@ const duration = /^-?(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|[ywdhms]))+$/;
 /** Parses an age as kubectl prints it, or a Go duration: `2y10d`, `1h0m0s`, `300ms`. */
 export function secondsIn(text: string): number | undefined {
   if (!duration.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|[ywdhms])/g)];
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|[ywdhms])/gy)];
   const sum = parts.reduce((total, [, number, unit = '']) => total + Number(number) * (seconds[unit] ?? 0), 0);
   return text.startsWith('-') ? -sum : sum;
 }

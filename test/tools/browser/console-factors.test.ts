@@ -64,7 +64,7 @@ describe('the second factors in the console', () => {
     await asked.getByText('This action requires a login within the last 2 minutes.').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     await asked.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('dialog').getByText('this operation wants a fresh login').waitFor();
+    await page.getByRole('dialog').getByText('this operation requires a recent login').waitFor();
 
     expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).to.equal('work phone');
     expect(await page.getByRole('dialog', { name: 'Your session is over' }).count()).to.equal(0);
