@@ -1,6 +1,6 @@
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
-import { type Collection, collection, liveLists } from '../collection/collection.ts';
+import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Controller } from '../controllers/controller.ts';
 import { clusterNetwork, type Network } from '../http/outgoing.ts';
@@ -109,14 +109,10 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
   };
 }
 
-function liveAccess(
-  { config, longRequests }: Services,
-  { policies, requests }: Pick<WatchedAccess, 'policies' | 'requests'>,
-  { again }: AccessNeeds,
-): LiveAccess {
-  if (!config.features.watch) return undefined;
-  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
-  return { policies: liveLists(policies, collected.policies, guard), requests: liveLists(requests, collected.requests, guard) };
+function liveAccess(services: Services, watched: Pick<WatchedAccess, 'policies' | 'requests'>, { again }: AccessNeeds): LiveAccess {
+  const policies = followedLists(services, watched.policies, collected.policies, again);
+  const requests = followedLists(services, watched.requests, collected.requests, again);
+  return policies && requests && { policies, requests };
 }
 
 /** Dependencies of notices. */
