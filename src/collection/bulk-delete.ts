@@ -1,4 +1,5 @@
 /** Deletions of many objects: their selection, and the result of each object (docs/contract/users.md). */
+import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Caller } from '../api/caller.ts';
 import { badParameter, badRequest, type StatusCause, StatusError } from '../api/status.ts';
@@ -50,6 +51,15 @@ interface Asking {
   signal: AbortSignal;
   /** Milliseconds until its deadline. */
   leftMs: number;
+}
+
+/** Request of an operation with `bulkQuery` and `bulkBody`. */
+interface BulkRequest {
+  ctx: Context;
+  caller: Caller;
+  query: z.output<typeof bulkQuery>;
+  body: z.output<typeof bulkBody>;
+  signal: AbortSignal;
 }
 
 interface Target {
@@ -105,6 +115,15 @@ export class BulkDeleter<Row extends ListRow> {
     const [refusal] = refusals;
     if (refusal !== undefined && refusals.size === targets.length) throw refusal;
     return items;
+  }
+
+  /** Deletes what an operation requests. @throws as `delete` does */
+  requested(
+    { ctx, caller, query, body, signal }: BulkRequest,
+    onDeleted: (object: { name: string; uid: string }) => void,
+  ): Promise<BulkItem[]> {
+    const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
+    return this.delete(deletion, caller, onDeleted, { signal, leftMs: ctx.state.leftMs() });
   }
 
   async #targets({ names, labelSelector = '', fieldSelector = '' }: BulkDeletion, caller: Caller, signal: AbortSignal): Promise<Target[]> {
@@ -163,7 +182,7 @@ interface BulkSelection {
 }
 
 /** Returns the only selection of a request. @throws StatusError 400 for no selection, or more than one */
-export function selectionOf(query: BulkSelection, body: BulkSelection = {}): BulkSelection {
+function selectionOf(query: BulkSelection, body: BulkSelection = {}): BulkSelection {
   const queryNames = query.names?.flatMap((text) => text.split(','));
   const inQuery = { ...query, ...(queryNames && { names: queryNames }) };
   const given = [

@@ -13,7 +13,7 @@ import { type AnswerDescription, compressed, longRunning, type Operation, operat
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from './bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from './bulk-delete.ts';
 import type { Collection } from './collection.ts';
 import { answerList } from './lister.ts';
 import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from './live-list-answer.ts';
@@ -261,11 +261,10 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       query: bulkQuery,
       body: bulkBody,
       answers: bulkAnswers(resultKind),
-      handle: async ({ ctx, caller, query, body, signal }) => {
-        const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
+      handle: async (request) => {
+        const { ctx, caller } = request;
         const onDeleted = (target: { name: string; uid: string }) => this.#record(ctx, caller, { audit: words.audit, target, code: 204 });
-        const asking = { signal, leftMs: ctx.state.leftMs() };
-        ctx.body = bulkResult(resultKind, await bulkDeleter.delete(deletion, caller, onDeleted, asking));
+        ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, onDeleted));
       },
     });
   }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../api/caller.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
-import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, selectionOf } from '../collection/bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from '../collection/bulk-delete.ts';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, compressed, type Operation, operation } from '../http/operation.ts';
 import { sleepUntil } from '../kubernetes/clock.ts';
@@ -180,10 +180,9 @@ function deleteMany({ services: { audit, now }, users }: UsersContext, deleter: 
     query: bulkQuery,
     body: bulkBody,
     answers: bulkAnswers(resultKind),
-    async handle({ ctx, caller, query, body, signal }) {
-      const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
-      const asking = { signal, leftMs: ctx.state.leftMs() };
-      const items = await bulkDeleter.delete(deletion, caller, (user) => record(audit, ctx, caller, user), asking);
+    async handle(request) {
+      const { ctx, caller, signal } = request;
+      const items = await bulkDeleter.requested(request, (user) => record(audit, ctx, caller, user));
       await sleepUntil(deleter.settledAt, now, signal);
       ctx.body = bulkResult(resultKind, items);
     },
