@@ -2,7 +2,7 @@
 
 import type { Outcome } from '../controllers/work-queue.ts';
 import { Slices } from '../kubernetes/slices.ts';
-import { RateLimit } from '../limits/rate-limit.ts';
+import { hourMs, RateLimit } from '../limits/rate-limit.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import { attemptsAfter, hasAddress, type Mail, mailAttemptsAtMs, sendMail } from '../mail/mailer.ts';
 import { type Texts, timeText } from '../texts/texts.ts';
@@ -17,7 +17,6 @@ import { requestURL } from './webhooks.ts';
 
 const maxApprovers = 50;
 const mailsPerHour = 20;
-const oneHourMs = 3_600_000;
 const atOnce = 4;
 
 /** Texts and name of the installation. */
@@ -85,7 +84,7 @@ export class AccessMail implements Receiver, Digests {
     const { now } = context.services;
     this.#context = context;
     this.#letterhead = letterhead;
-    this.#limit = new RateLimit({ limit: mailsPerHour, windowMs: oneHourMs, clock: () => now().getTime() });
+    this.#limit = new RateLimit({ limit: mailsPerHour, windowMs: hourMs, clock: () => now().getTime() });
   }
 
   /** Reports whether the mail would be true now. */

@@ -24,6 +24,8 @@ export function networkOf(address: string): string {
 /** Bound of counted networks. The network that was not seen for longest is dropped first. */
 const maxNetworks = 20_000;
 const oneMinute = 60_000;
+/** An hour as `windowMs`. */
+export const hourMs = 3_600_000;
 
 interface RateLimitOptions {
   /** Bound in a window. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import { RateLimit } from '../limits/rate-limit.ts';
+import { hourMs, RateLimit } from '../limits/rate-limit.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { hasAddress, isMailSet, type Mail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';
@@ -39,7 +39,6 @@ interface Sending {
 
 const mailSubject = 'a mail with a link';
 const mailsPerNetwork = 10;
-const oneHourMs = 3_600_000;
 /** Minimum time between two mails that strangers can cause for one account. */
 const pauseMs = 300_000;
 const forgottenSeconds = 1800;
@@ -55,7 +54,7 @@ export class LinkMail {
     this.#services = services;
     this.#needs = needs;
     this.#queue = new MailQueue(services);
-    this.#networks = new RateLimit({ limit: mailsPerNetwork, windowMs: oneHourMs, clock: services.clock });
+    this.#networks = new RateLimit({ limit: mailsPerNetwork, windowMs: hourMs, clock: services.clock });
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-import { RateLimit } from '../../limits/rate-limit.ts';
+import { hourMs, RateLimit } from '../../limits/rate-limit.ts';
 import { MailQueue } from '../../mail/mail-queue.ts';
 import { hasAddress, isMailSet } from '../../mail/mailer.ts';
 import type { Services } from '../../services.ts';
@@ -6,9 +6,8 @@ import { type Translations, timeText } from '../../texts/texts.ts';
 import type { Account } from '../record/account.ts';
 import type { NoticeType } from '../record/schema.ts';
 
-/** Bound of an hour. */
+/** Bound of the mails of one user in an hour. */
 const mailsPerUser = 20;
-const oneHourMs = 3_600_000;
 
 /** Mails users about changes of their login. A page at the next login shows them, too, but an intruder may be the first to log in. */
 export class NoticeMail {
@@ -24,7 +23,7 @@ export class NoticeMail {
     this.#services = services;
     this.#title = title;
     this.#queue = new MailQueue(services);
-    this.#users = new RateLimit({ limit: mailsPerUser, windowMs: oneHourMs, clock: services.clock });
+    this.#users = new RateLimit({ limit: mailsPerUser, windowMs: hourMs, clock: services.clock });
   }
 
   stop(): void {
