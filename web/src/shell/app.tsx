@@ -2,6 +2,7 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { resumed } from '../api/client';
+import { useLoad } from '../api/load';
 import { asProblem, type Problem } from '../api/problem';
 import { useFeature } from '../api/version';
 import { AskFor } from '../app/ask';
@@ -12,6 +13,7 @@ import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
 import { Why } from '../app/why';
 import { t } from '../text/text';
+import { Loaded } from '../ui/loaded';
 import { Failure, refusal, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { lookAhead } from './ahead';
@@ -43,22 +45,8 @@ function OwnAccess() {
 
 /** The form for a password that has to be changed. Most people do without its code. */
 function Due() {
-  const Form = useSignal<ComponentType | undefined>(undefined);
-  const problem = useSignal<Problem | undefined>(undefined);
-  const load = () => {
-    problem.value = undefined;
-    import('./password-due').then(
-      ({ PasswordDue }) => {
-        Form.value = PasswordDue;
-      },
-      (error: unknown) => {
-        problem.value = asProblem(error);
-      },
-    );
-  };
-  useEffect(load, []);
-  if (problem.value) return <Failure problem={problem.value} onRetry={load} />;
-  return Form.value ? <Form.value /> : <Skeleton />;
+  const load = useLoad('password due', () => import('./password-due'));
+  return <Loaded load={load}>{({ PasswordDue }) => <PasswordDue />}</Loaded>;
 }
 
 export function App() {
