@@ -1,23 +1,7 @@
 import { podState } from '@atrium/objects/pod-state.ts';
 import { expect } from 'chai';
+import { ended, type Given, pod, running, waiting } from './a-pod.ts';
 
-interface Given {
-  deleted?: true;
-  init?: object[];
-  statuses?: object[];
-  initStatuses?: object[];
-  status?: object;
-}
-
-const pod = ({ deleted, init = [], statuses = [], initStatuses = [], status = {} }: Given) => ({
-  ...{ apiVersion: 'v1', kind: 'Pod' },
-  metadata: { name: 'p', resourceVersion: '1', creationTimestamp: '', ...(deleted && { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
-  spec: { containers: [{ name: 'a' }, { name: 'b' }], initContainers: init },
-  status: { phase: 'Running', containerStatuses: statuses, initContainerStatuses: initStatuses, ...status },
-});
-const running = (name: string, more: object = {}) => ({ name, ready: true, state: { running: {} }, ...more });
-const waiting = (name: string, reason: string, more: object = {}) => ({ name, state: { waiting: { reason } }, ...more });
-const ended = (name: string, terminated: object) => ({ name, state: { terminated } });
 const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
 
 describe('podState', () => {

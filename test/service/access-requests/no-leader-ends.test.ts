@@ -2,14 +2,14 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Person } from '../../support/api-server.ts';
-import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { holdLeases } from '../../support/held-leases.ts';
 import { startServer } from '../../support/server.ts';
 import { aNamespace, applyKnown, Bindings, bindingsPath } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { AccessRequests, aPolicy, mergePatch, policiesPath, type Request, user } from './support.ts';
 
-const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/${name}`;
 const usersPath = '/apis/auth.platform.io/v1/users';
 
 /** Requesters, each with a policy of the same name. */
@@ -23,11 +23,6 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
     let bindings: Bindings;
     let stopHolding = async () => {};
 
-    const writeHolder = async (holderIdentity: string) => {
-      const renewTime = new Date().toISOString().replace('Z', '000Z');
-      for (const name of leases)
-        await server.kubernetes.call('PATCH', leasePath(name), { spec: { holderIdentity, renewTime } }, mergePatch);
-    };
     const requestOf = (person: Person): Request => {
       const found = given.get(person);
       if (found === undefined) throw new Error(`${person} has no request`);
@@ -49,12 +44,7 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
         await bindings.untilBound(bindingOf(name), [`User ${name} in shop`]);
       }
       await server.stopFirst();
-      await writeHolder('killed');
-      const timer = setInterval(() => void writeHolder('killed'), 1_000);
-      stopHolding = async () => {
-        clearInterval(timer);
-        await writeHolder('');
-      };
+      stopHolding = await holdLeases(server.kubernetes, ...leases);
       await server.replica();
     });
     after(() => stopHolding());

@@ -1,13 +1,13 @@
 /** Times of access requests while no replica leads: the leader was killed, or all replicas have just started. */
 import { expect } from 'chai';
 import { after, before, beforeEach, describe, it } from 'mocha';
-import { asService, serviceNamespace } from '../../support/cluster-admin.ts';
+import { asService } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { holdLeases } from '../../support/held-leases.ts';
 import { startServer } from '../../support/server.ts';
 import { bindingsPath } from '../bindings/support.ts';
-import { type AccessRequests, aliceAsksBob, mergePatch, type Request, requestsPath } from './support.ts';
+import { type AccessRequests, aliceAsksBob, type Request, requestsPath } from './support.ts';
 
-const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-access-requests`;
 const pendingSeconds = 300;
 const options = '/auth/v1/accessrequests/options?verb=list&group=&resource=pods&namespace=shop';
 
@@ -23,23 +23,10 @@ describe('access requests while no replica leads', () => {
   let at: string;
   let stopHolding = async () => {};
 
-  const writeHolder = (holderIdentity: string) => {
-    const renewTime = new Date().toISOString().replace('Z', '000Z');
-    return server.kubernetes.call('PATCH', lease, { spec: { holderIdentity, renewTime } }, mergePatch);
-  };
-  /** Renews the Lease for a replica that does not lead, so that no other replica takes it. */
-  const holdLease = async () => {
-    expect((await writeHolder('killed')).status).to.equal(200);
-    const timer = setInterval(() => void writeHolder('killed'), 1_000);
-    stopHolding = async () => {
-      clearInterval(timer);
-      await writeHolder('');
-    };
-  };
   before(async () => {
     access = await aliceAsksBob(server);
     await server.stopFirst();
-    await holdLease();
+    stopHolding = await holdLeases(server.kubernetes, 'atrium-access-requests');
     at = (await server.replica()).url;
   });
   after(() => stopHolding());

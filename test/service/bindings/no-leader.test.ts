@@ -1,12 +1,12 @@
 /** Ends of UserBindings while no replica leads, as after a leader was killed. */
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { holdLeases } from '../../support/held-leases.ts';
 import { startServer } from '../../support/server.ts';
 import { aBinding, aNamespace, Bindings, bindingsPath } from './support.ts';
 
-const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-user-bindings`;
 const merge = { 'content-type': 'application/merge-patch+json' };
 const hourMs = 3_600_000;
 const inAnHour = `${new Date(Date.now() + hourMs).toISOString().slice(0, 19)}Z`;
@@ -19,10 +19,6 @@ describe('UserBindings while no replica leads', () => {
   const server = forSuite(() => startServer({ now: () => new Date(Date.now() + aheadMs) }));
   let bindings: Bindings;
   let stopHolding = async () => {};
-  const writeHolder = (holderIdentity: string) => {
-    const renewTime = new Date().toISOString().replace('Z', '000Z');
-    return server.kubernetes.call('PATCH', lease, { spec: { holderIdentity, renewTime } }, merge);
-  };
   /** Wakes the queues, which wait for the clock. */
   const poke = async () => {
     pokes += 1;
@@ -42,12 +38,7 @@ describe('UserBindings while no replica leads', () => {
     );
     for (const name of ['ends', 'ends-in-namespaces', 'put-off', 'later', 'endless', 'deleted']) await bindings.until(name, 'Synced');
     await server.stopFirst();
-    expect((await writeHolder('killed')).status).to.equal(200);
-    const timer = setInterval(() => void writeHolder('killed'), 1_000);
-    stopHolding = async () => {
-      clearInterval(timer);
-      await writeHolder('');
-    };
+    stopHolding = await holdLeases(server.kubernetes, 'atrium-user-bindings');
     await server.replica();
   });
   after(() => stopHolding());

@@ -1,25 +1,8 @@
 import { expect } from 'chai';
+import { ended, pod, running, waiting } from '../../../packages/objects/test/a-pod.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
 import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
-
-interface Given {
-  deleted?: true;
-  init?: object[];
-  statuses?: object[];
-  initStatuses?: object[];
-  status?: object;
-}
-
-const pod = ({ deleted, init = [], statuses = [], initStatuses = [], status = {} }: Given): ClusterObject => ({
-  ...{ apiVersion: 'v1', kind: 'Pod' },
-  metadata: { name: 'p', resourceVersion: '1', creationTimestamp: '', ...(deleted && { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
-  spec: { containers: [{ name: 'a' }, { name: 'b' }], initContainers: init },
-  status: { phase: 'Running', containerStatuses: statuses, initContainerStatuses: initStatuses, ...status },
-});
-const running = (name: string, more: object = {}) => ({ name, ready: true, state: { running: {} }, ...more });
-const waiting = (name: string, reason: string, more: object = {}) => ({ name, state: { waiting: { reason } }, ...more });
-const ended = (name: string, terminated: object) => ({ name, state: { terminated } });
 
 describe('the state of a node in the console', () => {
   const node = (conditions: object[], unschedulable = false, deleted = {}): ClusterObject => ({
