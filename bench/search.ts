@@ -6,7 +6,7 @@
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Caller } from '../src/api/caller.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import { knownColumns } from '../src/lists/known-columns.ts';
 import { ResourceRow } from '../src/lists/row.ts';
 import { SearchService } from '../src/search/search.ts';

@@ -171,7 +171,7 @@ async function stampOfSources(): Promise<string> {
       'web/{src,static}/**/*',
       'web/template/{*,{src,public}/**/*}',
       'src/console/brand.ts',
-      'src/api/{folded,return-path,typed-text}.ts',
+      'packages/http/src/return-path.ts',
       'src/kubernetes/resource-version.ts',
       'packages/objects/src/*',
       'package-lock.json',

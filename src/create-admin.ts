@@ -1,7 +1,6 @@
 /** `atrium create-admin`: creates the first administrator of an installation, once. */
-
 import { randomBytes } from 'node:crypto';
-import { StatusError } from './api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
 import type { Config } from './config/schema.ts';

@@ -1,6 +1,6 @@
+import { reader } from '@atrium/objects/reader.ts';
+import { installationIncomplete, type StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
-import { installationIncomplete, type StatusError } from '../api/status.ts';
 import { abortable, neverAborts } from '../kubernetes/deadline.ts';
 import { isKubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';

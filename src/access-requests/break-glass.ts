@@ -1,5 +1,5 @@
 /** Break-glass: access at once, without the approvals of the policy. Each use is counted and reported, and reviewed by an approver. */
-import { tooManyRequests } from '../api/status.ts';
+import { tooManyRequests } from '@atrium/objects/status.ts';
 import type { auditCaller } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { report } from '../kubernetes/events.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../api/caller.ts';
-import { type FieldError, forbidden, invalidValue, notSupported, required } from '../api/field-error.ts';
-import { alreadyExists, invalid, StatusError, tooManyRequests } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { type FieldError, forbidden, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
+import { alreadyExists, invalid, StatusError, tooManyRequests } from '@atrium/objects/status.ts';
 import type { auditCaller } from '../http/audit.ts';
 import { requireNoAccessToken } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';

@@ -1,7 +1,6 @@
 /** Changes of a request by users: approvers decide and review, requesters and approvers end. */
-
-import type { Caller } from '../api/caller.ts';
-import { conflict, type StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { conflict, type StatusError } from '@atrium/objects/status.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { requireStepUp } from '../http/step-up.ts';
 import { timestamp } from '../kubernetes/clock.ts';

@@ -1,6 +1,5 @@
 /** The access of a request: one UserBinding of the service's account, whose name follows from the UID of the request. */
-
-import { timedOut } from '../api/status.ts';
+import { timedOut } from '@atrium/objects/status.ts';
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
 import { timestamp } from '../kubernetes/clock.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Caller } from '@atrium/http/caller.ts';
+import { expired, notFound } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../api/caller.ts';
-import { expired, notFound } from '../api/status.ts';
 import type { LiveLists, LiveParameters } from '../collection/live-list-answer.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';

@@ -1,5 +1,5 @@
+import { labelPattern } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
-import { labelPattern } from '../api/labels.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { questionQuery } from '../rbac/rules.ts';
 import type { AccessContext } from './context.ts';

@@ -1,7 +1,7 @@
 /** Roles that a caller may ask for to get one right. The answer is made from policies that let the caller ask. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Caller } from '../api/caller.ts';
-import { parseLabelSelector } from '../api/selectors.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { sortInSlices } from '../collection/sort.ts';
 import { compareWidths, type ResourceQuestion, ruleAllows, rulesWidth } from '../rbac/rules.ts';
 import type { RbacWatch } from '../rbac/watch.ts';

@@ -1,7 +1,6 @@
 /** Users whom a policy names, by their User records. Tokens are not considered, so that a person is the same with each linked account. */
-
-import type { Caller } from '../api/caller.ts';
-import { StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';

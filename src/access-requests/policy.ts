@@ -1,10 +1,9 @@
 /** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
-
+import { folded } from '@atrium/objects/folded.ts';
+import { labelSelector as selector, selectorText } from '@atrium/objects/labels.ts';
+import { conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { folded } from '../api/folded.ts';
-import { labelSelector as selector, selectorText } from '../api/labels.ts';
-import { conditions, objectMeta } from '../api/object-schemas.ts';
-import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';

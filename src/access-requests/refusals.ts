@@ -1,6 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../api/caller.ts';
-import { StatusError } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf } from './grant.ts';

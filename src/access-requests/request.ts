@@ -1,10 +1,9 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
-
+import { folded } from '@atrium/objects/folded.ts';
+import { labelPattern } from '@atrium/objects/labels.ts';
+import { objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { folded } from '../api/folded.ts';
-import { labelPattern } from '../api/labels.ts';
-import { objectMeta, shownText } from '../api/object-schemas.ts';
-import { partsOf } from '../api/reader.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';

@@ -2,11 +2,11 @@
  * Access for a while: users ask for the role of an AccessPolicy, approvers decide, and the role ends by itself. RBAC stays the only
  * authority: access is a UserBinding that expires. Administrators write policies with kubectl.
  */
+import type { Caller } from '@atrium/http/caller.ts';
+import { labelPattern } from '@atrium/objects/labels.ts';
+import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { labelPattern } from '../api/labels.ts';
-import { dryRun } from '../api/write-options.ts';
 import { isLive, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';

@@ -1,7 +1,6 @@
 /** Checks of a request against the current policy, user and role. */
-
 import { hash } from 'node:crypto';
-import { partsOf } from '../api/reader.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
 import { namespaceResource } from '../bindings/target-namespaces.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';

@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { conflict, notFound } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { conflict, notFound } from '@atrium/objects/status.ts';
 import { userBindingResource } from '../bindings/schema.ts';
 import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { Account } from '../users/record/account.ts';

@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
+import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { tooManyRequests } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import { type Caller, callerKey } from '../api/caller.ts';
-import { tooManyRequests } from '../api/status.ts';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../api/caller.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
 import { describedGrant, grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
 import { type AccessQuestion, compareWidths, rulesWidth } from '../rbac/rules.ts';

@@ -2,8 +2,8 @@
  * Namespaces in which a caller may do something, for users who may not list namespaces, and for pages that offer a choice of them. The
  * API server decides; the watched roles and namespaces only reduce the number of reviews.
  */
+import type { Caller } from '@atrium/http/caller.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import { type Page, sendPage } from '../collection/page.ts';

@@ -1,5 +1,5 @@
+import { maxSelectorLength } from '@atrium/objects/selectors.ts';
 import { z } from 'zod';
-import { maxSelectorLength } from '../api/selectors.ts';
 import { shownAsBoolean } from '../http/input.ts';
 
 /** API versions, which are equal for the API server. The answer has the version of the request. */

@@ -1,6 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { invalid, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { invalid, StatusError, serviceUnavailable } from '../api/status.ts';
 import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import { pageAsOutage, UpstreamError } from '../kubernetes/upstream-error.ts';

@@ -1,8 +1,8 @@
 /** The ClusterRoles that the service's own account may bind. */
+import type { Caller } from '@atrium/http/caller.ts';
+import type { FieldError } from '@atrium/objects/field-error.ts';
+import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import type { FieldError } from '../api/field-error.ts';
-import { reader } from '../api/reader.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { isAboutResource, policyRules } from '../rbac/rules.ts';

@@ -1,7 +1,7 @@
 /** The managed bindings: the RBAC bindings that the controller creates for a UserBinding. */
 import { hash } from 'node:crypto';
+import { type Reading, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { type Reading, reader } from '../api/reader.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Subject } from '../rbac/role-bindings.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import { duplicate, type FieldError, forbidden, invalidValue, required } from '@atrium/objects/field-error.ts';
+import { labelPattern, subdomainPattern } from '@atrium/objects/labels.ts';
+import { byService, conditions, kept, marks, objectMeta, objectName } from '@atrium/objects/object-schemas.ts';
+import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { duplicate, type FieldError, forbidden, invalidValue, required } from '../api/field-error.ts';
-import { labelPattern, subdomainPattern } from '../api/labels.ts';
-import { byService, conditions, kept, marks, objectMeta, objectName } from '../api/object-schemas.ts';
-import { partsOf, reader } from '../api/reader.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';

@@ -1,8 +1,7 @@
 /** Rules of UserBindings: the right to bind the role, and roles that the service can bind. */
-
-import type { Caller } from '../api/caller.ts';
-import { notFoundValue } from '../api/field-error.ts';
-import { invalid } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { notFoundValue } from '@atrium/objects/field-error.ts';
+import { invalid } from '@atrium/objects/status.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';

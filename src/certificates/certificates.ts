@@ -1,7 +1,6 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
-
-import type { Caller } from '../api/caller.ts';
-import { badParameter, notFound, StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter, notFound, StatusError } from '@atrium/objects/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import { auditCaller } from '../http/audit.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { badParameter, StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { badParameter, StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable, neverAborts } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,9 +1,9 @@
 /** Deletions of many objects: their selection, and the result of each object (docs/contract/users.md). */
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter, badRequest, type StatusCause, StatusError } from '@atrium/objects/status.ts';
+import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { badParameter, badRequest, type StatusCause, StatusError } from '../api/status.ts';
-import { dryRun } from '../api/write-options.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';

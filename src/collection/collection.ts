@@ -1,5 +1,5 @@
 /** Watches and lists of a resource: its cache, and the operations that all resources have in common. */
-import { notFound } from '../api/status.ts';
+import { notFound } from '@atrium/objects/status.ts';
 import type { Check } from '../http/health.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';

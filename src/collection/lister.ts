@@ -1,6 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../api/caller.ts';
-import { badParameter } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { BoundedCache, SharedBound } from '../limits/shared-bound.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { badParameter } from '../api/status.ts';
 import { shownAsBoolean, wholeNumber } from '../http/input.ts';
 import { cutWhenStuck } from '../http/slow-clients.ts';
 import { Deadline } from '../kubernetes/deadline.ts';

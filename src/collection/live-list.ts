@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { badParameter, expired, type StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { badParameter, expired, type StatusError } from '../api/status.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { ListRow, Predicate } from './properties.ts';

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { isIndentedWanted } from '@atrium/http/json-answers.ts';
+import { badParameter, expired } from '@atrium/objects/status.ts';
+import { warningHeaders } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { isIndentedWanted } from '../api/json.ts';
-import { badParameter, expired } from '../api/status.ts';
-import { warningHeaders } from '../api/write-options.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Position } from './sort.ts';
 

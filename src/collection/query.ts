@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { Caller } from '../api/caller.ts';
-import { wantedText } from '../api/folded.ts';
-import { checkSelectorLength, type FieldRequirement, parseFieldSelector, parseLabelSelector } from '../api/selectors.ts';
-import { badParameter, StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { wantedText } from '@atrium/objects/folded.ts';
+import { checkSelectorLength, type FieldRequirement, parseFieldSelector, parseLabelSelector } from '@atrium/objects/selectors.ts';
+import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import { filterNames, type ListProperties, type ListRow, type Predicate } from './properties.ts';
 import type { ListParameters } from './schema.ts';
 import { parseSort, type SortKey } from './sort.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { badParameter } from '../api/status.ts';
+import { badParameter } from '@atrium/objects/status.ts';
 import type { ListProperties, ListRow, SortValue } from './properties.ts';
 
 export interface SortKey<Row> {

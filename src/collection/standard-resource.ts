@@ -2,11 +2,11 @@
  * Operations that all resources have in common: list, get, create, patch, delete, and deletion of many. A resource declares its schemas,
  * rules and words once.
  */
+import type { Caller } from '@atrium/http/caller.ts';
+import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
+import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
-import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { auditWrite } from '../http/audit.ts';
 import type { WriteAuditName } from '../http/audit-events.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';

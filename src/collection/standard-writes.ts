@@ -1,12 +1,12 @@
 /** Creations, changes and deletions that follow the strategy of a resource. The API server decides, with the rights of the caller. */
+import type { Caller } from '@atrium/http/caller.ts';
+import type { FieldError } from '@atrium/objects/field-error.ts';
+import { checkTests, mergePatchOf } from '@atrium/objects/json-patch.ts';
+import { reader } from '@atrium/objects/reader.ts';
+import { badRequest, conflict, notFound } from '@atrium/objects/status.ts';
+import { readObject } from '@atrium/objects/validation.ts';
+import { isVersionAsked, requiresVersion, type WriteRequest } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import type { FieldError } from '../api/field-error.ts';
-import { checkTests, mergePatchOf } from '../api/json-patch.ts';
-import { reader } from '../api/reader.ts';
-import { badRequest, conflict, notFound } from '../api/status.ts';
-import { readObject } from '../api/validation.ts';
-import { isVersionAsked, requiresVersion, type WriteRequest } from '../api/write-options.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type NewObject, type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { retryOnConflict } from '../kubernetes/retry.ts';

@@ -1,6 +1,6 @@
+import { actorOf, type Bearer, type Caller } from '@atrium/http/caller.ts';
+import { forbidden } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { actorOf, type Bearer, type Caller } from '../api/caller.ts';
-import { forbidden } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';

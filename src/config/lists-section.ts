@@ -1,5 +1,5 @@
+import { isShowable, parseJSONPath } from '@atrium/objects/json-path.ts';
 import { z } from 'zod';
-import { isShowable, parseJSONPath } from '../api/json-path.ts';
 import { isUnique } from './units.ts';
 
 /** Resources of the service that hold no sealed data and no credentials. */

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nearestName } from '@atrium/objects/field-error.ts';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { nearestName } from '../api/field-error.ts';
 import { contradictions } from './contradictions.ts';
 import { withPreset } from './lists-section.ts';
 import { isText, namedPaths, schemaAt, shapeOf, writtenDefaults } from './reference.ts';

@@ -1,5 +1,5 @@
-import type { Bearer, Caller } from '../api/caller.ts';
-import { serviceUnavailable } from '../api/status.ts';
+import type { Bearer, Caller } from '@atrium/http/caller.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { type JsonText, jsonText, preparedJson } from '@atrium/http/json-answers.ts';
 import type { Logger } from 'pino';
-import { type JsonText, jsonText, preparedJson } from '../api/json.ts';
 import type { Config } from '../config/schema.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import { mergePolicy } from '../plugins/content-security-policy.ts';

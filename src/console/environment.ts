@@ -1,4 +1,4 @@
-import type { Caller } from '../api/caller.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import { type Brand, brandOf } from './brand.ts';
 import type { ConfigMap } from './config-map-labels.ts';
 import type { ConfigMaps } from './config-maps.ts';

@@ -1,7 +1,7 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { subdomainPattern } from '@atrium/objects/labels.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../api/caller.ts';
-import { subdomainPattern } from '../api/labels.ts';
-import { StatusError } from '../api/status.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMapContents, MapWithContents } from './config-map-labels.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { isRecord } from '@atrium/objects/reader.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { lookup } from 'mime-types';
-import { isRecord } from '../api/reader.ts';
-import { StatusError } from '../api/status.ts';
 import { createEvent } from '../kubernetes/events.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap } from './config-map-labels.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Caller } from '@atrium/http/caller.ts';
+import { type JsonText, jsonText } from '@atrium/http/json-answers.ts';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../api/caller.ts';
-import { type JsonText, jsonText } from '../api/json.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';

@@ -2,12 +2,12 @@
  * Operations of the console (docs/contract/console.md): its configuration before and after a login. The API server decides which ConfigMaps
  * a caller may see; the static files are public.
  */
+import type { Caller } from '@atrium/http/caller.ts';
+import { type JsonText, sendJsonText } from '@atrium/http/json-answers.ts';
+import { unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { type JsonText, sendJsonText } from '../api/json.ts';
-import { unknownPath } from '../api/status.ts';
 import { type AnswerDescription, bytes, compressed, type Operation, operation } from '../http/operation.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { sendOtherBuild, sendStaticFile } from '../static/static-answer.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { wholeRetrySeconds } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { wholeRetrySeconds } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';

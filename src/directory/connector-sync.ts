@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { StatusError } from '../api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { mapLimit } from '../limits/semaphore.ts';
 import type { Connector } from './connection.ts';
 import type { AssignedMembership, DirectoryUsers, Membership, Refusal } from './directory-users.ts';

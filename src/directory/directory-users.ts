@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { partsOf } from '../api/reader.ts';
-import { serviceUnavailable } from '../api/status.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';

@@ -1,5 +1,5 @@
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
-import { serviceUnavailable } from '../api/status.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords, Provisioned } from '../users/passwords/directory-passwords.ts';
 import { recordName } from '../users/record/account.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { conflict, notFound, StatusError, serviceUnavailable } from '../api/status.ts';
+import { conflict, notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';

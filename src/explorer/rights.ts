@@ -1,6 +1,5 @@
 /** Context of the explorer, and the rights that decide which bindings, roles and groups its callers see. */
-
-import type { Caller } from '../api/caller.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import type { Collection } from '../collection/collection.ts';
 import { groupNamesOf } from '../config/issuers.ts';

@@ -1,7 +1,7 @@
+import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { badRequest, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { accessStatus } from '../access/schema.ts';
-import { type Caller, callerKey } from '../api/caller.ts';
-import { badRequest, serviceUnavailable } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { compressed, type Operation, operation } from '../http/operation.ts';
 import { selfReview } from '../kubernetes/identity.ts';

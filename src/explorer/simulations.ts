@@ -1,7 +1,6 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
-
-import { callerKey } from '../api/caller.ts';
-import { badRequest, forbidden, invalid, StatusError } from '../api/status.ts';
+import { callerKey } from '@atrium/http/caller.ts';
+import { badRequest, forbidden, invalid, StatusError } from '@atrium/objects/status.ts';
 import { bindingWrites } from '../bindings/definition.ts';
 import { GroupMembers } from '../groups/members.ts';
 import { requireSensitiveWrite } from '../http/sensitive-writes.ts';

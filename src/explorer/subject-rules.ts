@@ -1,4 +1,4 @@
-import { badRequest } from '../api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { ContinueTokens } from '../collection/page.ts';
 import { sortInSlices } from '../collection/sort.ts';
 import { bindingsFor, describedBinding, describedRule, describedSubject, isMaster, type RbacSubject } from '../rbac/grants.ts';

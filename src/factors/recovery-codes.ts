@@ -1,8 +1,8 @@
 /** Recovery codes for users who have lost their phone: ten codes of 80 random bits, each valid for one login. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { typedCode } from '@atrium/objects/typed-text.ts';
 import { Secret } from 'otpauth';
 import { z } from 'zod';
-import { typedCode } from '../api/typed-text.ts';
 
 export const recoveryCodeCount = 10;
 const codeBytes = 10;

@@ -1,5 +1,5 @@
+import { mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
-import { mergePatchTypes } from '../api/json-patch.ts';
 import { type Audit, auditWrite } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { userName } from '../users/record/schema.ts';

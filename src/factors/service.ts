@@ -1,7 +1,7 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { shownLabel } from '@atrium/objects/object-schemas.ts';
+import { conflict, forbidden, notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { shownLabel } from '../api/object-schemas.ts';
-import { conflict, forbidden, notFound } from '../api/status.ts';
 import { kindsOf, ruleOf } from '../config/factors.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { serviceUnavailable } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { isNotInstalled } from '../kubernetes/own-account.ts';

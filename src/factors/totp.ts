@@ -1,6 +1,6 @@
 /** Codes of an app (RFC 6238) with SHA-1, 6 digits and 30 seconds, which all apps support. */
+import { typedCode } from '@atrium/objects/typed-text.ts';
 import { Secret, TOTP } from 'otpauth';
-import { typedCode } from '../api/typed-text.ts';
 
 const periodSeconds = 30;
 const secretBytes = 20;

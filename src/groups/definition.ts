@@ -1,4 +1,4 @@
-import { objectName } from '../api/object-schemas.ts';
+import { objectName } from '@atrium/objects/object-schemas.ts';
 import type { StandardResource } from '../collection/standard-resource.ts';
 import { type GroupRow, groupProperties, servedGroup } from './row.ts';
 import { type GroupPatch, groupKind, groupSchema, type NewGroup } from './schema.ts';

@@ -1,7 +1,7 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { forbidden as forbiddenField, tooMany } from '@atrium/objects/field-error.ts';
+import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { forbidden as forbiddenField, tooMany } from '../api/field-error.ts';
-import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '../api/status.ts';
 import { compressed, type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';

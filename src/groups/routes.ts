@@ -1,10 +1,9 @@
 /** Operations on the members of Groups. The others are the standard ones (`definition.ts`). */
-
+import type { Caller } from '@atrium/http/caller.ts';
+import { badRequest } from '@atrium/objects/status.ts';
+import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { badRequest } from '../api/status.ts';
-import { dryRun } from '../api/write-options.ts';
 import { auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';

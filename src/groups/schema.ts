@@ -1,7 +1,7 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
+import { byService, conditions, givenTime, kept, marks, objectMeta, objectName, shownLabel } from '@atrium/objects/object-schemas.ts';
+import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { byService, conditions, givenTime, kept, marks, objectMeta, objectName, shownLabel } from '../api/object-schemas.ts';
-import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';

@@ -1,10 +1,10 @@
 /** Rules of Groups: rights to their members, and the members of a new or changed object. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Caller } from '@atrium/http/caller.ts';
+import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '@atrium/objects/field-error.ts';
+import { partsOf, reader } from '@atrium/objects/reader.ts';
+import { invalid } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '../api/field-error.ts';
-import { partsOf, reader } from '../api/reader.ts';
-import { invalid } from '../api/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';

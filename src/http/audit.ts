@@ -1,7 +1,7 @@
+import type { Caller, Viewing } from '@atrium/http/caller.ts';
+import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import type { Caller, Viewing } from '../api/caller.ts';
-import type { StatusError } from '../api/status.ts';
 import { printableLine } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { currentTraceID } from '../telemetry/tracing.ts';

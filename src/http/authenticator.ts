@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Bearer, Caller, ViewedAccess } from '@atrium/http/caller.ts';
+import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { Bearer, Caller, ViewedAccess } from '../api/caller.ts';
-import { StatusError, unauthorized } from '../api/status.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
 

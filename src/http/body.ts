@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { badRequest, entityTooLarge, unsupportedMediaType } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
-import { badRequest, entityTooLarge, unsupportedMediaType } from '../api/status.ts';
 
 const maxDepth = 100;
 /** Three times the tokens of the largest body of an operation, a group of 5,000 members. Reading that many takes 10 ms. */

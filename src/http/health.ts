@@ -1,5 +1,5 @@
+import { notReady } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { notReady } from '../api/status.ts';
 import { type Operation, operation } from './operation.ts';
 
 const probePath = /\/(livez|readyz|healthz)$/;

@@ -1,10 +1,10 @@
+import type { Bearer, Caller } from '@atrium/http/caller.ts';
+import { nearestName } from '@atrium/objects/field-error.ts';
+import { badRequest, type StatusCause, type StatusError, unknownPath } from '@atrium/objects/status.ts';
+import { type Violation, validate } from '@atrium/objects/validation.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Bearer, Caller } from '../api/caller.ts';
-import { nearestName } from '../api/field-error.ts';
-import { badRequest, type StatusCause, type StatusError, unknownPath } from '../api/status.ts';
-import { type Violation, validate } from '../api/validation.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import { bodyTextReader, decodeJson } from './body.ts';
 import type { Operation } from './operation.ts';

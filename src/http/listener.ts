@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { badRequest, headersTooLarge, type StatusError, timedOut } from '../api/status.ts';
+import { badRequest, headersTooLarge, type StatusError, timedOut } from '@atrium/objects/status.ts';
 import { Pipelines } from './pipelines.ts';
 import { upgradeListener } from './upgrade.ts';
 

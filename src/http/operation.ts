@@ -1,6 +1,6 @@
+import type { Bearer, Caller, ViewedAccess } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Bearer, Caller, ViewedAccess } from '../api/caller.ts';
 
 /**
  * Use of credentials by an operation (docs/contract/conventions.md):

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { notReady, type StatusError, timedOut } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { notReady, type StatusError, timedOut } from '../api/status.ts';
 import { hasBody } from './body.ts';
 
 /** Kinds of requests, as `middleware/admission.ts` counts them. */

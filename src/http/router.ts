@@ -1,7 +1,7 @@
+import { type Bearer, type Caller, callerKey, flowOf } from '@atrium/http/caller.ts';
+import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '@atrium/objects/status.ts';
 import Router, { type Layer } from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { type Bearer, type Caller, callerKey, flowOf } from '../api/caller.ts';
-import { methodNotAllowed, passwordDue, StatusError, unauthorized, unknownPath } from '../api/status.ts';
 import { joinPerson } from '../limits/flow.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import { type Authenticator, TokenGuard } from './authenticator.ts';

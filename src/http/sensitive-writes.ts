@@ -2,9 +2,8 @@
  * Writes that make a credential or a right. A thief who makes one with a stolen session or access token keeps it after the session or
  * token has ended. Each kind has one rule, which holds at our own operations and at the same objects below `/api/kubernetes`.
  */
-
-import type { Bearer, Caller } from '../api/caller.ts';
-import { StatusError } from '../api/status.ts';
+import type { Bearer, Caller } from '@atrium/http/caller.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { requireStepUp, type StepUpPolicy } from './step-up.ts';
 
 /** A value of `login.stepUp.operations`. */

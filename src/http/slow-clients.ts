@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { entityTooLarge } from '../api/status.ts';
+import { entityTooLarge } from '@atrium/objects/status.ts';
 import { EvictionQueue } from '../limits/eviction-queue.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 

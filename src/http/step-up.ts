@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { type StatusCause, StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { type StatusCause, StatusError } from '@atrium/objects/status.ts';
 
 /** Required age and strength of a login. */
 export interface StepUpPolicy {

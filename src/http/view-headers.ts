@@ -1,7 +1,7 @@
 /** Headers of a request that views the cluster as another user (docs/contract/view-as.md). */
 import type { IncomingMessage } from 'node:http';
-import type { ViewTarget } from '../api/caller.ts';
-import { badRequest, type StatusError } from '../api/status.ts';
+import type { ViewTarget } from '@atrium/http/caller.ts';
+import { badRequest, type StatusError } from '@atrium/objects/status.ts';
 import { headerValues } from './authenticator.ts';
 
 /** Names for `Vary` and CORS. Scripts of pages send groups as JSON, because browsers join repeated header lines. */

@@ -1,4 +1,4 @@
-import { StatusError } from '../api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 
 /** A check costs no call. */
 const checkMs = 1_000;

@@ -1,5 +1,5 @@
+import { isRecord } from '@atrium/objects/reader.ts';
 import type { FindAccount } from 'oidc-provider';
-import { isRecord } from '../api/reader.ts';
 import type { Account } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import { StatusError } from '../api/status.ts';
 import type { CookieFamily } from '../cookies/cookies.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';

@@ -1,8 +1,8 @@
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { embeddedClientOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import { singleCookie } from '../cookies/cookies.ts';

@@ -3,8 +3,8 @@
  * this folder implements its storage, its pages, and the access to passwords and accounts. Relying parties, the console included, know only
  * its URL.
  */
+import { StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
-import { StatusError, unknownPath } from '../api/status.ts';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
 import { CookieFamily } from '../cookies/cookies.ts';

@@ -1,6 +1,6 @@
+import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
-import { methodNotAllowed } from '../api/status.ts';
 import { formReader } from '../http/body.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { typedAddress } from '../users/record/typed-address.ts';

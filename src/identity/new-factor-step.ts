@@ -1,4 +1,4 @@
-import { cleaned } from '../api/object-schemas.ts';
+import { cleaned } from '@atrium/objects/object-schemas.ts';
 import { type FactorKind, type FactorRule, kindsOf, ruleOf } from '../config/factors.ts';
 import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';

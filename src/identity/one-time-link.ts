@@ -1,7 +1,6 @@
 /** Page of a one-time link: a form for a new password or a second factor. Only a submitted form uses up the link. */
-
+import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { methodNotAllowed } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { formReader } from '../http/body.ts';
 import { auditReasons, type FoundLink, type LinkKind, type OneTimeLinks } from '../one-time-links/links.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { isRecord } from '@atrium/objects/reader.ts';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
-import { isRecord } from '../api/reader.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';

@@ -1,7 +1,7 @@
+import { reader } from '@atrium/objects/reader.ts';
 import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
 import { networkOf } from '../limits/rate-limit.ts';
 import type { Texts } from '../texts/texts.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';

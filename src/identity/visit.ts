@@ -1,7 +1,7 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { InteractionResults, default as Provider } from 'oidc-provider';
 import { z } from 'zod';
-import { StatusError } from '../api/status.ts';
 import type { PasskeyLogin } from '../factors/passkey-login.ts';
 import type { PasskeyProof, Passkeys } from '../factors/passkeys.ts';
 import { byPassword, type Means, type SecondFactors } from '../factors/second-factors.ts';

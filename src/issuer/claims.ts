@@ -1,6 +1,6 @@
+import type { Identity } from '@atrium/http/caller.ts';
+import { type StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Identity } from '../api/caller.ts';
-import { type StatusError, unauthorized } from '../api/status.ts';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import { fitsHeader, grantableGroups, isReservedName } from '../kubernetes/impersonation.ts';
 import type { Login } from '../users/logins/recorder.ts';

@@ -1,6 +1,6 @@
+import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
-import { StatusError, unauthorized } from '../api/status.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { IssuerDiscovery } from './discovery.ts';

@@ -1,7 +1,7 @@
+import { reader } from '@atrium/objects/reader.ts';
+import { wholeRetrySeconds } from '@atrium/objects/status.ts';
 import * as client from 'openid-client';
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
-import { wholeRetrySeconds } from '../api/status.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import { runOutsideFlows } from '../limits/flow.ts';
 import { differsBySlash, faultOf, IssuerFault, issuerUnavailable } from './errors.ts';

@@ -1,9 +1,9 @@
+import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
-import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 

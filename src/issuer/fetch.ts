@@ -1,5 +1,5 @@
+import { isRecord } from '@atrium/objects/reader.ts';
 import type { CustomFetch } from 'openid-client';
-import { isRecord } from '../api/reader.ts';
 import type { IssuerConfig } from '../config/issuers.ts';
 import { type OutgoingRequest, TrustingAgent } from '../http/outgoing.ts';
 import { Semaphore } from '../limits/semaphore.ts';

@@ -1,5 +1,5 @@
+import { badParameter, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
-import { badParameter, unauthorized } from '../api/status.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Check } from '../http/health.ts';
 import { abortable } from '../kubernetes/deadline.ts';

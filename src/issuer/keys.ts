@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { type CompactVerifyGetKey, type CompactVerifyResult, compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
 import { z } from 'zod';
-import { isRecord } from '../api/reader.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import { runOutsideFlows } from '../limits/flow.ts';
 import type { Services } from '../services.ts';

@@ -1,5 +1,5 @@
+import { unauthorized } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { unauthorized } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
 import { loginOf } from './claims.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StatusError, unauthorized } from '../api/status.ts';
+import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
 import { completed, isIncomplete, missingIdentifyingClaims, omitsGroups, unfit, usedClaims } from './claims.ts';
 import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';

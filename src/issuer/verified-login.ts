@@ -1,4 +1,4 @@
-import type { Identity } from '../api/caller.ts';
+import type { Identity } from '@atrium/http/caller.ts';
 import type { AdoptingSubject, Subject } from '../users/record/account.ts';
 import { type ClaimedGroups, claimedGroups, identityOf, loginOf, mayAdopt } from './claims.ts';
 import type { Issuer } from './issuer.ts';

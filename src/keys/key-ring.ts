@@ -1,8 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { isUnreachable } from '../kubernetes/upstream-error.ts';
 import { runOutsideFlows } from '../limits/flow.ts';

@@ -1,6 +1,6 @@
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { z } from 'zod';
-import { serviceUnavailable } from '../api/status.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { serviceUnavailable } from '../api/status.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 
 /** Encrypts and authenticates texts. The result is safe in URLs. */
 export interface Seal {

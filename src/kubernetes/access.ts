@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { type Bearer, type Caller, callerKey } from '@atrium/http/caller.ts';
+import { isRecord } from '@atrium/objects/reader.ts';
+import { forbidden, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type Bearer, type Caller, callerKey } from '../api/caller.ts';
-import { isRecord } from '../api/reader.ts';
-import { forbidden, serviceUnavailable } from '../api/status.ts';
 import { textBytes } from '../limits/bounded-cache.ts';
 import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Bearer } from '../api/caller.ts';
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Connection } from './connection.ts';
 import { actingAs } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused } from './own-account.ts';

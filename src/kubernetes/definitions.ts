@@ -1,6 +1,6 @@
 /** Proof that the API server does not serve a resource. Its 404 for an unknown path is plain text, which a proxy may send as well. */
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { serviceUnavailable } from '../api/status.ts';
 import { definitionMissing, type ServiceClient } from './own-account.ts';
 import { groupsPath, type ResourceType } from './resource.ts';
 import { answerOf, isUnknownResource } from './upstream-error.ts';

@@ -1,7 +1,7 @@
+import type { Bearer, Caller, Identity, ViewTarget } from '@atrium/http/caller.ts';
+import { StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import type { Bearer, Caller, Identity, ViewTarget } from '../api/caller.ts';
-import { StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
 import { textBytes } from '../limits/bounded-cache.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';

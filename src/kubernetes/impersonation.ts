@@ -1,5 +1,5 @@
-import type { Bearer, Identity, ViewTarget } from '../api/caller.ts';
-import { unauthorized } from '../api/status.ts';
+import type { Bearer, Identity, ViewTarget } from '@atrium/http/caller.ts';
+import { unauthorized } from '@atrium/objects/status.ts';
 import { isRefusal } from './upstream-error.ts';
 
 /** Headers by lower-case name. A list is sent as a header line for each value. */

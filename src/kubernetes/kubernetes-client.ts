@@ -1,5 +1,5 @@
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
-import type { Bearer } from '../api/caller.ts';
 import { CallerPassage } from './caller-passage.ts';
 import type { Connection } from './connection.ts';
 import { type ForwardCall, forward } from './forward.ts';

@@ -1,7 +1,7 @@
+import { parseExact } from '@atrium/objects/json.ts';
+import { reader } from '@atrium/objects/reader.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { parseExact } from '../api/json.ts';
-import { reader } from '../api/reader.ts';
-import { serviceUnavailable } from '../api/status.ts';
 import { whileInstalled } from './definitions.ts';
 import type { ServiceClient } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceType, resourcePath } from './resource.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { conditions } from '@atrium/objects/object-schemas.ts';
+import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { conditions } from '../api/object-schemas.ts';
-import { partsOf, reader } from '../api/reader.ts';
 import { timestamp } from './clock.ts';
 
 /** @see https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#condition-v1-meta */

@@ -1,5 +1,5 @@
 /** Calls with the service's own account, and refusals that no retry cures, because the cluster lacks manifests of the installation. */
-import { type GroupResource, installationIncomplete, StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
+import { type GroupResource, installationIncomplete, StatusError, serviceUnavailable, wholeRetrySeconds } from '@atrium/objects/status.ts';
 import type { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import type { ApiCall, StreamCall, Transport, UpstreamResponse } from './transport.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { badRequest } from '../api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
+import { partsOf, reader } from '@atrium/objects/reader.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { partsOf, reader } from '../api/reader.ts';
-import { serviceUnavailable } from '../api/status.ts';
 import { whileInstalled } from './definitions.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient } from './kubernetes-client.ts';

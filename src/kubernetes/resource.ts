@@ -1,5 +1,5 @@
-import { isRecord } from '../api/reader.ts';
-import { type GroupResource, unknownPath } from '../api/status.ts';
+import { isRecord } from '@atrium/objects/reader.ts';
+import { type GroupResource, unknownPath } from '@atrium/objects/status.ts';
 
 /** A resource and its version, such as `users` in `auth.platform.io`, `v1`. The core group is ''. */
 export interface ResourceType extends GroupResource {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { parseExact } from '@atrium/objects/json.ts';
+import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
-import { parseExact } from '../api/json.ts';
-import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '../api/status.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { beginCall } from '../telemetry/tracing.ts';

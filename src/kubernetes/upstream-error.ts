@@ -1,5 +1,5 @@
+import { type GroupResource, type Status, StatusError, type StatusReason, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type GroupResource, type Status, StatusError, type StatusReason, serviceUnavailable } from '../api/status.ts';
 
 /** Bound of an error body. A Status is far smaller. */
 const errorBodyLimit = 64 * 1024;

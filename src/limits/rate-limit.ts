@@ -1,6 +1,6 @@
 import { isIPv6, type Socket } from 'node:net';
+import { tooManyRequests, wholeRetrySeconds } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import { tooManyRequests, wholeRetrySeconds } from '../api/status.ts';
 import { atMost } from './bounded-cache.ts';
 
 /** Returns an IPv4 address that a dual-stack socket reports as `::ffff:a.b.c.d` in its own form, and any other address as it is. */

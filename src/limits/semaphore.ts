@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { tooManyRequests } from '../api/status.ts';
+import { tooManyRequests } from '@atrium/objects/status.ts';
 import { currentFlow } from './flow.ts';
 
 interface ConcurrencyLimitOptions {

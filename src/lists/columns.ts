@@ -1,8 +1,8 @@
 /** Columns of rows next to the metadata, and their comparison. */
+import { isShowable, type JSONPath, parseJSONPath } from '@atrium/objects/json-path.ts';
+import { printedValue } from '@atrium/objects/printed-value.ts';
+import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { isShowable, type JSONPath, parseJSONPath } from '../api/json-path.ts';
-import { printedValue } from '../api/printed-value.ts';
-import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 export type ColumnType = 'string' | 'number' | 'date' | 'boolean';

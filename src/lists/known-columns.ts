@@ -1,9 +1,8 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
-
 import { type PodState, podState } from '@atrium/objects/pod-state.ts';
+import { reader } from '@atrium/objects/reader.ts';
+import { qualified } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
-import { qualified } from '../api/status.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type Column, type ColumnType, columnOf, shownText, type Value } from './columns.ts';
 

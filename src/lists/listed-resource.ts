@@ -1,4 +1,4 @@
-import { notFound, serviceUnavailable } from '../api/status.ts';
+import { notFound, serviceUnavailable } from '@atrium/objects/status.ts';
 import { type Collection, collection, liveLists } from '../collection/collection.ts';
 import type { LiveLists } from '../collection/live-list-answer.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';

@@ -1,6 +1,6 @@
+import { folded } from '@atrium/objects/folded.ts';
+import { exactValue } from '@atrium/objects/json.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
-import { folded } from '../api/folded.ts';
-import { exactValue } from '../api/json.ts';
 import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { SharedValues } from '../limits/bounded-cache.ts';

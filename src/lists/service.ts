@@ -1,9 +1,9 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { exactValue } from '@atrium/objects/json.ts';
+import { badParameter, forbidden, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { namesKey } from '../access/allowed-namespaces.ts';
 import type { Namespaces } from '../access/namespaces.ts';
-import type { Caller } from '../api/caller.ts';
-import { exactValue } from '../api/json.ts';
-import { badParameter, forbidden, StatusError } from '../api/status.ts';
 import type { ReadonlyRows } from '../collection/list-index.ts';
 import type { LiveParameters } from '../collection/live-list-answer.ts';
 import type { Page } from '../collection/page.ts';

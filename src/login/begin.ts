@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { badParameter, StatusError } from '../api/status.ts';
 import { newSecret } from '../cookies/cookies.ts';
 import { readBearer } from '../http/authenticator.ts';
 import { type Issuer, postLogoutURLsOf, redirectURLsOf } from '../issuer/issuer.ts';

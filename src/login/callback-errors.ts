@@ -1,4 +1,4 @@
-import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '../api/status.ts';
+import { badRequest, type StatusCause, StatusError, unauthorized, wholeRetrySeconds } from '@atrium/objects/status.ts';
 import { UnfitClaims } from '../issuer/claims.ts';
 import { type AccountPhase, addressChanged, factorRequired, subjectDiffers } from '../users/record/conditions.ts';
 

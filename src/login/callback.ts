@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import type { Identity } from '@atrium/http/caller.ts';
+import { badParameter, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { Identity } from '../api/caller.ts';
-import { badParameter, StatusError, serviceUnavailable } from '../api/status.ts';
 import { connectorOf } from '../issuer/claims.ts';
 import { announcesIss } from '../issuer/discovery.ts';
 import { IssuerFault, issuerUnavailable } from '../issuer/errors.ts';

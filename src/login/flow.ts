@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
+import { unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { unauthorized } from '../api/status.ts';
 import { CookieFamily } from '../cookies/cookies.ts';
 import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';

@@ -1,5 +1,5 @@
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { Operation } from '../http/operation.ts';

@@ -3,8 +3,8 @@
  * and the validity of credentials. The API server identifies the user if it receives the token, and always authorizes. Passwords are the
  * issuer's concern.
  */
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
-import type { Bearer } from '../api/caller.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';

@@ -1,5 +1,5 @@
+import { isReturnPath, maxReturnPath } from '@atrium/http/return-path.ts';
 import { z } from 'zod';
-import { isReturnPath, maxReturnPath } from '../api/return-path.ts';
 import type { Config } from '../config/schema.ts';
 import { renewPayload } from '../sessions/schema.ts';
 

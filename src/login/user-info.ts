@@ -1,7 +1,7 @@
+import type { Bearer, Identity } from '@atrium/http/caller.ts';
+import { cleaned } from '@atrium/objects/object-schemas.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import type { Bearer, Identity } from '../api/caller.ts';
-import { cleaned } from '../api/object-schemas.ts';
-import { StatusError } from '../api/status.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';

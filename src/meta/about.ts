@@ -1,8 +1,8 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { type JsonText, jsonText, sendJsonText, sendText } from '@atrium/http/json-answers.ts';
+import { forbiddenPath } from '@atrium/objects/status.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { type JsonText, jsonText, sendJsonText, sendText } from '../api/json.ts';
-import { forbiddenPath } from '../api/status.ts';
 import { compressed, type Operation, operation } from '../http/operation.ts';
 import { type DocumentFacts, openApiDocument } from '../openapi/document.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forbiddenPath, tooManyRequests } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { forbiddenPath, tooManyRequests } from '../api/status.ts';
 import { auditCaller } from '../http/audit.ts';
 import { wholeNumber } from '../http/input.ts';
 import { type Operation, operation, withTimeout } from '../http/operation.ts';

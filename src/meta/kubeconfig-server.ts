@@ -1,7 +1,7 @@
 /** The server that a kubeconfig names: the API server, or `/api/kubernetes` of this service. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { badParameter, serviceUnavailable } from '../api/status.ts';
+import { badParameter, serviceUnavailable } from '@atrium/objects/status.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Connection } from '../kubernetes/connection.ts';

@@ -1,7 +1,7 @@
 /** Kubeconfig files, with which users work on the cluster from a terminal. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter, badRequest } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { badParameter, badRequest } from '../api/status.ts';
 import { commandLineOf, type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import { type Operation, operation } from '../http/operation.ts';

@@ -1,7 +1,6 @@
 /** Links that are valid once: forgotten password, invitation, second factor. */
-
+import { conflict, StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { conflict, StatusError } from '../api/status.ts';
 import type { Seal } from '../keys/seal.ts';
 import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

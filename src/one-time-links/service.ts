@@ -1,7 +1,7 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { invalidValue } from '@atrium/objects/field-error.ts';
+import { conflict, forbidden, invalid, notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { invalidValue } from '../api/field-error.ts';
-import { conflict, forbidden, invalid, notFound } from '../api/status.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { requireRecentLogin } from '../http/sensitive-writes.ts';
 import { hasAddress, isMailSet } from '../mail/mailer.ts';

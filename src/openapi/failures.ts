@@ -1,6 +1,4 @@
 /** Failures in the OpenAPI document: one body, an example for each status, and the statuses that any operation may give. */
-import { z } from 'zod';
-import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import {
   badParameter,
   conflict,
@@ -19,7 +17,9 @@ import {
   tooManyRequests,
   unauthorized,
   unsupportedMediaType,
-} from '../api/status.ts';
+} from '@atrium/objects/status.ts';
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import type { CredentialRule } from '../http/operation.ts';
 
 const statusCause = z

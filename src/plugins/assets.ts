@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
+import type { Caller } from '@atrium/http/caller.ts';
+import { serviceUnavailable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { contentType } from 'mime-types';
-import type { Caller } from '../api/caller.ts';
-import { serviceUnavailable, unknownPath } from '../api/status.ts';
 import { immutable, isHashedName, isNotModified } from '../http/middleware/representation.ts';
 import { discard } from '../http/outgoing.ts';
 import type { ConsolePlugins, ServiceReference } from './console-plugins.ts';

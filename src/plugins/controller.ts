@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { StatusError } from '../api/status.ts';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
 import { discard } from '../http/outgoing.ts';

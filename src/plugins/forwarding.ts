@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { badRequest } from '../api/status.ts';
-import { percentDecoded } from '../api/validation.ts';
+import { badRequest } from '@atrium/objects/status.ts';
+import { percentDecoded } from '@atrium/objects/validation.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

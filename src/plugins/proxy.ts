@@ -1,6 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { badRequest, StatusError, serviceUnavailable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../api/caller.ts';
-import { badRequest, StatusError, serviceUnavailable, unknownPath } from '../api/status.ts';
 import { closeOnUnreadBody, hasBody, refuseBody } from '../http/body.ts';
 import { discard } from '../http/outgoing.ts';
 import { requestBody } from '../http/slow-clients.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
+import { StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
-import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { lookupOf, type Network } from '../http/outgoing.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';

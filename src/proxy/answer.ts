@@ -1,7 +1,7 @@
 /** The parts of an API server answer that callers get (docs/contract/kubernetes.md). */
 import type { Readable } from 'node:stream';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { serviceUnavailable } from '../api/status.ts';
 import { closeOnUnreadBody } from '../http/body.ts';
 import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
+import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '@atrium/http/caller.ts';
+import { forbidden, type StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '../api/caller.ts';
-import { forbidden, type StatusError } from '../api/status.ts';
 import { auditCaller, auditView } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { hasBody } from '../http/body.ts';

@@ -1,9 +1,8 @@
 /** Requests that are refused for every caller (docs/contract/kubernetes.md). The API server decides about the others. */
-
 import { Readable } from 'node:stream';
+import { actorOf, type Caller, type Viewing } from '@atrium/http/caller.ts';
+import { badRequest, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { actorOf, type Caller, type Viewing } from '../api/caller.ts';
-import { badRequest, StatusError, unknownPath } from '../api/status.ts';
 import type { Config } from '../config/schema.ts';
 import { refuseBody } from '../http/body.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';

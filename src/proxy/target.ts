@@ -1,7 +1,7 @@
+import type { ViewedAccess } from '@atrium/http/caller.ts';
+import { badRequest, unknownPath } from '@atrium/objects/status.ts';
+import { percentDecoded } from '@atrium/objects/validation.ts';
 import type { Context } from 'koa';
-import type { ViewedAccess } from '../api/caller.ts';
-import { badRequest, unknownPath } from '../api/status.ts';
-import { percentDecoded } from '../api/validation.ts';
 import { type Upgrade, upgradeOf } from '../http/upgrade.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { StatusError } from '../api/status.ts';
+import type { StatusError } from '@atrium/objects/status.ts';
 
 /** Payload that pongs repeat (RFC 6455, 5.5.3), which identifies the answers to these pings. */
 const payload = Buffer.from('atrium');

@@ -2,7 +2,7 @@
  * Evaluates the watched roles and bindings for a user. The result is a forecast, because other authorizers decide, too: it saves access
  * reviews and explains decisions, but never makes them.
  */
-import type { Identity } from '../api/caller.ts';
+import type { Identity } from '@atrium/http/caller.ts';
 import type { BoundSubject, RoleBinding } from './role-bindings.ts';
 import { type AccessQuestion, isAboutResource, type PolicyRule, type ResourceQuestion, ruleAllows } from './rules.ts';
 import type { NamedRole, RbacWatch } from './watch.ts';

@@ -1,5 +1,5 @@
-import type { Identity } from '../api/caller.ts';
-import type { StatusError } from '../api/status.ts';
+import type { Identity } from '@atrium/http/caller.ts';
+import type { StatusError } from '@atrium/objects/status.ts';
 import { WorkQueue } from '../controllers/work-queue.ts';
 import { isRefusal, type Lasting } from '../http/while-permitted.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';

@@ -1,5 +1,5 @@
+import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { reader } from '../api/reader.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Change } from '../watch/watch-cache.ts';
 

@@ -4,10 +4,10 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole
  */
+import { labelSelector, selectorText } from '@atrium/objects/labels.ts';
+import { isRecord, reader } from '@atrium/objects/reader.ts';
+import { type LabelMatcher, parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { z } from 'zod';
-import { labelSelector, selectorText } from '../api/labels.ts';
-import { isRecord, reader } from '../api/reader.ts';
-import { type LabelMatcher, parseLabelSelector } from '../api/selectors.ts';
 
 /** A rule of a Role or ClusterRole. Missing members are empty. */
 export interface PolicyRule {

@@ -1,5 +1,5 @@
-import type { LabelMatcher } from '../api/selectors.ts';
-import { serviceUnavailable } from '../api/status.ts';
+import type { LabelMatcher } from '@atrium/objects/selectors.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { WatchCache, type WatchCacheParts } from '../watch/watch-cache.ts';

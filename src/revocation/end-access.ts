@@ -1,6 +1,5 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
-
-import { serviceUnavailable } from '../api/status.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { nextSecond, sleepUntil, timestamp } from '../kubernetes/clock.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -2,10 +2,9 @@
  * Lists the roles of a user: the bindings in the RBAC watch that name the user or one of the user's groups. Access reviews by the API
  * server tell what a role allows.
  */
-
+import type { Caller } from '@atrium/http/caller.ts';
+import { badRequest, notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { badRequest, notFound } from '../api/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import { wholeNumber } from '../http/input.ts';
 import { compressed, type Operation, operation } from '../http/operation.ts';

@@ -1,6 +1,5 @@
 /** Ranks texts by how well they match the text that is searched for. */
-
-import { folded, wantedText } from '../api/folded.ts';
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 
 /** Ranks from best to worst. */
 export const ranks = ['Exact', 'Prefix', 'Word', 'Part'] as const;

@@ -1,5 +1,5 @@
+import { wantedText } from '@atrium/objects/folded.ts';
 import { z } from 'zod';
-import { wantedText } from '../api/folded.ts';
 import { wholeNumber } from '../http/input.ts';
 import { fields, ranks } from './match.ts';
 

@@ -1,7 +1,6 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
-
-import { type Caller, callerKey } from '../api/caller.ts';
-import { badParameter, qualified, StatusError } from '../api/status.ts';
+import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { badParameter, qualified, StatusError } from '@atrium/objects/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
 import { compressed, type Operation, operation } from '../http/operation.ts';

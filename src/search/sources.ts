@@ -1,7 +1,6 @@
 /** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
-
-import type { Caller } from '../api/caller.ts';
-import { folded } from '../api/folded.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { folded } from '@atrium/objects/folded.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';

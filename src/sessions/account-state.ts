@@ -1,4 +1,4 @@
-import { type StatusError, serviceUnavailable, unauthorized } from '../api/status.ts';
+import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { ruleOf } from '../config/factors.ts';
 import { hasAcr, twoFactors } from '../http/step-up.ts';
 import type { Issuer } from '../issuer/issuer.ts';

@@ -1,6 +1,6 @@
+import { type Bearer, type Caller, flowOfUser } from '@atrium/http/caller.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { type Bearer, type Caller, flowOfUser } from '../api/caller.ts';
-import { StatusError } from '../api/status.ts';
 import { type Authenticator, readBearer } from '../http/authenticator.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { joinPerson } from '../limits/flow.ts';

@@ -1,5 +1,5 @@
+import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { badParameter, StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import type { LogoutClaims } from '../issuer/token-verifier.ts';

@@ -1,5 +1,5 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { StatusError } from '../api/status.ts';
 import { upgradeOf } from '../http/upgrade.ts';
 
 /** Rules for requests with the session cookie, which browsers add to the requests of any page (docs/contract/conventions.md). */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StatusError } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
-import { StatusError } from '../api/status.ts';
 import { auditOrigin } from '../http/audit.ts';
 import { readBearer } from '../http/authenticator.ts';
 import { ownSession } from '../issuer/login.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
+import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { badParameter, StatusError } from '../api/status.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { StatusError, unauthorized } from '../api/status.ts';
 import { type AuditOrigin, auditOrigin } from '../http/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type StatusError, serviceUnavailable, wholeRetrySeconds } from '../api/status.ts';
+import { type StatusError, serviceUnavailable, wholeRetrySeconds } from '@atrium/objects/status.ts';
 import { newSecret } from '../cookies/cookies.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';

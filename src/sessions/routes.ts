@@ -2,9 +2,9 @@
  * Operations for renewal and logout (docs/contract/login.md), which `refresh_token` authorizes, and those that list and end sessions
  * (docs/contract/teams.md).
  */
+import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { formReader } from '../http/body.ts';

@@ -1,8 +1,7 @@
 /** Tokens in answers, and sessions in lists (docs/contract/login.md, users.md and teams.md). Sealed data is left out. */
-
+import { folded } from '@atrium/objects/folded.ts';
+import { objectMeta } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import { folded } from '../api/folded.ts';
-import { objectMeta } from '../api/object-schemas.ts';
 import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listSchema } from '../collection/schema.ts';

@@ -1,6 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
+import { notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../api/caller.ts';
-import { notFound, StatusError } from '../api/status.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';

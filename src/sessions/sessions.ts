@@ -1,8 +1,8 @@
 /**
  * Sessions after a login: authentication, renewal, and logout here or at the issuer (docs/contract/login.md).
  */
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
-import type { Bearer } from '../api/caller.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
 import { hostCookie } from '../cookies/cookies.ts';
 import { type Authenticator, tokensOnly } from '../http/authenticator.ts';

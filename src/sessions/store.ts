@@ -1,6 +1,6 @@
+import { isRecord } from '@atrium/objects/reader.ts';
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import { isRecord } from '../api/reader.ts';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
 import { listedWithinMs, madeWithinMs, neverAborts, until } from '../kubernetes/deadline.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';

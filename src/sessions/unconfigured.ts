@@ -1,4 +1,4 @@
-import { badRequest } from '../api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import type { Operation } from '../http/operation.ts';
 
 /** Throws the 400 of a service without issuers. */

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { rangeNotSatisfiable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { rangeNotSatisfiable, unknownPath } from '../api/status.ts';
 import { isNotModified } from '../http/middleware/representation.ts';
 import type { StaticContent } from './static-directory.ts';
 import { type Compression, isPinned, type StaticFile } from './static-set.ts';

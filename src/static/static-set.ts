@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { badRequest, unknownPath } from '@atrium/objects/status.ts';
+import { percentDecoded } from '@atrium/objects/validation.ts';
 import { contentType } from 'mime-types';
-import { badRequest, unknownPath } from '../api/status.ts';
-import { percentDecoded } from '../api/validation.ts';
 import { immutable, isHashedName } from '../http/middleware/representation.ts';
 import { reservedPath } from '../http/router.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';

@@ -1,5 +1,5 @@
 /** Texts of login pages and mails, in the languages of the product and in those that an installation adds. */
-import { isRecord } from '../api/reader.ts';
+import { isRecord } from '@atrium/objects/reader.ts';
 import de from './de.json' with { type: 'json' };
 import en from './en.json' with { type: 'json' };
 import zh from './zh.json' with { type: 'json' };

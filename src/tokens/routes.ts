@@ -2,12 +2,12 @@
  * Access tokens: credentials that users create for programs that act as them. Every user may create and delete their own tokens. The
  * API server authorizes a request with a token as a request of its owner.
  */
+import type { Caller } from '@atrium/http/caller.ts';
+import { forbidden, unauthorized } from '@atrium/objects/status.ts';
+import { validate } from '@atrium/objects/validation.ts';
+import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { forbidden, unauthorized } from '../api/status.ts';
-import { validate } from '../api/validation.ts';
-import { deleteOptions, deletionOf, dryRun } from '../api/write-options.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
 import { type Audit, auditCaller, auditForbidden } from '../http/audit.ts';

@@ -1,6 +1,6 @@
+import { folded } from '@atrium/objects/folded.ts';
+import { objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import { folded } from '../api/folded.ts';
-import { objectMeta, shownLabel } from '../api/object-schemas.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './store.ts';

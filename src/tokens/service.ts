@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { badParameter, conflict, forbidden, notFound, StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { badParameter, conflict, forbidden, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';

@@ -1,6 +1,6 @@
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { serviceUnavailable } from '../api/status.ts';
 import type { Sweep } from '../controllers/sweeper.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';

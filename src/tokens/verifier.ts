@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Bearer, Identity } from '@atrium/http/caller.ts';
+import { type StatusCause, unauthorized } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import type { Bearer, Identity } from '../api/caller.ts';
-import { type StatusCause, unauthorized } from '../api/status.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { conflict, serviceUnavailable } from '../api/status.ts';
+import { conflict, serviceUnavailable } from '@atrium/objects/status.ts';
 import { type HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';

@@ -1,9 +1,9 @@
-import type { Caller } from '../api/caller.ts';
-import { duplicate, type FieldError, invalidValue } from '../api/field-error.ts';
-import { partsOf } from '../api/reader.ts';
-import { alreadyExists, conflict, StatusError, serviceUnavailable } from '../api/status.ts';
-import { type FieldValidation, readObject } from '../api/validation.ts';
-import type { WriteRequest } from '../api/write-options.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { duplicate, type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
+import { alreadyExists, conflict, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+import { type FieldValidation, readObject } from '@atrium/objects/validation.ts';
+import type { WriteRequest } from '@atrium/objects/write-options.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { conflict, notFound, StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { conflict, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
 import { nextSecond } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

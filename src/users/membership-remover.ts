@@ -1,6 +1,6 @@
+import { partsOf, reader } from '@atrium/objects/reader.ts';
+import { StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { partsOf, reader } from '../api/reader.ts';
-import { StatusError, serviceUnavailable, timedOut } from '../api/status.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import { isNotInstalled, type ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';

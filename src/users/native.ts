@@ -1,7 +1,7 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them. Requests and answers are passed through unchanged. */
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Bearer } from '../api/caller.ts';
 import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import { shownAsBoolean, shownAsInteger } from '../http/input.ts';

@@ -1,7 +1,7 @@
 /** Operations for the caller's own record, and the public key for passwords. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { notFound, passwordDue } from '../api/status.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';

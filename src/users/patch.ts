@@ -1,10 +1,10 @@
-import type { Caller } from '../api/caller.ts';
-import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '../api/field-error.ts';
-import { checkTests, mergePatchOf, type PatchTest } from '../api/json-patch.ts';
-import { partsOf } from '../api/reader.ts';
-import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '../api/status.ts';
-import { type FieldValidation, readObject } from '../api/validation.ts';
-import { isVersionAsked, requiresVersion } from '../api/write-options.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '@atrium/objects/field-error.ts';
+import { checkTests, mergePatchOf, type PatchTest } from '@atrium/objects/json-patch.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
+import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, StatusError, tooManyRequests } from '@atrium/objects/status.ts';
+import { type FieldValidation, readObject } from '@atrium/objects/validation.ts';
+import { isVersionAsked, requiresVersion } from '@atrium/objects/write-options.ts';
 import type { AuditOrigin } from '../http/audit.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';

@@ -1,5 +1,5 @@
-import { folded } from '../api/folded.ts';
-import { partsOf } from '../api/reader.ts';
+import { folded } from '@atrium/objects/folded.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
 import { AlikeTexts, type KeptText } from '../collection/alike-texts.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';

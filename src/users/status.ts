@@ -1,5 +1,5 @@
-import { partsOf } from '../api/reader.ts';
-import { conflict, serviceUnavailable } from '../api/status.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
+import { conflict, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Config } from '../config/schema.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';

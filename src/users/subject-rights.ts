@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { conflict, type StatusError } from '../api/status.ts';
+import type { Caller } from '@atrium/http/caller.ts';
+import { conflict, type StatusError } from '@atrium/objects/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';

@@ -1,9 +1,9 @@
 /** Operation that lets a record forget the accounts of external issuers and the directory entry. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { partsOf } from '@atrium/objects/reader.ts';
+import { notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+import { dryRun } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { partsOf } from '../api/reader.ts';
-import { notFound, StatusError, serviceUnavailable } from '../api/status.ts';
-import { dryRun } from '../api/write-options.ts';
 import { auditCaller } from '../http/audit.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';

@@ -1,9 +1,9 @@
 /** Operations that create, change and delete User records. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
+import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../api/caller.ts';
-import { describedPatch, jsonPatchType, patchTypes } from '../api/json-patch.ts';
-import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '../api/write-options.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from '../collection/bulk-delete.ts';
 import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
 import { type AnswerDescription, compressed, type Operation, operation } from '../http/operation.ts';

@@ -1,9 +1,9 @@
 /** Views of the cluster as another user (docs/contract/view-as.md). */
 import { hash } from 'node:crypto';
+import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '@atrium/http/caller.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '../api/caller.ts';
-import { StatusError } from '../api/status.ts';
 import { auditView, reasonOf } from '../http/audit.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import { viewTargetOf } from '../http/view-headers.ts';

@@ -1,4 +1,4 @@
-import { resourceVersionTooLarge, type StatusError, serviceUnavailable } from '../api/status.ts';
+import { resourceVersionTooLarge, type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { abortable, seenWithinMs, until } from '../kubernetes/deadline.ts';
 import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
-import { StatusError } from '../api/status.ts';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { isNotInstalled, watchRefusal } from '../kubernetes/own-account.ts';

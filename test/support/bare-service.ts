@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { unauthorized } from '../../src/api/status.ts';
+import { unauthorized } from '@atrium/objects/status.ts';
 import { tokensOnly } from '../../src/http/authenticator.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { Listener } from '../../src/http/listener.ts';

@@ -4,9 +4,9 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
+import { notImplemented, StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
-import { notImplemented, StatusError } from '../../../src/api/status.ts';
 import { Authorizer, policyEnvironment } from './admission-expressions.ts';
 import { celValue } from './cel.ts';
 import { compiledOnce } from './compiled.ts';

@@ -1,7 +1,7 @@
 /** Server-side apply: the fields of a manager, merged into an object that may have other managers. */
+import { required } from '@atrium/objects/field-error.ts';
+import { badRequest, invalid } from '@atrium/objects/status.ts';
 import { parseDocument } from 'yaml';
-import { required } from '../../../src/api/field-error.ts';
-import { badRequest, invalid } from '../../../src/api/status.ts';
 import { findObject, type WriteContext } from './backend.ts';
 import { decodeObject } from './decode.ts';
 import { fieldsOf, merged, rootSchema, without } from './field-set.ts';

@@ -4,14 +4,13 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-
 import 'reflect-metadata';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { badRequest, forbidden, forbiddenPath, StatusError } from '@atrium/objects/status.ts';
 import * as x509 from '@peculiar/x509';
-import { badRequest, forbidden, forbiddenPath, StatusError } from '../../../src/api/status.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import type { Backend } from './resources.ts';
 import { subjectNames } from './signing-request.ts';

@@ -1,6 +1,5 @@
 /** Context of writes, and look-ups of objects. */
-
-import { notFound } from '../../../src/api/status.ts';
+import { notFound } from '@atrium/objects/status.ts';
 import type { FieldValidation } from './decode.ts';
 import type { Fields } from './field-set.ts';
 import type { FieldManager } from './managed-fields.ts';

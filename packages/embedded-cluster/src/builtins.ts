@@ -1,7 +1,6 @@
 /** The built-in kinds: names, defaults and the checks that clients notice. */
-
-import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
-import { dnsLabelProblems, subdomainProblems } from '../../../src/api/labels.ts';
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
+import { dnsLabelProblems, subdomainProblems } from '@atrium/objects/labels.ts';
 import { validatePolicy, validatePolicyBinding } from './admission.ts';
 import {
   admissionPolicyBindingSchema,

@@ -4,8 +4,8 @@
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { Environment, EvaluationError } from '@marcbachmann/cel-js';
-import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
 import { isJsonObject } from './objects.ts';
 import { type Schema, unenforceable, type ValidationRule } from './schema-definition.ts';
 import { childPath, childSchema, continuedItem, fieldOf, parseDateTime } from './schema-values.ts';

@@ -3,9 +3,8 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
-
-import { type FieldError, invalidValue, notSupported, required } from '../../../src/api/field-error.ts';
-import { StatusError } from '../../../src/api/status.ts';
+import { type FieldError, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject, timestamp, valueAt } from './objects.ts';
 import type { ResourceType, WriteRequest } from './resources.ts';
 import { parseSigningRequest, subjectNames } from './signing-request.ts';

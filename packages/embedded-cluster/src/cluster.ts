@@ -2,10 +2,9 @@
  * Embedded cluster: enough of the Kubernetes API for a first run and for tests, in this process, on an HTTPS port of its own. No workload
  * runs in it, and it refuses unsupported requests with 501.
  */
-
 import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { badRequest } from '@atrium/objects/status.ts';
 import { stringify } from 'yaml';
-import { badRequest } from '../../../src/api/status.ts';
 import { findObject, type WriteContext } from './backend.ts';
 import { bootstrapObjects, workloadRoles } from './bootstrap.ts';
 import { builtinTypes } from './builtins.ts';

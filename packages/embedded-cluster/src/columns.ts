@@ -1,11 +1,10 @@
 /** Columns of `kubectl get`: those of the built-in kinds, and those that a definition names by JSONPath. */
-
 import { readFileSync } from 'node:fs';
+import { type JSONPath, parseJSONPath } from '@atrium/objects/json-path.ts';
+import { type labelSelector, selectorText } from '@atrium/objects/labels.ts';
+import { printedValue } from '@atrium/objects/printed-value.ts';
 import { parse } from 'yaml';
 import type { z } from 'zod';
-import { type JSONPath, parseJSONPath } from '../../../src/api/json-path.ts';
-import { type labelSelector, selectorText } from '../../../src/api/labels.ts';
-import { printedValue } from '../../../src/api/printed-value.ts';
 import { since } from './age.ts';
 import { certificateRequestState } from './certificate-requests.ts';
 import { eventFormats } from './event-columns.ts';

@@ -1,8 +1,7 @@
 /** ConfigMap and Secret: what they hold, by key. */
-
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, forbidden, invalidValue, tooLong } from '../../../src/api/field-error.ts';
-import { badRequest } from '../../../src/api/status.ts';
+import { type FieldError, forbidden, invalidValue, tooLong } from '@atrium/objects/field-error.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 
 const maximumBytes = 1024 * 1024;

@@ -4,10 +4,9 @@
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-
+import { type FieldError, invalidValue, required } from '@atrium/objects/field-error.ts';
+import { dnsLabelProblems, subdomainProblems } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
-import { type FieldError, invalidValue, required } from '../../../src/api/field-error.ts';
-import { dnsLabelProblems, subdomainProblems } from '../../../src/api/labels.ts';
 import { definedColumns, dottedPath, nameColumn } from './columns.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { type ResourceRegistry, type ResourceType, storedVerbs } from './resources.ts';

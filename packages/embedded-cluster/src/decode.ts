@@ -4,9 +4,8 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
  */
-
-import { invalidValue } from '../../../src/api/field-error.ts';
-import { badRequest, invalid, type StatusError } from '../../../src/api/status.ts';
+import { invalidValue } from '@atrium/objects/field-error.ts';
+import { badRequest, invalid, type StatusError } from '@atrium/objects/status.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type ObjectMeta, objectMeta, valueAt } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resources.ts';
 

@@ -3,10 +3,9 @@
  *
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/
  */
-
+import { type FieldError, notSupported } from '@atrium/objects/field-error.ts';
+import { badRequest, conflict, invalid, type Status, StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type FieldError, notSupported } from '../../../src/api/field-error.ts';
-import { badRequest, conflict, invalid, type Status, StatusError } from '../../../src/api/status.ts';
 import { admitByPolicies } from './admission.ts';
 import { getObject, type WriteContext } from './backend.ts';
 import { cleanupFinalizer } from './custom-resources.ts';

@@ -4,9 +4,8 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
-
 import { isDeepStrictEqual } from 'node:util';
-import { StatusError } from '../../../src/api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { WriteContext } from './backend.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 import type { AccessAttributes } from './rbac.ts';

@@ -1,8 +1,7 @@
 /** Request and answer: the body that was received, the JSON that is sent, and refusals in the words of the API server. */
-
+import { entityTooLarge, type GroupResource, StatusError } from '@atrium/objects/status.ts';
+import { warningHeaders } from '@atrium/objects/write-options.ts';
 import getRawBody from 'raw-body';
-import { entityTooLarge, type GroupResource, StatusError } from '../../../src/api/status.ts';
-import { warningHeaders } from '../../../src/api/write-options.ts';
 import { parseJson } from './decode.ts';
 import type { JsonObject } from './objects.ts';
 import { decodeProtobuf } from './protobuf.ts';

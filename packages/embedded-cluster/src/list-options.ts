@@ -3,9 +3,8 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resourceversion-in-metadata
  */
-
-import { forbidden } from '../../../src/api/field-error.ts';
-import { badRequest, invalid } from '../../../src/api/status.ts';
+import { forbidden } from '@atrium/objects/field-error.ts';
+import { badRequest, invalid } from '@atrium/objects/status.ts';
 import { unclassified } from './exchange.ts';
 import { isTrue } from './request-info.ts';
 

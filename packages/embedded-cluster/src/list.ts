@@ -3,8 +3,7 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-
-import { badRequest, expired, StatusError } from '../../../src/api/status.ts';
+import { badRequest, expired, StatusError } from '@atrium/objects/status.ts';
 import { checkOptions, limitOf, revisionOf } from './list-options.ts';
 import { keyOf, type StoredObject, valueAt } from './objects.ts';
 import type { Backend } from './resources.ts';

@@ -4,8 +4,8 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
+import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { StatusError } from '../../../src/api/status.ts';
 import { changed, type Fields, fieldsOf, fieldsV1, fieldText, pathsOf } from './field-set.ts';
 import { type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resources.ts';

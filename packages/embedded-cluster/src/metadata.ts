@@ -1,7 +1,6 @@
 /** The rules that hold for the metadata of every kind. */
-
-import { type FieldError, forbidden, invalidValue, required, tooLong } from '../../../src/api/field-error.ts';
-import { labelKeyProblems, labelValueProblems } from '../../../src/api/labels.ts';
+import { type FieldError, forbidden, invalidValue, required, tooLong } from '@atrium/objects/field-error.ts';
+import { labelKeyProblems, labelValueProblems } from '@atrium/objects/labels.ts';
 import type { KubernetesObject, ObjectMeta, StoredObject } from './objects.ts';
 import type { ResourceType } from './resources.ts';
 

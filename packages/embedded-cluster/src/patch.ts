@@ -1,8 +1,7 @@
 /** Patches: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386), and strategic merge patches of built-in kinds. */
-
+import { badRequest, entityTooLarge, StatusError } from '@atrium/objects/status.ts';
 import { applyPatch, Pointer } from 'rfc6902';
 import { z } from 'zod';
-import { badRequest, entityTooLarge, StatusError } from '../../../src/api/status.ts';
 import { bodyFormatUnknown } from './exchange.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 import type { ResourceType } from './resources.ts';

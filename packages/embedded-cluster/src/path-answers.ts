@@ -1,6 +1,5 @@
 /** Answers for paths that are no resource: health, version, discovery, schemas. */
-
-import { notImplemented } from '../../../src/api/status.ts';
+import { notImplemented } from '@atrium/objects/status.ts';
 import { aggregatedDiscovery, coreVersions, groupList, groupOf, resourceList } from './discovery.ts';
 import { methodRefused, pathUnknown, sendJson, sendText } from './exchange.ts';
 import { openAPIDocument, openAPIIndex } from './openapi.ts';

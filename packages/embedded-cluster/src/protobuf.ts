@@ -5,9 +5,8 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#kubernetes-protobuf-encoding
  * @see https://github.com/kubernetes/api generated.proto of each group
  */
-
+import { badRequest } from '@atrium/objects/status.ts';
 import { Reader } from 'protobufjs/minimal.js';
-import { badRequest } from '../../../src/api/status.ts';
 import { kubernetesApi, type MessageField, schemaNameOf } from './kubernetes-api.ts';
 import type { JsonObject } from './objects.ts';
 

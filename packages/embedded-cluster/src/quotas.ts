@@ -3,9 +3,8 @@
  *
  * @see https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
-
 import { quantityOf } from '@atrium/objects/quantity.ts';
-import { qualified, StatusError } from '../../../src/api/status.ts';
+import { qualified, StatusError } from '@atrium/objects/status.ts';
 import type { Component } from './component.ts';
 import { fill, objectIn } from './defaults.ts';
 import { at, containersIn, type JsonObject, type KubernetesObject, objectsAt, type StoredObject } from './objects.ts';

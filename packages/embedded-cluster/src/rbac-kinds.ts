@@ -1,7 +1,6 @@
 /** Validation of role bindings. rbac.ts decides what they grant; a rule without contents grants nothing there. */
-
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, invalidValue, notSupported, required } from '../../../src/api/field-error.ts';
+import { type FieldError, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 
 const rbacGroup = 'rbac.authorization.k8s.io';

@@ -3,8 +3,7 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
-
-import { StatusError } from '../../../src/api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { ListResult } from './list.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';
 import { apiVersionOf, listKindOf, type ResourceType } from './resources.ts';

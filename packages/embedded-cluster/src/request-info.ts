@@ -3,9 +3,8 @@
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
  */
-
-import { parseFieldSelector } from '../../../src/api/selectors.ts';
-import { badRequest } from '../../../src/api/status.ts';
+import { parseFieldSelector } from '@atrium/objects/selectors.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 
 import type { AccessAttributes } from './rbac.ts';
 

@@ -1,9 +1,8 @@
 /** Verbs on resources. */
-
 import type { Writable } from 'node:stream';
+import { notSupported } from '@atrium/objects/field-error.ts';
+import { badRequest, invalid, notFound, notImplemented } from '@atrium/objects/status.ts';
 import { createWebSocketStream, type WebSocket } from 'ws';
-import { notSupported } from '../../../src/api/field-error.ts';
-import { badRequest, invalid, notFound, notImplemented } from '../../../src/api/status.ts';
 import { applyObject } from './apply.ts';
 import { getObject, type WriteContext } from './backend.ts';
 import { deleteObject, deleteOptions, deletionAnswer } from './delete.ts';

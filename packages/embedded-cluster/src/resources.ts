@@ -2,11 +2,10 @@
  * Served resources: the built-in ones, and those that CustomResourceDefinitions add at run time. Types that name each other stand here, so
  * that no files import each other.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FieldError } from '@atrium/objects/field-error.ts';
+import type { GroupResource } from '@atrium/objects/status.ts';
 import type { WebSocket } from 'ws';
-import type { FieldError } from '../../../src/api/field-error.ts';
-import type { GroupResource } from '../../../src/api/status.ts';
 import type { JsonObject, KubernetesObject, StoredObject } from './objects.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import type { RequestInfo } from './request-info.ts';

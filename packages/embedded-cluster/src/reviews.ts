@@ -3,9 +3,9 @@
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
+import { badRequest, invalid } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
-import { badRequest, invalid } from '../../../src/api/status.ts';
 import { timestamp } from './objects.ts';
 import type { AccessAttributes, Rbac } from './rbac.ts';
 import type { TokenIdentity, UserInfo } from './tokens.ts';

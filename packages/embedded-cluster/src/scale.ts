@@ -1,6 +1,5 @@
 /** The subresource `scale`. Kubernetes API: autoscaling/v1 Scale. */
-
-import { badRequest } from '../../../src/api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { getObject } from './backend.ts';
 import { bodyBytes, requiredObject, sendJson } from './exchange.ts';
 import { isJsonObject, type JsonObject, type StoredObject, valueAt } from './objects.ts';

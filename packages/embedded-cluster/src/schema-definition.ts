@@ -4,9 +4,9 @@
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
+import { invalidValue } from '@atrium/objects/field-error.ts';
+import { invalid } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { invalidValue } from '../../../src/api/field-error.ts';
-import { invalid } from '../../../src/api/status.ts';
 
 /** Parsed structural schema: the names of OpenAPI, and compiled regular expressions. */
 export interface Schema extends z.infer<typeof plainSchema> {

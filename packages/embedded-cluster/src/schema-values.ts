@@ -14,7 +14,7 @@ import {
   tooLong,
   tooMany,
   typeInvalid,
-} from '../../../src/api/field-error.ts';
+} from '@atrium/objects/field-error.ts';
 import { isJsonObject } from './objects.ts';
 import type { Schema } from './schema-definition.ts';
 

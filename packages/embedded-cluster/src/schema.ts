@@ -4,8 +4,7 @@
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-
-import { type FieldError, invalidValue } from '../../../src/api/field-error.ts';
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { compileRules, runRules } from './cel.ts';
 import { compiledOnce } from './compiled.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';

@@ -1,7 +1,6 @@
 /** Selection of objects in a collection: by namespace, by labels, by fields. */
-
-import { parseFieldSelector, parseLabelSelector } from '../../../src/api/selectors.ts';
-import { badRequest } from '../../../src/api/status.ts';
+import { parseFieldSelector, parseLabelSelector } from '@atrium/objects/selectors.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { type KubernetesObject, valueAt } from './objects.ts';
 import type { ResourceType } from './resources.ts';
 

@@ -1,11 +1,10 @@
 /** HTTPS listener: each request is authenticated, authorized and then answered, in the order of the API server. */
-
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { badRequest, internalError, StatusError } from '@atrium/objects/status.ts';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { badRequest, internalError, StatusError } from '../../../src/api/status.ts';
 import { authenticate, forbiddenAccess, impersonate } from './authentication.ts';
 import type { Authority } from './certificates.ts';
 import { sendJson } from './exchange.ts';

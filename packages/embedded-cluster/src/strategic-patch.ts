@@ -3,8 +3,7 @@
  *
  * @see https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
-
-import { badRequest } from '../../../src/api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { isJsonObject, type JsonObject } from './objects.ts';
 
 /** The key that names the items of a list, by the name of the list; of several, the one that an item has. */

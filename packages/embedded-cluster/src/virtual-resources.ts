@@ -1,7 +1,6 @@
 /** Resources that are asked and not stored: reviews and token requests. */
-
-import { invalidValue } from '../../../src/api/field-error.ts';
-import { invalid, notImplemented } from '../../../src/api/status.ts';
+import { invalidValue } from '@atrium/objects/field-error.ts';
+import { invalid, notImplemented } from '@atrium/objects/status.ts';
 import { getObject } from './backend.ts';
 import { requiredObject, sendJson } from './exchange.ts';
 import { timestamp, valueAt } from './objects.ts';

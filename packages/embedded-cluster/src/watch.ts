@@ -4,10 +4,9 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-
 import { randomInt } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { expired, type StatusError } from '../../../src/api/status.ts';
+import { expired, type StatusError } from '@atrium/objects/status.ts';
 import { reached } from './list.ts';
 import { checkOptions, revisionOf, wantsInitialEvents } from './list-options.ts';
 import type { KubernetesObject, StoredObject } from './objects.ts';

@@ -4,11 +4,10 @@
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
-
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { invalidValue } from '../../../src/api/field-error.ts';
-import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '../../../src/api/status.ts';
+import { invalidValue } from '@atrium/objects/field-error.ts';
+import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '@atrium/objects/status.ts';
 import { type Admission, admitByPolicies } from './admission.ts';
 import { findObject, getObject, type WriteContext } from './backend.ts';
 import { decodeObject, strictDecodingError, strictRefusal, unknownField } from './decode.ts';

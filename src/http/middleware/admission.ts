@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { StatusError, timedOut, tooManyRequests } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
-import { StatusError, timedOut, tooManyRequests } from '../../api/status.ts';
 import { runInFlow } from '../../limits/flow.ts';
 import { networkOf } from '../../limits/rate-limit.ts';
 import { ConcurrencyLimit, Semaphore } from '../../limits/semaphore.ts';

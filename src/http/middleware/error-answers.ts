@@ -1,7 +1,7 @@
+import { indentJson } from '@atrium/http/json-answers.ts';
+import { internalError, StatusError } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { indentJson } from '../../api/json.ts';
-import { internalError, StatusError } from '../../api/status.ts';
 import { closeOnUnreadBody } from '../body.ts';
 import { isProbe } from '../health.ts';
 

@@ -2,8 +2,8 @@
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
+import { indentJson } from '@atrium/http/json-answers.ts';
 import type { Context, Middleware } from 'koa';
-import { indentJson } from '../../api/json.ts';
 
 /** Smaller answers fit into one packet anyway. */
 const minBytes = 1024;

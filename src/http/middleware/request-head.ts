@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { headersTooLarge, methodNotAllowed, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Middleware } from 'koa';
-import { headersTooLarge, methodNotAllowed, StatusError, unknownPath } from '../../api/status.ts';
 import { headerValues } from '../authenticator.ts';
 
 const maxHeaders = 200;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { ViewedAccess, ViewTarget } from '@atrium/http/caller.ts';
 import type { Context, Middleware } from 'koa';
-import type { ViewedAccess, ViewTarget } from '../../api/caller.ts';
 import type { RequestFlow } from '../../limits/flow.ts';
 import { networkOf } from '../../limits/rate-limit.ts';
 import { runInTrace, type Trace, type Tracing } from '../../telemetry/tracing.ts';

@@ -1,8 +1,8 @@
 /** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
+import type { Caller } from '@atrium/http/caller.ts';
+import { conflict, notFound } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../../api/caller.ts';
-import { conflict, notFound } from '../../api/status.ts';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';

@@ -1,8 +1,8 @@
 /** Begins to link an account, for a user with a recent login. The callback completes the link in the same session. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { notSupported } from '@atrium/objects/field-error.ts';
+import { conflict, invalid, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Caller } from '../../api/caller.ts';
-import { notSupported } from '../../api/field-error.ts';
-import { conflict, invalid, StatusError } from '../../api/status.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../http/sensitive-writes.ts';
 import type { Issuer } from '../../issuer/issuer.ts';
 import type { Session } from '../../sessions/browser-sessions.ts';

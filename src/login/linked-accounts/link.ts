@@ -1,7 +1,7 @@
 /** Links an account: the user proves a further account in the session that began this. User records are not merged. */
+import type { Identity } from '@atrium/http/caller.ts';
+import { conflict, type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Identity } from '../../api/caller.ts';
-import { conflict, type StatusError, serviceUnavailable } from '../../api/status.ts';
 import { auditOrigin } from '../../http/audit.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';

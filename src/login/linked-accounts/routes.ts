@@ -1,7 +1,7 @@
 /** Operations on the caller's accounts at issuers, not to be confused with one-time links (`one-time-links`). */
+import type { Caller } from '@atrium/http/caller.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Caller } from '../../api/caller.ts';
 import { auditCaller } from '../../http/audit.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { Services } from '../../services.ts';

@@ -1,5 +1,5 @@
+import { partsOf } from '@atrium/objects/reader.ts';
 import { LRUCache } from 'lru-cache';
-import { partsOf } from '../../api/reader.ts';
 import type { Config } from '../../config/schema.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { serviceUnavailable } from '../../api/status.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { retryOnConflict } from '../../kubernetes/retry.ts';

@@ -1,4 +1,4 @@
-import { conflict, StatusError } from '../../api/status.ts';
+import { conflict, StatusError } from '@atrium/objects/status.ts';
 import { nextSecond, sleepUntil, timestamp } from '../../kubernetes/clock.ts';
 import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';

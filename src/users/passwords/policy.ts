@@ -1,4 +1,4 @@
-import { type FieldError, invalidValue } from '../../api/field-error.ts';
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import type { Config } from '../../config/schema.ts';
 import { Slices } from '../../kubernetes/slices.ts';
 import type { Passwords } from './passwords.ts';

@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDecrypt } from 'node:crypto';
+import { conflict } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { conflict } from '../../api/status.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import { ServiceResource } from '../../kubernetes/resource-client.ts';

@@ -1,4 +1,4 @@
-import { type StatusCause, type StatusError, unauthorized } from '../../api/status.ts';
+import { type StatusCause, type StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { type Condition, type Observed, setConditions } from '../../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type Account, accountOf, recordName } from './account.ts';

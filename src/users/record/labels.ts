@@ -1,4 +1,4 @@
-import { labelValueProblems } from '../../api/labels.ts';
+import { labelValueProblems } from '@atrium/objects/labels.ts';
 import { recordName, shortHash } from './account.ts';
 import type { UserStatus } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import { type StatusError, serviceUnavailable } from '../../api/status.ts';
+import { type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';
 import type { Change, WatchCache, WatchState } from '../../watch/watch-cache.ts';
 

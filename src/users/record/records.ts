@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../../api/status.ts';
+import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { ServiceClient } from '../../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';

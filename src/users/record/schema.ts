@@ -1,7 +1,7 @@
+import { subdomainPattern } from '@atrium/objects/labels.ts';
+import { cleaned, conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
+import { type Reading, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { subdomainPattern } from '../../api/labels.ts';
-import { cleaned, conditions, objectMeta } from '../../api/object-schemas.ts';
-import { type Reading, reader } from '../../api/reader.ts';
 import { listSchema } from '../../collection/schema.ts';
 import { grantableGroups } from '../../kubernetes/impersonation.ts';
 import type { ResourceType } from '../../kubernetes/resource.ts';

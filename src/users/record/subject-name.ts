@@ -1,4 +1,4 @@
-import type { Caller } from '../../api/caller.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Account } from './account.ts';
 

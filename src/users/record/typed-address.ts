@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { typedText } from '../../api/typed-text.ts';
+import { typedText } from '@atrium/objects/typed-text.ts';
 
 /**
  * Returns the e-mail address or login name that a user has typed, with its domain in ASCII, as records have it (RFC 5890). Domains that

@@ -1,6 +1,6 @@
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { request } from 'undici';
-import { isRecord } from '../../../src/api/reader.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { Trusting } from '../../support/trusting.ts';

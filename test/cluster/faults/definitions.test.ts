@@ -1,9 +1,8 @@
 /** Custom resource definitions that are missing or deleted, and ConfigMaps that a user breaks. */
-
 import { readdir, readFile } from 'node:fs/promises';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { isRecord } from '../../../src/api/reader.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -1,10 +1,9 @@
 /** Tokens that become invalid while they are used: the service's own, and a caller's. */
-
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { isRecord } from '../../../src/api/reader.ts';
 import { inClusterConnection } from '../../../src/kubernetes/connection.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

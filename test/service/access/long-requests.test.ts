@@ -1,6 +1,6 @@
+import { forbidden, serviceUnavailable } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { forbidden, serviceUnavailable } from '../../../src/api/status.ts';
 import { LongRequests } from '../../../src/rbac/long-requests.ts';
 import type { BoundSubject } from '../../../src/rbac/role-bindings.ts';
 import { eventually } from '../../support/cluster-admin.ts';

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { forbiddenImports, type ImportTable, importsOf, upwardImports } from './import-table.ts';
 
@@ -21,7 +21,7 @@ const allowed: ImportTable = {
 };
 
 /** Modules that the service and the console share, beside those of `@atrium/objects`. They import no module. */
-const shared = ['src/api/folded', 'src/api/return-path', 'src/api/typed-text', 'src/console/brand', 'src/kubernetes/resource-version'];
+const shared = ['packages/http/src/return-path', 'src/console/brand', 'src/kubernetes/resource-version'];
 
 function room(path: string): string {
   const [, top = path, folder = ''] = /^web\/(?:src\/)?([^/]+)(?:\/(.+))?/.exec(path) ?? [];
@@ -48,6 +48,14 @@ describe('the import table of the console', () => {
 
   it('shares modules with the service that import nothing', () => {
     expect(shared.flatMap((module) => importsOf(`${module}.ts`))).to.deep.equal([]);
+  });
+
+  it('shares modules of objects that need neither a library nor Node.js', () => {
+    const inBrowser = new Set(files.flatMap(importsOf).flatMap(({ path }) => (path.startsWith('packages/objects/') ? [path] : [])));
+    for (const path of inBrowser) for (const next of importsOf(path)) inBrowser.add(next.path);
+    const needsMore = (path: string) => /^import (?!type\b).*'(?![.])[^']+';/m.test(readFileSync(path, 'utf8'));
+    expect([...inBrowser].filter(needsMore)).to.deep.equal([]);
+    expect(inBrowser.size).to.be.greaterThan(4);
   });
 
   it('points down only', () => {

@@ -17,7 +17,7 @@ interface Import {
 const importLine = /^(?:import|export)(?:(\s+type)?\s[^;'"]*?\sfrom)?\s+'((?:\.|@atrium\/|kubectl-atrium\/)[^']+)'/gm;
 
 const pathOf = (file: string, target: string): string =>
-  target.startsWith('.') ? join(dirname(file), target) : `packages/${target.replace('@atrium/', '')}`;
+  target.startsWith('.') ? join(dirname(file), target) : `packages/${target.replace('@atrium/', '').replace('/', '/src/')}`;
 
 export const importsOf = (file: string): Import[] =>
   [...readFileSync(file, 'utf8').matchAll(importLine)].map(([, type, target = '']) => ({

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-/** Patterns that may occur in one module only, which all other modules use. Paths are those in `src`. */
+/** Patterns that may occur in one module only, which all other modules use. Paths are those in `src` and `packages`. */
 const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   { what: 'whether a resource is installed: `WatchCache.state`', pattern: /startsWith\('404/, home: [] },
   {
@@ -64,14 +64,13 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'merge patches: kubernetes/resource-client.ts',
     pattern: /application\/merge-patch/,
-    home: ['api/json-patch.ts', 'identity/records.ts', 'kubernetes/resource-client.ts', 'kubernetes/transport.ts'],
+    home: ['objects/json-patch.ts', 'identity/records.ts', 'kubernetes/resource-client.ts', 'kubernetes/transport.ts'],
   },
 ];
 
-const source = new URL('../../../src/', import.meta.url);
-const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('demo/'))
-  .map((file) => ({ file, text: readFileSync(new URL(file, source), 'utf8') }));
+const files = globSync('{src,packages/*/src}/**/*.ts')
+  .filter((path) => !/^(?:src\/demo|packages\/(?:embedded-cluster|kubectl-atrium))\//.test(path))
+  .map((path) => ({ file: path.replace(/^src\/|^packages\/|(?<=^packages\/[^/]+\/)src\//g, ''), text: readFileSync(path, 'utf8') }));
 
 /** The embedded cluster replaces the API server, and shares no code with the service. */
 describe('one home', () => {

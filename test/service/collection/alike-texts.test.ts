@@ -1,5 +1,5 @@
+import { partsOf } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { partsOf } from '../../../src/api/reader.ts';
 import { AlikeTexts } from '../../../src/collection/alike-texts.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';

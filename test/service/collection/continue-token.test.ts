@@ -1,5 +1,5 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { ContinueTokens } from '../../../src/collection/page.ts';
 import { KeySeal, type Seal } from '../../../src/keys/seal.ts';
 

@@ -1,7 +1,7 @@
 /** A search ignores letter case in every language, and forms of a letter that look alike. Service and console share the rule. */
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { folded, wantedText } from '../../../src/api/folded.ts';
 import { userListSchema } from '../../../src/users/record/schema.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';

@@ -1,5 +1,5 @@
+import { wantedText } from '@atrium/objects/folded.ts';
 import { expect } from 'chai';
-import { wantedText } from '../../../src/api/folded.ts';
 import { matchesIn } from '../../../web/src/pages/cluster/log-matches.ts';
 
 const rows: [text: string, typed: string, ...marked: string[]][] = [

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { valueAt } from '@atrium/embedded-cluster/objects.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { administrator, administratorToken, apiOf } from './api.ts';
 

@@ -1,9 +1,9 @@
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { Writer } from 'protobufjs/minimal.js';
 import { request } from 'undici';
 import { decodeProtobuf } from '../../../packages/embedded-cluster/src/protobuf.ts';
-import { StatusError } from '../../../src/api/status.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Trusting } from '../../support/trusting.ts';
 import { samples } from './protobuf-samples.ts';

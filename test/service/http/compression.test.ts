@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { preparedJson, sendJsonText } from '@atrium/http/json-answers.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { request } from 'undici';
-import { preparedJson, sendJsonText } from '../../../src/api/json.ts';
-import { badRequest } from '../../../src/api/status.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { compressed, operation } from '../../../src/http/operation.ts';

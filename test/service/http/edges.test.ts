@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
+import { forbiddenPath } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { forbiddenPath } from '../../../src/api/status.ts';
 import { operation } from '../../../src/http/operation.ts';
 import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';

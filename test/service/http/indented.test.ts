@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { indentJson, type JsonText, jsonText, sendJsonText } from '@atrium/http/json-answers.ts';
 import { expect } from 'chai';
 import Koa, { type Context } from 'koa';
 import { describe, it } from 'mocha';
-import { indentJson, type JsonText, jsonText, sendJsonText } from '../../../src/api/json.ts';
 
 const koa = new Koa();
 

@@ -1,5 +1,5 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { RateLimit } from '../../../src/limits/rate-limit.ts';
 
 describe('a rate limit', () => {

@@ -1,6 +1,6 @@
+import { parseFieldSelector, parseLabelSelector } from '@atrium/objects/selectors.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { parseFieldSelector, parseLabelSelector } from '../../../src/api/selectors.ts';
-import { StatusError } from '../../../src/api/status.ts';
 
 const refusal = (parse: () => unknown) => {
   try {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
+import { isRecord } from '@atrium/objects/reader.ts';
+import { unauthorized } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { isRecord } from '../../../src/api/reader.ts';
-import { unauthorized } from '../../../src/api/status.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { PasskeyLogin } from '../../../src/factors/passkey-login.ts';

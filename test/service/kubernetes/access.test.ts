@@ -1,5 +1,5 @@
+import type { Caller } from '@atrium/http/caller.ts';
 import { expect } from 'chai';
-import type { Caller } from '../../../src/api/caller.ts';
 import { AccessReviews } from '../../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { UpstreamError } from '../../../src/kubernetes/upstream-error.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { forSuite } from '../../support/for-suite.ts';

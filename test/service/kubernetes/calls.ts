@@ -1,4 +1,4 @@
-import { StatusError } from '../../../src/api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import type { ApiCall } from '../../../src/kubernetes/kubernetes-client.ts';
 import { type Answer, forever, json } from './fake-api-server.ts';
 

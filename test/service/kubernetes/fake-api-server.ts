@@ -8,8 +8,8 @@ import {
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { text } from 'node:stream/consumers';
+import type { Bearer } from '@atrium/http/caller.ts';
 import pino from 'pino';
-import type { Bearer } from '../../../src/api/caller.ts';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';

@@ -1,5 +1,5 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { isResourcePath, resourcePath } from '../../../src/kubernetes/resource.ts';
 
 const configMaps = { group: '', version: 'v1', resource: 'configmaps' };

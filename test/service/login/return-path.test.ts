@@ -1,6 +1,6 @@
 /** Addresses that a login returns to: the console asks for those that the service accepts, and for no others. */
+import { isReturnPath } from '@atrium/http/return-path.ts';
 import { expect } from 'chai';
-import { isReturnPath } from '../../../src/api/return-path.ts';
 import { relyingParty } from '../relying-party/conformance/relying-party.ts';
 
 const accepted = [

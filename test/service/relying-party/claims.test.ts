@@ -1,5 +1,5 @@
+import type { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import type { StatusError } from '../../../src/api/status.ts';
 import { claimedGroups, completed, connectorOf, identityOf, isIncomplete, loginOf, usedClaims } from '../../../src/issuer/claims.ts';
 import type { VerifiedClaims } from '../../../src/issuer/types.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { isRecord } from '../../../src/api/reader.ts';
 import { Audit, auditOrigin } from '../../../src/http/audit.ts';
 import { auditEvents, withAuditTable } from '../../../src/http/audit-events.ts';
 import { operation } from '../../../src/http/operation.ts';

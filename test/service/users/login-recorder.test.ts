@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { isRecord } from '../../../src/api/reader.ts';
 import type { Login, Recorded } from '../../../src/users/logins/recorder.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -1,5 +1,5 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { StatusError } from '../../../src/api/status.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 
 /** Output of the reference implementation: `printf password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32 -e`. */

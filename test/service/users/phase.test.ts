@@ -1,5 +1,5 @@
+import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { isRecord } from '../../../src/api/reader.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { phaseOf } from '../../../src/users/record/conditions.ts';
 import { aStoredUser } from './a-user.ts';

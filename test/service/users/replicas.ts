@@ -1,5 +1,5 @@
+import { isRecord } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { isRecord } from '../../../src/api/reader.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { Audit } from '../../../src/http/audit.ts';

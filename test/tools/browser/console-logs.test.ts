@@ -289,7 +289,10 @@ describe('the logs and the terminal of the living demo in the console', () => {
     const screen = page.locator('.terminal-host');
     await screen.getByText('/ #').first().waitFor();
     await page.keyboard.type('echo "seen by" $HOSTNAME\n');
-    await screen.getByText(/seen by storefront-/).first().waitFor();
+    await screen
+      .getByText(/seen by storefront-/)
+      .first()
+      .waitFor();
     await page.keyboard.type('exit 3\n');
 
     await page.getByText('The shell ended with exit status 3.').waitFor();

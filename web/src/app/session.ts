@@ -1,7 +1,6 @@
 /** Login of this browser: a session that the service stores, and renews while it is used. */
-
+import { isReturnPath } from '@atrium/http/return-path.ts';
 import { signal } from '@preact/signals';
-import { isReturnPath } from '../../../src/api/return-path';
 import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey } from '../api/client';
 import { forgetLoads } from '../api/load';
 import { asProblem, Problem, type StepUp } from '../api/problem';

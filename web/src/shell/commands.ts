@@ -1,7 +1,6 @@
 /** Commands of the palette: pages, kinds of the cluster, and actions. */
-
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type IconNode, Keyboard, Link2, LogOut, Moon, Sun, UserPlus } from 'lucide';
-import { folded, wantedText } from '../../../src/api/folded';
 import { fetchKinds, isListable, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
 import { asProblem } from '../api/problem';

@@ -1,8 +1,8 @@
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, useSignal } from '@preact/signals';
 import { ChevronDown } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { folded, wantedText } from '../../../src/api/folded';
 import { t } from '../text/text';
 import { Icon } from './icon';
 

@@ -1,9 +1,9 @@
 /** Forms that show failures at their fields. */
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { typedText } from '../../../src/api/typed-text';
 import { asProblem, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';

@@ -1,8 +1,8 @@
+import { folded } from '@atrium/objects/folded.ts';
 import { useSignal } from '@preact/signals';
 import type { IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
-import { folded } from '../../../src/api/folded';
 import { Icon } from './icon';
 
 export interface MenuItem {

@@ -1,5 +1,5 @@
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, useSignal } from '@preact/signals';
-import { folded, wantedText } from '../../../src/api/folded';
 import { api, bodyOf } from '../api/client';
 import { useMyNamespaces } from '../app/namespace';
 import { askRights, may } from '../app/rights';

@@ -3,10 +3,9 @@
  *
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
-
-import { selectorText } from '../../../../src/api/labels.ts';
-import { parseLabelSelector } from '../../../../src/api/selectors.ts';
-import { StatusError } from '../../../../src/api/status.ts';
+import { selectorText } from '@atrium/objects/labels.ts';
+import { parseLabelSelector } from '@atrium/objects/selectors.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { getObject } from '../backend.ts';
 import type { Component } from '../component.ts';
 import { deleteObject, deleteOptions } from '../delete.ts';

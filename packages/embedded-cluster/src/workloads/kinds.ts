@@ -1,10 +1,9 @@
 /** The kinds of workloads: what data/kinds.yaml names, with the rules that need code. Loaded by the demo alone. */
-
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { dnsLabelProblems } from '@atrium/objects/labels.ts';
 import { parse } from 'yaml';
-import { dnsLabelProblems } from '../../../../src/api/labels.ts';
 import { openSchema } from '../builtin-schemas.ts';
 import { builtin, type KindRules } from '../builtins.ts';
 import { type Defaults, fill, objectIn } from '../defaults.ts';

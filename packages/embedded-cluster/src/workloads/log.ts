@@ -1,8 +1,7 @@
 /** The log of a container: made of its image and its times alone, so that nothing is stored and each reader gets the same lines. */
-
 import { type EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { badRequest } from '../../../../src/api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { findObject, getObject } from '../backend.ts';
 import { isTrue } from '../request-info.ts';
 import type { Exchange, Target, Upgrade } from '../resources.ts';

@@ -1,6 +1,5 @@
 /** Pods of a controller: made from its template, bounded, and known by the hash of the template. */
-
-import { StatusError } from '../../../../src/api/status.ts';
+import { StatusError } from '@atrium/objects/status.ts';
 import { type Component, ownerReference } from '../component.ts';
 import { at, type JsonObject, type StoredObject } from '../objects.ts';
 import { collections, isActive, isReady, type Pod, type PodTemplate } from './shapes.ts';

@@ -1,7 +1,6 @@
 /** Defaults and checks of pods, with their ephemeral containers. */
-
 import { isDeepStrictEqual } from 'node:util';
-import { duplicate, type FieldError, forbidden, notFoundValue, required } from '../../../../src/api/field-error.ts';
+import { duplicate, type FieldError, forbidden, notFoundValue, required } from '@atrium/objects/field-error.ts';
 import { fill, objectIn } from '../defaults.ts';
 import { at, containersIn, type JsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
 import type { WriteRequest } from '../resources.ts';

@@ -1,6 +1,5 @@
 /** Subresources of pods: logs, evictions and commands. */
-
-import { badRequest, notImplemented } from '../../../../src/api/status.ts';
+import { badRequest, notImplemented } from '@atrium/objects/status.ts';
 import { findObject, getObject } from '../backend.ts';
 import { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';

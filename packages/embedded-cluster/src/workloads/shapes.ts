@@ -1,6 +1,5 @@
 /** The parts of workload objects that the controllers read and write. Kubernetes API: core/v1, apps/v1, batch/v1. */
-
-import { badRequest } from '../../../../src/api/status.ts';
+import { badRequest } from '@atrium/objects/status.ts';
 import { type KubernetesObject, type ObjectMeta, type StoredObject, timestamp } from '../objects.ts';
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,8 +1,7 @@
 /** Checks of workloads that clients notice, in the words of kube-apiserver. Source: kubernetes/pkg/apis. */
-
 import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, forbidden, invalidValue, required } from '@atrium/objects/field-error.ts';
 import { parseSchedule } from '@atrium/objects/schedule.ts';
-import { type FieldError, forbidden, invalidValue, required } from '../../../../src/api/field-error.ts';
 import { at, isJsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
 
 /** Returns the check of members that are required. */

@@ -1,8 +1,8 @@
 /** Parsers of the schemas of each operation: a new operation is measured without a line here. */
+import { jsonPatchType, mergePatchOf } from '@atrium/objects/json-patch.ts';
+import { StatusError } from '@atrium/objects/status.ts';
+import { readObject, validate } from '@atrium/objects/validation.ts';
 import { z } from 'zod';
-import { jsonPatchType, mergePatchOf } from '../../../../src/api/json-patch.ts';
-import { StatusError } from '../../../../src/api/status.ts';
-import { readObject, validate } from '../../../../src/api/validation.ts';
 import { App } from '../../../../src/app.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
 import { decodeJson } from '../../../../src/http/body.ts';

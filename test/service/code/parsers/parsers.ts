@@ -1,9 +1,9 @@
 /** Every parser of callers' text, with the maximum length of its input. A new parser is one line of `parsers`. */
 import { generateKeyPairSync } from 'node:crypto';
+import { mergePatchOf } from '@atrium/objects/json-patch.ts';
+import { isVersionAsked, warningHeaders } from '@atrium/objects/write-options.ts';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Context } from 'koa';
-import { mergePatchOf } from '../../../../src/api/json-patch.ts';
-import { isVersionAsked, warningHeaders } from '../../../../src/api/write-options.ts';
 import { checkRequest } from '../../../../src/certificates/signing-request.ts';
 import { ContinueTokens } from '../../../../src/collection/page.ts';
 import { parseFilters, parseSearch, selectionPredicate } from '../../../../src/collection/query.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import type { Bearer, Identity } from '@atrium/http/caller.ts';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import type { Bearer, Identity } from '../../../../src/api/caller.ts';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
 import type { Connection } from '../../../../src/kubernetes/connection.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';

@@ -1,7 +1,7 @@
+import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
-import { StatusError } from '../../../../src/api/status.ts';
 import { KeyRing } from '../../../../src/keys/key-ring.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';

@@ -1,5 +1,5 @@
+import type { Bearer } from '@atrium/http/caller.ts';
 import { expect } from 'chai';
-import type { Bearer } from '../../../../src/api/caller.ts';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';

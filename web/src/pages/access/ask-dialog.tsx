@@ -1,7 +1,6 @@
 /** Dialog that asks for a role of a policy, for a while. */
-
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { type Signal, useSignal } from '@preact/signals';
-import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { type AccessOption, wish } from '../../app/ask';

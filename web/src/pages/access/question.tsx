@@ -1,5 +1,5 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { type Signal, useSignal } from '@preact/signals';
-import { typedText } from '../../../../src/api/typed-text';
 import { useLoad } from '../../api/load';
 import { explain, may, type Right, useRights } from '../../app/rights';
 import { WhyButton } from '../../app/why';

@@ -1,4 +1,4 @@
-import { typedText } from '../../../../src/api/typed-text.ts';
+import { typedText } from '@atrium/objects/typed-text.ts';
 
 interface Text {
   readonly value: string;

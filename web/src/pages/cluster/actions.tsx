@@ -1,6 +1,6 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { Bug, Ellipsis, Scaling, Trash2 } from 'lucide';
-import { typedText } from '../../../../src/api/typed-text';
 import { apiPath, type Kind, kindId, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';
 import { type ClusterObject, deleteOptions, getJson, type Metadata, write } from '../../api/objects';

@@ -1,6 +1,6 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf } from '../../api/client';
 import { apiPath, type Kind, pageOf } from '../../api/kinds';
 import { refetch, useLoad } from '../../api/load';

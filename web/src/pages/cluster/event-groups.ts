@@ -1,4 +1,4 @@
-import { folded } from '../../../../src/api/folded';
+import { folded } from '@atrium/objects/folded.ts';
 import { type ClusterEvent, lastOf, timesOf } from './event-times';
 
 /** Events of one object with the same type and reason. */

@@ -1,5 +1,5 @@
+import { wantedText } from '@atrium/objects/folded.ts';
 import { useEffect, useRef } from 'preact/hooks';
-import { wantedText } from '../../../../src/api/folded';
 import { apiPath, eventsPage, type Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';

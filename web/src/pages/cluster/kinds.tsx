@@ -1,5 +1,5 @@
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { Pin, PinOff } from 'lucide';
-import { folded, wantedText } from '../../../../src/api/folded';
 import { isListable, type Kind, kindId, pageOf, staleGroups } from '../../api/kinds';
 import { isPinned, togglePin } from '../../app/cluster-menu';
 import { href, query } from '../../app/router';

@@ -1,7 +1,6 @@
 /** The lines of a log in the page: the newest of them, in blocks that the browser lays out when they come into sight. */
-
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, signal } from '@preact/signals';
-import { folded, wantedText } from '../../../../src/api/folded';
 import { openJson } from './log-json';
 import { matchesIn } from './log-matches';
 import { type Block, LogMerge, type MergedLine } from './log-merge';

@@ -1,5 +1,5 @@
 /** Places of a text that is searched for, in lines of a log. */
-import { folded } from '../../../../src/api/folded.ts';
+import { folded } from '@atrium/objects/folded.ts';
 
 /** Characters that are folded together: a letter with its marks, or blanks. */
 const units = /\s+|\P{M}[\p{M}\p{Default_Ignorable_Code_Point}]*|\p{M}+/gu;

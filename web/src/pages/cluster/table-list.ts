@@ -1,7 +1,6 @@
 /** List in the columns that kubectl shows, made by the API server: its first part, more on demand, and live. */
-
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, signal } from '@preact/signals';
-import { folded, wantedText } from '../../../../src/api/folded';
 import { apiPath, type Kind } from '../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../api/lost';
 import {

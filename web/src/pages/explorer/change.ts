@@ -1,7 +1,6 @@
 /** The change of the form, as simulations take it. */
-
+import { typedText } from '@atrium/objects/typed-text.ts';
 import type { Signal } from '@preact/signals';
-import { typedText } from '../../../../src/api/typed-text.ts';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { apiPath } from '../../api/kinds';
 import { getJson } from '../../api/objects';

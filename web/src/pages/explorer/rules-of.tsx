@@ -1,6 +1,6 @@
+import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, useSignal } from '@preact/signals';
 import { Check } from 'lucide';
-import { folded, wantedText } from '../../../../src/api/folded';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';

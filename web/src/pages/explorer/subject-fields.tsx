@@ -1,5 +1,5 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { type Signal, useSignal } from '@preact/signals';
-import { typedText } from '../../../../src/api/typed-text';
 import { t } from '../../text/text';
 import { Field } from '../../ui/form';
 

@@ -1,7 +1,7 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { Eye, Trash2, UserPlus } from 'lucide';
 import { useEffect } from 'preact/hooks';
-import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { groupViewer } from '../../api/view';

@@ -1,8 +1,7 @@
 /** Answers to a request by others than its requester: approval, denial, and the review of break-glass. */
-
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { Check, X } from 'lucide';
-import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf } from '../../api/client';
 import { refetch } from '../../api/load';
 import { asProblem, type Problem } from '../../api/problem';

@@ -1,6 +1,6 @@
+import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
-import { typedText } from '../../../../src/api/typed-text';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
