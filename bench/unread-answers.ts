@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
-import { createLog } from '../src/telemetry/log.ts';
 
 const clients = 20;
 const pauseMs = 50;

@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { App } from '../src/app.ts';
 import { parseConfig } from '../src/config/load.ts';
-import { createLog } from '../src/telemetry/log.ts';
 
 const callers = 100;
 const watchesEach = 95;

@@ -1,4 +1,4 @@
-/** Requests that the tracer follows through `src`. Must be imported after the tracer. */
+/** Requests that the tracer follows through the service. Must be imported after the tracer. */
 import { z } from 'zod';
 import { configMap } from '../test/service/console/objects.ts';
 import { authorize, Browser, logIn, loginInfoOf, userInfoOf } from '../test/service/login/provider/browser.ts';

@@ -1,6 +1,6 @@
 /**
- * Records the named functions of `src` that one request enters, in their order. This module instruments the files of `src` while Node.js
- * loads them, so it must be imported before them. Anonymous callbacks belong to the function around them.
+ * Records the named functions of the service and its packages that one request enters, in their order. This module instruments files while
+ * Node.js loads them, so it must be imported before them. Anonymous callbacks belong to the function around them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import { registerHooks } from 'node:module';
 import ts from 'typescript-5';
 
 interface Step {
-  /** Path below `src`. */
+  /** Path below `src`, or below `packages` without `src`. */
   file: string;
   /** Name of the function. */
   name: string;
@@ -25,7 +25,9 @@ export interface Trace {
   steps: readonly Step[];
 }
 
-const source = new URL('../src/', import.meta.url).href;
+const root = new URL('../', import.meta.url).href;
+/** The embedded cluster is not the service, and runs in the process of the trace. */
+const ownFile = /^(?:src\/|packages\/(?!embedded-cluster|kubectl-atrium)([^/]+\/)src\/)(.+)$/;
 const current = new AsyncLocalStorage<{ steps: Step[]; isOver: boolean }>();
 const entered = Symbol.for('atrium.entered');
 
@@ -39,9 +41,10 @@ Object.assign(globalThis, {
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    if (!url.startsWith(source) || loaded.source === undefined || loaded.source === null) return loaded;
+    const [, packageFolder = '', path] = (url.startsWith(root) && ownFile.exec(url.slice(root.length))) || [];
+    if (path === undefined || loaded.source === undefined || loaded.source === null) return loaded;
     const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
-    return { ...loaded, source: instrument(text, url.slice(source.length)) };
+    return { ...loaded, source: instrument(text, packageFolder + path) };
   },
 });
 

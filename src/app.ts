@@ -1,29 +1,29 @@
 /** Mounts the features on the two listeners, and starts and stops them in order. */
-
+import { ClientAddresses } from '@atrium/http/client-address.ts';
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
+import { Health } from '@atrium/http/health.ts';
+import { Listener } from '@atrium/http/listener.ts';
+import { openApiDocument, shadowedPaths } from '@atrium/http/openapi/document.ts';
+import type { Operation } from '@atrium/http/operation.ts';
+import { type Chain, requestChain } from '@atrium/http/request-listener.ts';
+import { SpanExporter } from '@atrium/http/span-exporter.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Tracing } from '@atrium/http/telemetry/tracing.ts';
+import { upgradeOffers } from '@atrium/http/upgrade.ts';
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
+import { auditForbidden } from './audit/audit.ts';
 import type { ProcessContext } from './base.ts';
 import { parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { cookieNames } from './cookies/cookies.ts';
 import { createFeatures, type Features } from './features.ts';
-import { auditForbidden } from './http/audit.ts';
-import { ClientAddresses } from './http/client-address.ts';
-import { Health } from './http/health.ts';
-import { Listener } from './http/listener.ts';
-import type { Operation } from './http/operation.ts';
-import { type Chain, requestChain } from './http/request-listener.ts';
-import { SpanExporter } from './http/span-exporter.ts';
-import { upgradeOffers } from './http/upgrade.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { metricsOperation, openApiOperation, scrapeOperation, versionOperation } from './meta/about.ts';
 import { cpuProfileOperation } from './meta/cpu-profile.ts';
 import { discoveryOperations } from './meta/discovery.ts';
 import { docsPageOperations } from './meta/docs-page.ts';
-import { openApiDocument, shadowedPaths } from './openapi/document.ts';
+import { serviceDescription } from './meta/service-description.ts';
 import type { Services } from './services.ts';
-import { createLog } from './telemetry/log.ts';
-import { Tracing } from './telemetry/tracing.ts';
 
 const { version } = packageJson;
 
@@ -123,7 +123,8 @@ export class App {
   static describe(features: Partial<Config['features']> = {}) {
     const publicURL = 'https://console.example.com';
     const { operations } = App.#unstarted(parseConfig({ yaml: JSON.stringify({ server: { publicURL }, features }) }));
-    return openApiDocument(operations, { version, serverURL: '/', sessionCookie: cookieNames(publicURL).host('session') });
+    const sessionCookie = cookieNames(publicURL).host('session');
+    return openApiDocument(operations, { about: serviceDescription, version, serverURL: '/', sessionCookie });
   }
 
   /** Returns static files that a service with this configuration does not serve, because operations have their paths. Starts nothing. */

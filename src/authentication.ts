@@ -1,4 +1,5 @@
 /** Wires authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
+import { type Authenticator, withAccessTokens } from '@atrium/http/authenticator.ts';
 import type { Base } from './base.ts';
 import { identityURLOf, issuersOf } from './config/issuers.ts';
 import type { Brand } from './console/brand.ts';
@@ -6,7 +7,6 @@ import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
-import { type Authenticator, withAccessTokens } from './http/authenticator.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';

@@ -1,24 +1,24 @@
 /** Creates the state that all features share: services, user records and groups. */
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
+import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Logger } from 'pino';
 import { followsNamespaces } from './access/namespaces.ts';
 import { watchAccess } from './access-requests/access-requests.ts';
+import { Audit, loginCounter } from './audit/audit.ts';
 import { watchUserBindings } from './bindings/bindings.ts';
 import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
-import { cookieNames } from './cookies/cookies.ts';
 import { createDirectory } from './directory/directory.ts';
 import { watchGroups } from './groups/groups.ts';
-import { Audit, loginCounter } from './http/audit.ts';
 import { KeyRing, type SigningKeys } from './keys/key-ring.ts';
 import { AccessReviews } from './kubernetes/access.ts';
 import type { Connection } from './kubernetes/connection.ts';
 import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import { SharedBound } from './limits/shared-bound.ts';
 import type { PluginContext } from './plugins/plugins.ts';
 import { LongRequests } from './rbac/long-requests.ts';
 import { RbacWatch } from './rbac/watch.ts';
 import type { Services } from './services.ts';
-import { Metrics } from './telemetry/metrics.ts';
 import type { Passwords } from './users/passwords/passwords.ts';
 import { UserEvents } from './users/record/events.ts';
 import { noLocalGroups } from './users/record/local-groups.ts';

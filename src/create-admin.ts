@@ -1,5 +1,6 @@
 /** `atrium create-admin`: creates the first administrator of an installation, once. */
 import { randomBytes } from 'node:crypto';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
@@ -12,7 +13,6 @@ import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import type { ServiceClient } from './kubernetes/own-account.ts';
 import type { KubernetesObject } from './kubernetes/resource.ts';
 import { retryOnConflict } from './kubernetes/retry.ts';
-import { Metrics } from './telemetry/metrics.ts';
 import { Passwords } from './users/passwords/passwords.ts';
 import { passwordProblems, problemText } from './users/passwords/policy.ts';
 import { PasswordSecrets } from './users/passwords/secret.ts';

@@ -1,5 +1,8 @@
 /** Wires the features with their dependencies. Only this file and app.ts, which mounts them, know all features. */
-
+import type { Authenticator } from '@atrium/http/authenticator.ts';
+import type { Check } from '@atrium/http/health.ts';
+import type { Operation } from '@atrium/http/operation.ts';
+import type { ChainOptions } from '@atrium/http/request-listener.ts';
 import { createAccess } from './access/access.ts';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
@@ -14,10 +17,6 @@ import { createConsole } from './console/console.ts';
 import { createExplorer } from './explorer/explorer.ts';
 import { createFactors } from './factors/factors.ts';
 import { createGroups } from './groups/groups.ts';
-import type { Authenticator } from './http/authenticator.ts';
-import type { Check } from './http/health.ts';
-import type { Operation } from './http/operation.ts';
-import type { ChainOptions } from './http/request-listener.ts';
 import type { Issuers } from './issuer/issuers.ts';
 import { serverProblem } from './kubernetes/identity.ts';
 import { createLists } from './lists/lists.ts';

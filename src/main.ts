@@ -2,11 +2,11 @@
  * The process: reads the command line, loads the configuration, runs the command and ends on a signal. Sole user of process.env and
  * process.exit.
  */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
+import { createLog, GatheredLines } from '@atrium/http/telemetry/log.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
@@ -18,7 +18,6 @@ import type { Config } from './config/schema.ts';
 import { secretOf } from './config/secret-file.ts';
 import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
-import { createLog, GatheredLines } from './telemetry/log.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
 

@@ -1,18 +1,18 @@
 /** Features, and the services for all of them. A feature is `create…(services, …)`, and names its further dependencies. */
+import type { CookieNames } from '@atrium/http/cookies/cookies.ts';
+import type { Check } from '@atrium/http/health.ts';
+import type { SharedBound } from '@atrium/http/limits/shared-bound.ts';
+import type { Operation } from '@atrium/http/operation.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Logger } from 'pino';
+import type { Audit } from './audit/audit.ts';
 import type { Config } from './config/schema.ts';
-import type { CookieNames } from './cookies/cookies.ts';
-import type { Audit } from './http/audit.ts';
-import type { Check } from './http/health.ts';
-import type { Operation } from './http/operation.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { AccessReviews } from './kubernetes/access.ts';
 import type { KubernetesClient } from './kubernetes/kubernetes-client.ts';
 import type { ServiceClient } from './kubernetes/own-account.ts';
-import type { SharedBound } from './limits/shared-bound.ts';
 import type { LongRequests } from './rbac/long-requests.ts';
 import type { RbacWatch } from './rbac/watch.ts';
-import type { Metrics } from './telemetry/metrics.ts';
 
 export interface Services {
   readonly config: Config;

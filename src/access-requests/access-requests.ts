@@ -1,9 +1,9 @@
+import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Controller } from '../controllers/controller.ts';
-import { clusterNetwork, type Network } from '../http/outgoing.ts';
 import { isMailSet } from '../mail/mailer.ts';
 import type { Feature, Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';

@@ -1,6 +1,6 @@
 /** Break-glass: access at once, without the approvals of the policy. Each use is counted and reported, and reviewed by an approver. */
 import { tooManyRequests } from '@atrium/objects/status.ts';
-import type { auditCaller } from '../http/audit.ts';
+import type { auditCaller } from '../audit/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { report } from '../kubernetes/events.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

@@ -1,6 +1,6 @@
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
 import { questionQuery } from '../rbac/rules.ts';
 import type { AccessContext } from './context.ts';
 import { accessOptions } from './options.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { auditCaller } from '../http/audit.ts';
+import { auditCaller } from '../audit/audit.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf } from './grant.ts';
 import type { NewRequest } from './request.ts';

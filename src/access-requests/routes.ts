@@ -3,15 +3,15 @@
  * authority: access is a UserBinding that expires. Administrators write policies with kubectl.
  */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { auditCaller } from '../audit/audit.ts';
 import { isLive, liveParameters } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { auditCaller } from '../http/audit.ts';
-import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';

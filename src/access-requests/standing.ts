@@ -1,10 +1,10 @@
 /** Checks of a request against the current policy, user and role. */
 import { hash } from 'node:crypto';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { namespaceResource } from '../bindings/target-namespaces.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import { type PolicyRule, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';

@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { lookupOf, type Network, TrustingAgent } from '@atrium/http/outgoing.ts';
 import { hostOf, isLoopback, type WebhookConfig } from '../config/access-requests-section.ts';
-import { lookupOf, type Network, TrustingAgent } from '../http/outgoing.ts';
-import { Semaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
 import { accessOf } from './grant.ts';
 import { type AccessEvent, type DeliveredMails, NoticeError, type Receiver } from './notices.ts';

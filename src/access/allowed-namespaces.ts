@@ -1,10 +1,10 @@
 import { hash, randomInt } from 'node:crypto';
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { tooManyRequests } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { atMost } from '../limits/bounded-cache.ts';
-import { KeyedSemaphore } from '../limits/semaphore.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
 import type { ResourceQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';

@@ -3,6 +3,7 @@
  * API server decides; the watched roles and namespaces only reduce the number of reviews.
  */
 import type { Caller } from '@atrium/http/caller.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { z } from 'zod';
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
@@ -10,7 +11,6 @@ import { type Page, sendPage } from '../collection/page.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { questionQuery } from '../rbac/rules.ts';
 import type { Feature, Services } from '../services.ts';

@@ -1,6 +1,6 @@
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import {
   explainQuery,

@@ -1,6 +1,6 @@
+import { shownAsBoolean } from '@atrium/http/input.ts';
 import { maxSelectorLength } from '@atrium/objects/selectors.ts';
 import { z } from 'zod';
-import { shownAsBoolean } from '../http/input.ts';
 
 /** API versions, which are equal for the API server. The answer has the version of the request. */
 const apiVersions = ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1'] as const;

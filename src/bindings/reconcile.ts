@@ -1,9 +1,9 @@
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { Outcome as WorkOutcome } from '../controllers/work-queue.ts';
 import { reportTrouble } from '../kubernetes/events.ts';
 import { changedStatus } from '../kubernetes/object-status.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';

@@ -1,5 +1,5 @@
 /** The operation on ClusterRoles that UserBindings can name. The others are the standard ones (`definition.ts`). */
-import { compressed, operation } from '../http/operation.ts';
+import { compressed, operation } from '@atrium/http/operation.ts';
 import type { Services } from '../services.ts';
 import { bindableRoleList, listBindableRoles } from './bindable-roles.ts';
 

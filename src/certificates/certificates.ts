@@ -1,16 +1,16 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { badParameter, notFound, StatusError } from '@atrium/objects/status.ts';
+import { auditCaller } from '../audit/audit.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import { auditCaller } from '../http/audit.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { Services } from '../services.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { Account } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';
 import { isLocalGroupName } from '../users/record/local-groups.ts';

@@ -1,5 +1,6 @@
 /** Deletions of many objects: their selection, and the result of each object (docs/contract/users.md). */
 import type { Caller } from '@atrium/http/caller.ts';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { badParameter, badRequest, type StatusCause, StatusError } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
@@ -7,7 +8,6 @@ import { z } from 'zod';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { selectionPredicate } from './query.ts';
 

@@ -1,6 +1,6 @@
 /** Watches and lists of a resource: its cache, and the operations that all resources have in common. */
+import type { Check } from '@atrium/http/health.ts';
 import { notFound } from '@atrium/objects/status.ts';
-import type { Check } from '../http/health.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { WatchCache } from '../watch/watch-cache.ts';

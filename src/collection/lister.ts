@@ -1,10 +1,10 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import type { BoundedCache, SharedBound } from '@atrium/http/limits/shared-bound.ts';
+import type { Seal } from '@atrium/http/seal.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { badParameter } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Seal } from '../keys/seal.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
-import type { BoundedCache, SharedBound } from '../limits/shared-bound.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import { ListIndex, type ReadonlyRows, type Selected } from './list-index.ts';
 import { ContinueTokens, Page, sendPage } from './page.ts';

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Caller } from '@atrium/http/caller.ts';
+import { shownAsBoolean, wholeNumber } from '@atrium/http/input.ts';
+import { cutWhenStuck } from '@atrium/http/slow-clients.ts';
 import { badParameter } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { shownAsBoolean, wholeNumber } from '../http/input.ts';
-import { cutWhenStuck } from '../http/slow-clients.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Lister } from './lister.ts';

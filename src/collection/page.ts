@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isIndentedWanted } from '@atrium/http/json-answers.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { badParameter, expired } from '@atrium/objects/status.ts';
 import { warningHeaders } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Seal } from '../keys/seal.ts';
 import type { Position } from './sort.ts';
 
 /** Bound of the items of a page that is held as one text. Longer pages are written as they are read. */

@@ -1,6 +1,6 @@
+import { wholeNumber } from '@atrium/http/input.ts';
+import type { AnswerDescription } from '@atrium/http/operation.ts';
 import { z } from 'zod';
-import { wholeNumber } from '../http/input.ts';
-import type { AnswerDescription } from '../http/operation.ts';
 import { filterNames, type ListProperties } from './properties.ts';
 
 /** Limit of a request with `page` and without `limit`. */

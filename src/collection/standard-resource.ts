@@ -3,13 +3,13 @@
  * rules and words once.
  */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditWrite } from '../http/audit.ts';
-import type { WriteAuditName } from '../http/audit-events.ts';
-import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { auditWrite } from '../audit/audit.ts';
+import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';

@@ -1,8 +1,8 @@
+import type { Authenticator } from '@atrium/http/authenticator.ts';
 import { actorOf, type Bearer, type Caller } from '@atrium/http/caller.ts';
+import { type Lasting, whilePermitted } from '@atrium/http/while-permitted.ts';
 import { forbidden } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Authenticator } from '../http/authenticator.ts';
-import { type Lasting, whilePermitted } from '../http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Services } from '../services.ts';
 

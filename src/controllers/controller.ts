@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { backlogFrom, type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { StatusError } from '@atrium/objects/status.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { Connector } from './connection.ts';
 import type { AssignedMembership, DirectoryUsers, Membership, Refusal } from './directory-users.ts';
 import type { Listing } from './listing.ts';

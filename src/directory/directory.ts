@@ -2,8 +2,8 @@
  * Synchronises User records with the LDAP directories that users come from, and verifies passwords there. Permissions and all other changes
  * of records are left to other modules.
  */
-import { auditCaller } from '../http/audit.ts';
-import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '../http/operation.ts';
+import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
+import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import type { DirectoryPasswords } from '../users/passwords/directory-passwords.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

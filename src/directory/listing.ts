@@ -1,4 +1,4 @@
-import { mapLimit } from '../limits/semaphore.ts';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { Connector } from './connection.ts';
 import type { Membership } from './directory-users.ts';
 import { DirectoryGroups } from './groups.ts';

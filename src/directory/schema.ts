@@ -1,6 +1,6 @@
 /** Request and response of `PUT /auth/v1/users/sync`. */
+import { wholeNumber } from '@atrium/http/input.ts';
 import { z } from 'zod';
-import { wholeNumber } from '../http/input.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 
 export const syncBody = z

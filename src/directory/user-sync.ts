@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conflict, notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
 import { HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
-import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';

@@ -1,6 +1,6 @@
+import { wholeNumber } from '@atrium/http/input.ts';
 import { z } from 'zod';
 import { accessStatus, explainedParts, nonResourceAttributes, resourceAttributes } from '../access/schema.ts';
-import { wholeNumber } from '../http/input.ts';
 
 const apiVersion = z.literal('auth.platform.io/v1');
 

@@ -1,6 +1,6 @@
-import type { AuditOrigin } from '../http/audit.ts';
+import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import type { AuditOrigin } from '../audit/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import { failuresOfSources, type LoginAttempts, type Refusal } from '../users/logins/lockout.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';

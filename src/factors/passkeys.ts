@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { AuditOrigin } from '../audit/audit.ts';
 import { type RelyingParty, relyingPartyOf } from '../config/factors.ts';
-import type { AuditOrigin } from '../http/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';

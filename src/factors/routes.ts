@@ -1,7 +1,7 @@
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
-import { type Audit, auditWrite } from '../http/audit.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { type Audit, auditWrite } from '../audit/audit.ts';
 import { userName } from '../users/record/schema.ts';
 import { type FactorService, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
 

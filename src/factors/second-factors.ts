@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditOrigin } from '../http/audit.ts';
+import type { AuditOrigin } from '../audit/audit.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Seal } from '@atrium/http/seal.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Seal } from '../keys/seal.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { isNotInstalled } from '../kubernetes/own-account.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';

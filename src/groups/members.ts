@@ -1,15 +1,15 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { forbidden as forbiddenField, tooMany } from '@atrium/objects/field-error.ts';
 import { badParameter, badRequest, conflict, invalid, notFound, type StatusCause } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { compressed, type Operation, operation } from '../http/operation.ts';
-import { requireNoAccessToken, requireRecentLogin } from '../http/sensitive-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
 import { retryOnConflict } from '../kubernetes/retry.ts';
 import { isRefusal } from '../kubernetes/upstream-error.ts';
-import { KeyedSemaphore } from '../limits/semaphore.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import { groupApiVersion, groupResource, type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';
 import { requireAccounts } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';

@@ -1,11 +1,11 @@
 /** Operations on the members of Groups. The others are the standard ones (`definition.ts`). */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type AnswerDescription, type Operation, operation } from '@atrium/http/operation.ts';
 import { badRequest } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditWrite } from '../http/audit.ts';
-import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
+import { auditWrite } from '../audit/audit.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupName } from './definition.ts';
 import { GroupMembers } from './members.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import type { CookieFamily } from '@atrium/http/cookies/cookies.ts';
+import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { CookieFamily } from '../cookies/cookies.ts';
-import type { Seal } from '../keys/seal.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type PresentedModel, presentedModels, type RecordIds } from './record-ids.ts';

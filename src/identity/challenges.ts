@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Seal } from '@atrium/http/seal.ts';
 import { z } from 'zod';
 import type { Challenge } from '../factors/passkeys.ts';
-import type { Seal } from '../keys/seal.ts';
 
 const challengeBytes = 32;
 const lifetimeSeconds = 300;

@@ -1,3 +1,4 @@
+import { singleCookie } from '@atrium/http/cookies/cookies.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
@@ -5,7 +6,6 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { embeddedClientOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import { singleCookie } from '../cookies/cookies.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { clientsOf } from './clients.ts';
 import { createProvider, nameFirstGrant, type ProviderCookies, type ProviderParts } from './provider.ts';

@@ -3,9 +3,9 @@
  * the password, so that neither the link nor the password alone sets up a factor.
  */
 import { hash } from 'node:crypto';
+import { formReader } from '@atrium/http/body.ts';
 import type { Context } from 'koa';
-import { auditOrigin } from '../http/audit.ts';
-import { formReader } from '../http/body.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import { auditReasons, type FoundLink, type OneTimeLinks } from '../one-time-links/links.ts';
 import { codesPage } from './factor-pages.ts';
 import { linkEnrolPage } from './link-pages.ts';

@@ -3,15 +3,15 @@
  * this folder implements its storage, its pages, and the access to passwords and accounts. Relying parties, the console included, know only
  * its URL.
  */
+import { CookieFamily } from '@atrium/http/cookies/cookies.ts';
+import type { Check } from '@atrium/http/health.ts';
+import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { hasViewHeaders, viewHeadersRefused } from '@atrium/http/view-headers.ts';
 import { StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import { Sweeper } from '../controllers/sweeper.ts';
-import { CookieFamily } from '../cookies/cookies.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
-import type { Check } from '../http/health.ts';
-import { hasViewHeaders, viewHeadersRefused } from '../http/view-headers.ts';
-import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import type { OneTimeLinks } from '../one-time-links/links.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/mails.ts';
 import type { Services } from '../services.ts';

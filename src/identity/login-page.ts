@@ -1,7 +1,7 @@
+import { formReader } from '@atrium/http/body.ts';
 import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
-import { formReader } from '../http/body.ts';
 import { subjectOf } from '../users/record/subject-name.ts';
 import { typedAddress } from '../users/record/typed-address.ts';
 import { resultOf } from './account.ts';

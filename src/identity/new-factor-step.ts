@@ -1,8 +1,8 @@
 import { cleaned } from '@atrium/objects/object-schemas.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import { type FactorKind, type FactorRule, kindsOf, ruleOf } from '../config/factors.ts';
 import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';
-import { auditOrigin } from '../http/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import type { Account } from '../users/record/account.ts';
 import { requireCurrentGroups } from '../users/record/local-groups.ts';

@@ -1,8 +1,8 @@
 /** Page of a one-time link: a form for a new password or a second factor. Only a submitted form uses up the link. */
+import { formReader } from '@atrium/http/body.ts';
 import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { auditOrigin } from '../http/audit.ts';
-import { formReader } from '../http/body.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import { auditReasons, type FoundLink, type LinkKind, type OneTimeLinks } from '../one-time-links/links.ts';
 import type { LinkMail } from '../one-time-links/mails.ts';
 import type { Services } from '../services.ts';

@@ -1,10 +1,10 @@
+import type { CookieNames } from '@atrium/http/cookies/cookies.ts';
+import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import type { AdapterFactory, ClientMetadata, Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
-import type { CookieNames } from '../cookies/cookies.ts';
 import { acrValues } from '../factors/second-factors.ts';
-import { hasAcr } from '../http/step-up.ts';
 import type { SigningKeys } from '../keys/key-ring.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
+import { hasAcr } from '../step-up/step-up.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type PresentedModel, presentedModels } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';

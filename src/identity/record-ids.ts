@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { LRUCache } from 'lru-cache';
-import type { Seal } from '../keys/seal.ts';
-import { atMost } from '../limits/bounded-cache.ts';
 
 /** Models that callers present: the id of such a record is the code or token itself. */
 export const presentedModels = ['AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;

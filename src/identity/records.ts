@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
-import type { Seal } from '../keys/seal.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import { requestScope } from './request-scope.ts';
 
 export const identityRecordKind: ResourceKind = {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import type { Context } from 'koa';
-import { type RateExceeded, RateLimit } from '../limits/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
 

@@ -1,6 +1,6 @@
+import { auditOrigin } from '../audit/audit.ts';
 import { byPasskey } from '../factors/passkey-login.ts';
 import type { Factor } from '../factors/store.ts';
-import { auditOrigin } from '../http/audit.ts';
 import type { Texts } from '../texts/texts.ts';
 import type { ChangeVerdict } from '../users/passwords/change.ts';
 import type { PasswordCheck, PasswordVerdict } from '../users/passwords/check.ts';

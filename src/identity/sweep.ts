@@ -1,9 +1,9 @@
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { z } from 'zod';
 import type { Sweep } from '../controllers/sweeper.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { resourcePath } from '../kubernetes/resource.ts';
 import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import { identityRecordKind } from './records.ts';
 
 const deletionsAtOnce = 16;

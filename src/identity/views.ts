@@ -1,8 +1,8 @@
+import { networkOf } from '@atrium/http/limits/rate-limit.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
-import { networkOf } from '../limits/rate-limit.ts';
 import type { Texts } from '../texts/texts.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { durationText, type Look, type languageChoice, type Page, sendPage } from './page.ts';

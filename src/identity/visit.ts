@@ -1,12 +1,12 @@
+import type { Seal } from '@atrium/http/seal.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { InteractionResults, default as Provider } from 'oidc-provider';
 import { z } from 'zod';
+import { auditOrigin } from '../audit/audit.ts';
 import type { PasskeyLogin } from '../factors/passkey-login.ts';
 import type { PasskeyProof, Passkeys } from '../factors/passkeys.ts';
 import { byPassword, type Means, type SecondFactors } from '../factors/second-factors.ts';
-import { auditOrigin } from '../http/audit.ts';
-import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
 import type { Texts } from '../texts/texts.ts';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';

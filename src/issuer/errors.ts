@@ -1,10 +1,10 @@
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
-import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 
 /** Fault in an answer of the issuer. The message has no text of the issuer, and may be logged. */

@@ -1,10 +1,10 @@
+import { Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { type OutgoingRequest, TrustingAgent } from '@atrium/http/outgoing.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import type { CustomFetch } from 'openid-client';
 import type { IssuerConfig } from '../config/issuers.ts';
-import { type OutgoingRequest, TrustingAgent } from '../http/outgoing.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { beginCall } from '../telemetry/tracing.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */

@@ -2,10 +2,9 @@
  * An identity provider: `discovery` reads its metadata, `client` calls it, `verifier` verifies its tokens, `tokens` turns its answers
  * into verified tokens, and `settings` map its claims to a user. `Issuers` finds the issuer of a token.
  */
-
+import type { Check } from '@atrium/http/health.ts';
 import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import type { Check } from '../http/health.ts';
 import type { Services } from '../services.ts';
 import { IssuerClient } from './client.ts';
 import { IssuerDiscovery } from './discovery.ts';

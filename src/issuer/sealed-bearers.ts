@@ -1,6 +1,6 @@
+import type { Seal } from '@atrium/http/seal.ts';
 import { unauthorized } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
 import { loginOf } from './claims.ts';
 import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './types.ts';

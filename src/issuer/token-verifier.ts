@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Bearer } from '@atrium/http/caller.ts';
+import { atMost, atMostBytes, textBytes } from '@atrium/http/limits/bounded-cache.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { atMost, atMostBytes, textBytes } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerDiscovery } from './discovery.ts';

@@ -1,13 +1,13 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { RotatedSeal, type Seal, type SealKey, type SealKeys } from '@atrium/http/seal.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { isUnreachable } from '../kubernetes/upstream-error.ts';
-import { runOutsideFlows } from '../limits/flow.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
-import { RotatedSeal, type Seal, type SealKey, type SealKeys } from './seal.ts';
 
 /** Entries of the Secret. */
 const sealEntry = 'seal.jwks';

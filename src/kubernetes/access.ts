@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { type Bearer, type Caller, callerKey } from '@atrium/http/caller.ts';
+import { textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { forbidden, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { textBytes } from '../limits/bounded-cache.ts';
-import { KeyedSemaphore } from '../limits/semaphore.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { selfReview, tokenLifetimeMs } from './identity.ts';
 import type { KubernetesClient } from './kubernetes-client.ts';

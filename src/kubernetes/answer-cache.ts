@@ -1,6 +1,6 @@
+import { atMostBytes } from '@atrium/http/limits/bounded-cache.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { LRUCache } from 'lru-cache';
-import { atMostBytes } from '../limits/bounded-cache.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { abortable } from './deadline.ts';
 
 export interface AnswerCacheOptions<T> {

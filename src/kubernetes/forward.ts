@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { refusalOf } from '@atrium/http/while-permitted.ts';
 import type { Context } from 'koa';
-import { refusalOf } from '../http/while-permitted.ts';
 import { codeOf, failureOf, type StreamCall, type UpstreamResponse } from './transport.ts';
 
 /** A read that the API server answers itself. */

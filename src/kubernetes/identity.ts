@@ -1,9 +1,9 @@
 import type { Bearer, Caller, Identity, ViewTarget } from '@atrium/http/caller.ts';
+import { textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { textBytes } from '../limits/bounded-cache.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { AnswerCache } from './answer-cache.ts';
 import type { CallerClient, KubernetesClient } from './kubernetes-client.ts';
 import type { ServiceClient } from './own-account.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { badRequest } from '@atrium/objects/status.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';

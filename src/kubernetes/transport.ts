@@ -1,11 +1,11 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { Semaphore } from '@atrium/http/limits/semaphore.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { parseExact } from '@atrium/objects/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
-import { Semaphore } from '../limits/semaphore.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { beginCall } from '../telemetry/tracing.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';

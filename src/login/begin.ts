@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { readBearer } from '@atrium/http/authenticator.ts';
+import { newSecret } from '@atrium/http/cookies/cookies.ts';
 import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { newSecret } from '../cookies/cookies.ts';
-import { readBearer } from '../http/authenticator.ts';
 import { type Issuer, postLogoutURLsOf, redirectURLsOf } from '../issuer/issuer.ts';
 import { requireTellable } from '../issuer/issuers.ts';
 import type { IssuerSettings, VerifiedClaims } from '../issuer/types.ts';

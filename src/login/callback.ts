@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Identity } from '@atrium/http/caller.ts';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { badParameter, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -12,7 +13,6 @@ import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { abortable } from '../kubernetes/deadline.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bounded-cache.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, recordName } from '../users/record/account.ts';

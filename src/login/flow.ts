@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
+import { CookieFamily } from '@atrium/http/cookies/cookies.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { CookieFamily } from '../cookies/cookies.ts';
-import { hasAcr } from '../http/step-up.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
-import type { Seal } from '../keys/seal.ts';
 import type { Services } from '../services.ts';
+import { hasAcr } from '../step-up/step-up.ts';
 import type { Subject } from '../users/record/account.ts';
 import { otherSubject } from './callback-errors.ts';
 import type { LoginQuery } from './schema.ts';

@@ -1,8 +1,8 @@
+import type { Authenticator } from '@atrium/http/authenticator.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { type AuditEvent, auditCaller, auditOrigin } from '../http/audit.ts';
-import type { Authenticator } from '../http/authenticator.ts';
-import type { Operation } from '../http/operation.ts';
+import { type AuditEvent, auditCaller, auditOrigin } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import { newLogin } from '../sessions/login-facts.ts';

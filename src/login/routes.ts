@@ -4,9 +4,9 @@
  * issuer's concern.
  */
 import type { Bearer } from '@atrium/http/caller.ts';
+import { type AnswerDescription, type Operation, operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
-import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 import type { Services } from '../services.ts';
 import { unconfigured } from '../sessions/unconfigured.ts';

@@ -1,11 +1,12 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { type JsonText, jsonText, sendJsonText, sendText } from '@atrium/http/json-answers.ts';
+import { type DocumentFacts, openApiDocument } from '@atrium/http/openapi/document.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { forbiddenPath } from '@atrium/objects/status.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { compressed, type Operation, operation } from '../http/operation.ts';
-import { type DocumentFacts, openApiDocument } from '../openapi/document.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { serviceDescription } from './service-description.ts';
 
 const versionInfo = z
   .object({
@@ -62,12 +63,12 @@ export function versionOperation(version: string, featuresNow: () => Readonly<Re
 /**
  * `GET /openapi/v3`: the description of the given operations and of itself, as JSON, or as YAML if the caller prefers it.
  *
- * @param about version and address of the service
+ * @param facts version and address of the service
  */
-export function openApiOperation(operations: readonly Operation[], about: DocumentFacts): Operation {
+export function openApiOperation(operations: readonly Operation[], facts: Omit<DocumentFacts, 'about'>): Operation {
   // Created at the first request, as most processes, above all in tests, never need it.
   const made = once(() => {
-    const document = openApiDocument([...operations, self], about);
+    const document = openApiDocument([...operations, self], { ...facts, about: serviceDescription });
     const json = jsonText(document);
     return {
       json,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { wholeNumber } from '@atrium/http/input.ts';
+import { type Operation, operation, withTimeout } from '@atrium/http/operation.ts';
 import { forbiddenPath, tooManyRequests } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { auditCaller } from '../http/audit.ts';
-import { wholeNumber } from '../http/input.ts';
-import { type Operation, operation, withTimeout } from '../http/operation.ts';
+import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 
 const path = '/debug/v1/cpuprofile';

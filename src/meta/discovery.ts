@@ -4,11 +4,10 @@
  *
  * @see https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-
 import { type JsonText, jsonText, sendJsonText } from '@atrium/http/json-answers.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { compressed, type Operation, operation } from '../http/operation.ts';
 
 /** A cluster-scoped resource. Each resource of the service has its own group. */
 interface ServedResource {

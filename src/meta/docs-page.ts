@@ -7,13 +7,13 @@ import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { bytes, compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { unknownPath } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
 import mount from 'koa-mount';
 import serve from 'koa-static';
 import swaggerPackage from 'swagger-ui-dist/package.json' with { type: 'json' };
 import { z } from 'zod';
-import { bytes, compressed, type Operation, operation } from '../http/operation.ts';
 
 /** HTML of the page. All addresses are relative to `/docs`, so that it works below any base path and behind any proxy. */
 const pageHtml = `<!DOCTYPE html>

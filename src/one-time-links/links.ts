@@ -1,7 +1,7 @@
 /** Links that are valid once: forgotten password, invitation, second factor. */
+import type { Seal } from '@atrium/http/seal.ts';
 import { conflict, StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Seal } from '../keys/seal.ts';
 import { nextSecond, timestamp } from '../kubernetes/clock.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';

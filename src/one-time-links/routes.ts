@@ -1,6 +1,6 @@
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { z } from 'zod';
-import { type Audit, auditOrigin, auditWrite } from '../http/audit.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { type Audit, auditOrigin, auditWrite } from '../audit/audit.ts';
 import { timestamp } from '../kubernetes/clock.ts';
 import { userName } from '../users/record/schema.ts';
 import { auditReasons } from './links.ts';

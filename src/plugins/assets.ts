@@ -1,10 +1,10 @@
 import { MIMEType } from 'node:util';
 import type { Caller } from '@atrium/http/caller.ts';
+import { immutable, isHashedName, isNotModified } from '@atrium/http/middleware/representation.ts';
+import { discard } from '@atrium/http/outgoing.ts';
 import { serviceUnavailable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { contentType } from 'mime-types';
-import { immutable, isHashedName, isNotModified } from '../http/middleware/representation.ts';
-import { discard } from '../http/outgoing.ts';
 import type { ConsolePlugins, ServiceReference } from './console-plugins.ts';
 import { announcedLength, plainHeader, type RestOfPath } from './forwarding.ts';
 import { maxBytes, type PluginServices } from './services.ts';

@@ -1,5 +1,5 @@
+import type { Check } from '@atrium/http/health.ts';
 import { z } from 'zod';
-import type { Check } from '../http/health.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { type Change, WatchCache } from '../watch/watch-cache.ts';

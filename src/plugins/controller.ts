@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { discard } from '@atrium/http/outgoing.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { Controller, type Source, type Term } from '../controllers/controller.ts';
 import type { Outcome } from '../controllers/work-queue.ts';
-import { discard } from '../http/outgoing.ts';
 import { reportTrouble } from '../kubernetes/events.ts';
 import { setConditions } from '../kubernetes/object-status.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';

@@ -2,7 +2,7 @@
  * Operations of console plugins (docs/contract/console.md): single files, and requests of their pages to the Services that a ConsolePlugin
  * names. The console decides which files of ConfigMaps a caller may see; Services decide for themselves.
  */
-import { clusterNetwork, type Network } from '../http/outgoing.ts';
+import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import type { Feature, Services } from '../services.ts';
 import type { PluginFiles } from './assets.ts';
 import { ConsolePlugins } from './console-plugins.ts';

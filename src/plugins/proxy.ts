@@ -1,9 +1,9 @@
+import { closeOnUnreadBody, hasBody, refuseBody } from '@atrium/http/body.ts';
 import type { Caller } from '@atrium/http/caller.ts';
+import { discard } from '@atrium/http/outgoing.ts';
+import { requestBody } from '@atrium/http/slow-clients.ts';
 import { badRequest, StatusError, serviceUnavailable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { closeOnUnreadBody, hasBody, refuseBody } from '../http/body.ts';
-import { discard } from '../http/outgoing.ts';
-import { requestBody } from '../http/slow-clients.ts';
 import type { AssetSources } from './assets.ts';
 import type { ProxyEntry } from './console-plugins.ts';
 import { announcedLength, headersToPage, headersToService, type RestOfPath } from './forwarding.ts';

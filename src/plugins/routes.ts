@@ -1,5 +1,5 @@
+import { bytes, type Operation, operation, withTimeout } from '@atrium/http/operation.ts';
 import { z } from 'zod';
-import { bytes, type Operation, operation, withTimeout } from '../http/operation.ts';
 import { type AssetSources, answerAsset } from './assets.ts';
 import { restOfPath } from './forwarding.ts';
 import { answerThroughPlugin } from './proxy.ts';

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
+import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import { lookupOf, type Network } from '@atrium/http/outgoing.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
-import { lookupOf, type Network } from '../http/outgoing.ts';
 import { RefreshedValue } from '../kubernetes/connection.ts';
 import { Deadline } from '../kubernetes/deadline.ts';
 import type { UpstreamResponse } from '../kubernetes/transport.ts';
-import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { Services } from '../services.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { beginCall, type OutgoingCall } from '../telemetry/tracing.ts';
 import type { ServiceReference } from './console-plugins.ts';
 
 /** Bound of request and answer bodies (docs/contract/console.md). */

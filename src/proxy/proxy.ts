@@ -1,6 +1,6 @@
 /** The Kubernetes API for its usual clients (docs/contract/kubernetes.md). The API server defines requests and answers. */
-import type { Authenticator } from '../http/authenticator.ts';
-import type { Operation } from '../http/operation.ts';
+import type { Authenticator } from '@atrium/http/authenticator.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import type { Services } from '../services.ts';
 import { KubernetesProxy } from './kubernetes-proxy.ts';
 import { proxyOperations } from './routes.ts';

@@ -1,6 +1,6 @@
+import { type Operation, operation, withHeaders, withTimeout } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type Operation, operation, withHeaders, withTimeout } from '../http/operation.ts';
 import { safeHeaders } from './answer.ts';
 import { type KubernetesProxy, maxBodyBytes } from './kubernetes-proxy.ts';
 

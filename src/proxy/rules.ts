@@ -1,15 +1,15 @@
 /** Requests that are refused for every caller (docs/contract/kubernetes.md). The API server decides about the others. */
 import { Readable } from 'node:stream';
+import { refuseBody } from '@atrium/http/body.ts';
 import { actorOf, type Caller, type Viewing } from '@atrium/http/caller.ts';
+import { requestBody } from '@atrium/http/slow-clients.ts';
+import { viewWriteHeader, viewWriteOf } from '@atrium/http/view-headers.ts';
 import { badRequest, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
-import { refuseBody } from '../http/body.ts';
-import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../http/sensitive-writes.ts';
-import { requestBody } from '../http/slow-clients.ts';
-import { viewWriteHeader, viewWriteOf } from '../http/view-headers.ts';
 import type { PassedCall } from '../kubernetes/passage.ts';
 import type { Services } from '../services.ts';
+import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../step-up/sensitive-writes.ts';
 import type { Target, TargetResource } from './target.ts';
 
 type ProxyRules = Config['kubernetes']['proxy'];

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { endSoon } from '../http/upgrade.ts';
-import { refusalOf } from '../http/while-permitted.ts';
+import { endSoon } from '@atrium/http/upgrade.ts';
+import { refusalOf } from '@atrium/http/while-permitted.ts';
 import { closingFrames, WebSocketPings } from './websocket.ts';
 
 export interface Tunnel {

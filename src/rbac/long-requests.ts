@@ -1,7 +1,7 @@
 import type { Identity } from '@atrium/http/caller.ts';
+import { isRefusal, type Lasting } from '@atrium/http/while-permitted.ts';
 import type { StatusError } from '@atrium/objects/status.ts';
 import { WorkQueue } from '../controllers/work-queue.ts';
-import { isRefusal, type Lasting } from '../http/while-permitted.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import type { BoundSubject } from './role-bindings.ts';
 import type { RbacWatch } from './watch.ts';

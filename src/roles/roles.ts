@@ -3,11 +3,11 @@
  * server tell what a role allows.
  */
 import type { Caller } from '@atrium/http/caller.ts';
+import { wholeNumber } from '@atrium/http/input.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { badRequest, notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { groupNamesOf } from '../config/issuers.ts';
-import { wholeNumber } from '../http/input.ts';
-import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { RbacWatch } from '../rbac/watch.ts';
 import type { Services } from '../services.ts';

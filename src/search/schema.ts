@@ -1,6 +1,6 @@
+import { wholeNumber } from '@atrium/http/input.ts';
 import { wantedText } from '@atrium/objects/folded.ts';
 import { z } from 'zod';
-import { wholeNumber } from '../http/input.ts';
 import { fields, ranks } from './match.ts';
 
 const maxLength = 128;

@@ -1,12 +1,12 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { badParameter, qualified, StatusError } from '@atrium/objects/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
-import { compressed, type Operation, operation } from '../http/operation.ts';
 import type { ResourceType } from '../kubernetes/resource.ts';
 import { Slices } from '../kubernetes/slices.ts';
-import { KeyedSemaphore } from '../limits/semaphore.ts';
 import type { ListsService } from '../lists/service.ts';
 import type { Services } from '../services.ts';
 import type { UserRow } from '../users/row.ts';

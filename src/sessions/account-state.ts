@@ -1,12 +1,12 @@
 import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { ruleOf } from '../config/factors.ts';
-import { hasAcr, twoFactors } from '../http/step-up.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { listedWithinMs, seenWithinMs } from '../kubernetes/deadline.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
+import { hasAcr, twoFactors } from '../step-up/step-up.ts';
 import { type Account, belongsToAnother, hasSubject, isLinkedAccount, isRenamed } from '../users/record/account.ts';
 import { addressChanged, factorRequired, noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';
 import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/local-groups.ts';

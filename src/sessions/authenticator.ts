@@ -1,9 +1,9 @@
+import { type Authenticator, readBearer } from '@atrium/http/authenticator.ts';
 import { type Bearer, type Caller, flowOfUser } from '@atrium/http/caller.ts';
+import { joinPerson } from '@atrium/http/limits/flow.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { type Authenticator, readBearer } from '../http/authenticator.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
-import { joinPerson } from '../limits/flow.ts';
 import type { Account } from '../users/record/account.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded, type WaitingRequest } from './account-state.ts';

@@ -1,7 +1,7 @@
-import type { HostCookie } from '../cookies/cookies.ts';
-import type { Authenticator } from '../http/authenticator.ts';
+import type { Authenticator } from '@atrium/http/authenticator.ts';
+import type { HostCookie } from '@atrium/http/cookies/cookies.ts';
+import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
 import type { EndAccess } from '../revocation/end-access.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
+import { upgradeOf } from '@atrium/http/upgrade.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { upgradeOf } from '../http/upgrade.ts';
 
 /** Rules for requests with the session cookie, which browsers add to the requests of any page (docs/contract/conventions.md). */
 export interface CrossSiteRule {

@@ -1,5 +1,5 @@
+import { newSecret } from '@atrium/http/cookies/cookies.ts';
 import { z } from 'zod';
-import { newSecret } from '../cookies/cookies.ts';
 import { type IssuerLogin, issuerLoginOf, issuerLoginSchema } from '../issuer/login.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readBearer } from '@atrium/http/authenticator.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
-import { auditOrigin } from '../http/audit.ts';
-import { readBearer } from '../http/authenticator.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import { ownSession } from '../issuer/login.ts';
 import { timesIn } from '../issuer/times.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';

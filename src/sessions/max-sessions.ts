@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { auditOrigin } from '../http/audit.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import type { NewSession, Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newSecret } from '@atrium/http/cookies/cookies.ts';
 import { type StatusError, serviceUnavailable, wholeRetrySeconds } from '@atrium/objects/status.ts';
-import { newSecret } from '../cookies/cookies.ts';
-import type { AuditOrigin } from '../http/audit.ts';
+import type { AuditOrigin } from '../audit/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, TokenSet } from '../issuer/types.ts';
 import { abortable } from '../kubernetes/deadline.ts';

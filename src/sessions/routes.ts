@@ -2,14 +2,14 @@
  * Operations for renewal and logout (docs/contract/login.md), which `refresh_token` authorizes, and those that list and end sessions
  * (docs/contract/teams.md).
  */
+import { formReader } from '@atrium/http/body.ts';
+import { parseQuery } from '@atrium/http/input.ts';
+import { type AnswerDescription, type Operation, operation } from '@atrium/http/operation.ts';
 import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery } from '../collection/schema.ts';
-import { formReader } from '../http/body.ts';
-import { parseQuery } from '../http/input.ts';
-import { type AnswerDescription, type Operation, operation } from '../http/operation.ts';
 import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload, sessionListSchema, sessionProperties } from './schema.ts';
 import type { SessionService } from './service.ts';
 

@@ -1,15 +1,15 @@
 /**
  * Sessions after a login: authentication, renewal, and logout here or at the issuer (docs/contract/login.md).
  */
+import { type Authenticator, tokensOnly } from '@atrium/http/authenticator.ts';
 import type { Bearer } from '@atrium/http/caller.ts';
+import { hostCookie } from '@atrium/http/cookies/cookies.ts';
+import type { Check } from '@atrium/http/health.ts';
+import { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { Sweeper } from '../controllers/sweeper.ts';
-import { hostCookie } from '../cookies/cookies.ts';
-import { type Authenticator, tokensOnly } from '../http/authenticator.ts';
-import type { Check } from '../http/health.ts';
-import type { Operation } from '../http/operation.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import { RateLimit } from '../limits/rate-limit.ts';
 import type { EndAccess } from '../revocation/end-access.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';

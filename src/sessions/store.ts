@@ -1,3 +1,6 @@
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
@@ -9,9 +12,6 @@ import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { CallerResource, type DeletionOptions, type NewObject, ServiceResource } from '../kubernetes/resource-client.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
-import { atMost } from '../limits/bounded-cache.ts';
-import { RateLimit } from '../limits/rate-limit.ts';
-import { mapLimit } from '../limits/semaphore.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
-import type { AuditEvent, AuditOrigin } from '../http/audit.ts';
+import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { FatalRefresh, type VerifiedClaims } from '../issuer/types.ts';

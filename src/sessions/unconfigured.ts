@@ -1,5 +1,5 @@
+import type { Operation } from '@atrium/http/operation.ts';
 import { badRequest } from '@atrium/objects/status.ts';
-import type { Operation } from '../http/operation.ts';
 
 /** Throws the 400 of a service without issuers. */
 export function refuseUnconfigured(): never {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import { immutable, isHashedName } from '@atrium/http/middleware/representation.ts';
+import { reservedPath } from '@atrium/http/router.ts';
 import { badRequest, unknownPath } from '@atrium/objects/status.ts';
 import { percentDecoded } from '@atrium/objects/validation.ts';
 import { contentType } from 'mime-types';
-import { immutable, isHashedName } from '../http/middleware/representation.ts';
-import { reservedPath } from '../http/router.ts';
 import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
 
 /** Segments that another decoding would change: never a page. */

@@ -2,18 +2,18 @@
  * Access tokens: credentials that users create for programs that act as them. Every user may create and delete their own tokens. The
  * API server authorizes a request with a token as a request of its owner.
  */
+import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Caller } from '@atrium/http/caller.ts';
+import { badInput } from '@atrium/http/input.ts';
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { forbidden, unauthorized } from '@atrium/objects/status.ts';
 import { validate } from '@atrium/objects/validation.ts';
 import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { type Audit, auditCaller, auditForbidden } from '../audit/audit.ts';
 import { sendPage } from '../collection/page.ts';
 import { listAnswer } from '../collection/schema.ts';
-import { type Audit, auditCaller, auditForbidden } from '../http/audit.ts';
-import type { Authenticator } from '../http/authenticator.ts';
-import { badInput } from '../http/input.ts';
-import { type Operation, operation } from '../http/operation.ts';
 import type { Services } from '../services.ts';
 import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import type { AccessTokenService } from './service.ts';

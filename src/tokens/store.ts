@@ -1,3 +1,4 @@
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -6,7 +7,6 @@ import { timestamp } from '../kubernetes/clock.ts';
 import type { ServiceClient } from '../kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Bearer, Identity } from '@atrium/http/caller.ts';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { type StatusCause, unauthorized } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import { listedWithinMs, madeWithinMs } from '../kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 import { type Account, hasSubject } from '../users/record/account.ts';
 import { noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/record/conditions.ts';

@@ -1,12 +1,12 @@
 /** The Kubernetes list, watch and get of users, as kubectl expects them. Requests and answers are passed through unchanged. */
 import type { Bearer } from '@atrium/http/caller.ts';
+import { shownAsBoolean, shownAsInteger } from '@atrium/http/input.ts';
+import { compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
+import { cutWhenStuck } from '@atrium/http/slow-clients.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
-import { shownAsBoolean, shownAsInteger } from '../http/input.ts';
-import { compressed, longRunning, type Operation, operation } from '../http/operation.ts';
-import { cutWhenStuck } from '../http/slow-clients.ts';
 import type { ResourceAccess } from '../kubernetes/access.ts';
 import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';

@@ -1,8 +1,8 @@
 /** Operations for the caller's own record, and the public key for passwords. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
 import type { UsersContext } from './context.ts';
 import type { PasswordEnvelopes } from './passwords/secret.ts';
 import { userResource, userSchema } from './record/schema.ts';

@@ -1,15 +1,15 @@
 /** Views of the cluster as another user (docs/contract/view-as.md). */
 import { hash } from 'node:crypto';
+import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '@atrium/http/caller.ts';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { viewTargetOf } from '@atrium/http/view-headers.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { auditView, reasonOf } from '../http/audit.ts';
-import type { Authenticator } from '../http/authenticator.ts';
-import { viewTargetOf } from '../http/view-headers.ts';
+import { auditView, reasonOf } from '../audit/audit.ts';
 import type { AccessReviews } from '../kubernetes/access.ts';
 import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
-import { atMost } from '../limits/bounded-cache.ts';
 import type { Services } from '../services.ts';
 
 /** Interval of the audit events about reads of one view. */

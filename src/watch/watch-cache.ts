@@ -1,10 +1,10 @@
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { resourceVersionTooLarge, type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { abortable, seenWithinMs, until } from '../kubernetes/deadline.ts';
 import type { Page, Selection, WatchEvent } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { Slices } from '../kubernetes/slices.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { staleAfterMs, TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
 
 /** Parts that all watch caches of a service share. */

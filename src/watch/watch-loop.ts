@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runOutsideTraces } from '@atrium/http/telemetry/tracing.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { listPages, type Page, type Selection, type WatchEvent, watchEvents } from '../kubernetes/list-watch.ts';
@@ -6,7 +7,6 @@ import type { ServiceClient } from '../kubernetes/own-account.ts';
 import { isNotInstalled, watchRefusal } from '../kubernetes/own-account.ts';
 import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import { answerOf, isUnreachable, type UpstreamError, upstreamRefusal } from '../kubernetes/upstream-error.ts';
-import { runOutsideTraces } from '../telemetry/tracing.ts';
 
 /** Times of a watch, in milliseconds except for those in a request. */
 export interface WatchTimes {

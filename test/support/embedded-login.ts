@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { Browser } from '../service/identity/browser.ts';
 import { aUser } from '../service/users/a-user.ts';
 import { apiServer, type OwnApiServer } from './api-server.ts';

@@ -1,7 +1,7 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import type { PluginContext } from '../../src/plugins/plugins.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import type { Passwords } from '../../src/users/passwords/passwords.ts';
 import { type ApiServerOptions, apiServer, type OwnApiServer, type Person } from './api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from './cluster-admin.ts';

@@ -1,15 +1,15 @@
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
+import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Logger } from 'pino';
+import { Audit } from '../../src/audit/audit.ts';
 import { parseConfig } from '../../src/config/load.ts';
-import { cookieNames } from '../../src/cookies/cookies.ts';
-import { Audit } from '../../src/http/audit.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { AccessReviews } from '../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
-import { SharedBound } from '../../src/limits/shared-bound.ts';
 import { LongRequests } from '../../src/rbac/long-requests.ts';
 import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import { keptSigningKeys } from './kept-keys.ts';
 
 /** Returns the services that a feature gets, for a test of a part of one. No service is started. */

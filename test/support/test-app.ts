@@ -1,7 +1,7 @@
+import { statusesOf } from '@atrium/http/openapi/document.ts';
 import { App } from '../../src/app.ts';
+import { type AuditName, auditEvents } from '../../src/audit/audit-events.ts';
 import type { ProcessContext } from '../../src/base.ts';
-import { type AuditName, auditEvents } from '../../src/http/audit-events.ts';
-import { statusesOf } from '../../src/openapi/document.ts';
 import { cheapPasswords } from './cheap-passwords.ts';
 import { keptSigningKeys } from './kept-keys.ts';
 

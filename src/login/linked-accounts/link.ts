@@ -2,7 +2,7 @@
 import type { Identity } from '@atrium/http/caller.ts';
 import { conflict, type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { auditOrigin } from '../../http/audit.ts';
+import { auditOrigin } from '../../audit/audit.ts';
 import { timestamp } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { sessionEnded } from '../../sessions/account-state.ts';

@@ -1,9 +1,9 @@
 /** Operations on the caller's accounts at issuers, not to be confused with one-time links (`one-time-links`). */
 import type { Caller } from '@atrium/http/caller.ts';
+import { type Operation, operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditCaller } from '../../http/audit.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { auditCaller } from '../../audit/audit.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from '../../users/record/account.ts';
 import { type LoginInfo, loginInfo, returnPath } from '../schema.ts';

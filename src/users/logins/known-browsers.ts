@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type HostCookie, hostCookie } from '@atrium/http/cookies/cookies.ts';
+import type { RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type HostCookie, hostCookie } from '../../cookies/cookies.ts';
-import type { Seal } from '../../keys/seal.ts';
-import type { RateExceeded, RateLimit } from '../../limits/rate-limit.ts';
 import type { Services } from '../../services.ts';
 
 /** Lifetime of the cookie after the last login. */

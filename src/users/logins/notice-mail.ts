@@ -1,4 +1,4 @@
-import { hourMs, RateLimit } from '../../limits/rate-limit.ts';
+import { hourMs, RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import { MailQueue } from '../../mail/mail-queue.ts';
 import { hasAddress, isMailSet } from '../../mail/mailer.ts';
 import type { Services } from '../../services.ts';

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../limits/rate-limit.ts';
+import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import type { Account } from '../record/account.ts';
 
 /** Properties of a user from a directory that has verified the password. */

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Bounds, Semaphore } from '../../limits/semaphore.ts';
+import { type Bounds, Semaphore } from '@atrium/http/limits/semaphore.ts';
 
 /** Cost and result of argon2id (RFC 9106). */
 export interface Argon2Hash {

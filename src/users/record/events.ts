@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { AuditEvent } from '../../http/audit.ts';
+import type { AuditEvent } from '../../audit/audit.ts';
 import { clusterEventNamespace, createEvent } from '../../kubernetes/events.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion } from './schema.ts';

@@ -1,5 +1,5 @@
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { expect } from 'chai';
-import { mapLimit } from '../../../src/limits/semaphore.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { isControlledBy, isPodOf } from '../../../web/src/pages/cluster/sections/pod-owner.ts';
 import { selectedLabels } from '../../../web/src/pages/cluster/sections/selector.ts';

@@ -1,7 +1,7 @@
 /** Webhooks of access requests: bodies, signatures, and receivers that misbehave. */
+import { clusterNetwork } from '@atrium/http/outgoing.ts';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { clusterNetwork } from '../../../src/http/outgoing.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';

@@ -1,4 +1,6 @@
 /** Compares the answers of the watched roles with those of the API server, on random questions. */
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { request } from 'undici';
 import { z } from 'zod';
 import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
@@ -8,8 +10,6 @@ import { allowedNamespaces, inNamespace, isGranted, type RbacSubject } from '../
 import { roleBindingOf } from '../../../src/rbac/role-bindings.ts';
 import { type AccessQuestion, keptRules, ruleAllows } from '../../../src/rbac/rules.ts';
 import { RbacWatch } from '../../../src/rbac/watch.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import type { ApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, pathOf } from '../../support/cluster-admin.ts';
 import { Trusting } from '../../support/trusting.ts';

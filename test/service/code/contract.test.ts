@@ -69,7 +69,7 @@ describe('docs/contract', () => {
 
   it('has each row that a test names, and a test for each row', () => {
     const rowId = /\b(?:LOG|TOK|REN|COO|RED|LEAK|STA|IMG|PLG|AUZ|USR|LDP|CRT|LIM|FLT|REC2?|END|KPX|LST|MFA|ISS)-\d\d\b/g;
-    const tests = globSync('test/**/*.ts').map((file) => readFileSync(file, 'utf8'));
+    const tests = globSync('{test,packages/*/test}/**/*.ts').map((file) => readFileSync(file, 'utf8'));
     const tested = new Set(tests.flatMap((text) => text.match(rowId) ?? []));
     const rows = [...page('cases.md').matchAll(/^\| ([A-Z]+\d?-\d\d) \|/gm)].map(([, id = '']) => id);
     expect(rows).to.deep.equal([...new Set(rows)]);

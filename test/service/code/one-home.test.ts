@@ -23,7 +23,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
   {
     what: 'calls for each item, so many at a time: `mapLimit`',
     pattern: /Array\.from\(\{ length:[^\n]*worker/,
-    home: ['limits/semaphore.ts', 'controllers/work-queue.ts'],
+    home: ['http/limits/semaphore.ts', 'controllers/work-queue.ts'],
   },
   {
     what: 'the status of a User: `UserStatusWriter`',

@@ -3,8 +3,8 @@
  * an upgrade and after a rollback, so that it takes two releases (docs/releasing.md).
  */
 import { globSync, readFileSync } from 'node:fs';
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 
 const code = globSync('src/**/*.ts')
   .map((file) => readFileSync(file, 'utf8'))

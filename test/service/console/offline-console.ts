@@ -1,16 +1,16 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { stringify } from 'yaml';
+import { startBareService } from '../../../packages/http/test/bare-service.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
 import type { Timer } from '../../../src/static/static-files.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
-import { startBareService } from '../../support/bare-service.ts';
 import { servicesOf } from '../../support/services.ts';
 
 /** Creates a directory with these files, within a temporary one that also contains `outside`. */

@@ -1,12 +1,12 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { Listener } from '@atrium/http/listener.ts';
 import { expect } from 'chai';
+import { type BareService, startBareService } from '../../../packages/http/test/bare-service.ts';
+import { operations } from '../../../packages/http/test/frame-operations.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { Listener } from '../../../src/http/listener.ts';
-import { type BareService, startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { operations } from './frame-operations.ts';
 
 const { host } = parseConfig({ yaml: '' }).server;
 /** 127.0.0.1, and ::1 where the machine has IPv6. */

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { preparedJson, sendJsonText } from '@atrium/http/json-answers.ts';
+import { compressed, operation } from '@atrium/http/operation.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { badRequest } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { request } from 'undici';
+import { startBareService } from '../../../packages/http/test/bare-service.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { compressed, operation } from '../../../src/http/operation.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { startBareService } from '../../support/bare-service.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { noConnection } from '../../support/installed-cluster.ts';
 

@@ -1,5 +1,5 @@
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Trusting } from '../../support/trusting.ts';

@@ -1,8 +1,8 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { AccessReviews } from '../../../src/kubernetes/access.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, json, type SeenRequest, status } from './fake-api-server.ts';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { UpstreamError } from '../../../src/kubernetes/upstream-error.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { get, ok, post, statusOf } from './calls.ts';
 import { bearer, clientOf, FakeApiServer, failureOf, inTurn, json, status, statusBody } from './fake-api-server.ts';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { bearer } from './fake-api-server.ts';
 

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { type Connection, inClusterConnection } from '../../../src/kubernetes/connection.ts';
 import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { type KeyPair, loopbackCertificates } from '../../cluster/certificates.ts';
 import { eventually } from '../../support/cluster-admin.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { Controller, type Source, type Term } from '../../../src/controllers/controller.ts';
 import type { Outcome } from '../../../src/controllers/work-queue.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { clientOf, FakeApiServer, json, leaseNotFound, type SeenRequest, silentLog, status } from './fake-api-server.ts';
 import { until } from './watch-fixture.ts';
 

@@ -9,10 +9,10 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Bearer } from '@atrium/http/caller.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import pino from 'pino';
 import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { freePort } from '../../support/free-port.ts';
 import { listen, stopListening } from '../../support/listening.ts';
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { errorAnswers } from '@atrium/http/middleware/error-answers.ts';
+import { requestState } from '@atrium/http/middleware/request-state.ts';
+import { Tracing } from '@atrium/http/telemetry/tracing.ts';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { type Dispatcher, request } from 'undici';
-import { errorAnswers } from '../../../src/http/middleware/error-answers.ts';
-import { requestState } from '../../../src/http/middleware/request-state.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Tracing } from '../../../src/telemetry/tracing.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { bearer, clientOf, FakeApiServer, json, silentLog, status } from './fake-api-server.ts';
 

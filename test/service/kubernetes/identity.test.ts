@@ -1,8 +1,8 @@
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { UnsecuredJWT } from 'jose';
 import { IdentityCache } from '../../../src/kubernetes/identity.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { type Answer, bearer, clientOf, FakeApiServer, failureOf, forever, inTurn, json, status } from './fake-api-server.ts';
 
 const userInfo = { username: 'jane', uid: 'u1', groups: ['dev', 'system:authenticated'], extra: { scopes: ['a'] } };

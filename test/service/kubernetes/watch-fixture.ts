@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { type Change, WatchCache, type WatchCacheOptions, type WatchCacheParts } from '../../../src/watch/watch-cache.ts';
 import type { WatchTimes } from '../../../src/watch/watch-loop.ts';
 import { type Answer, clientOf, FakeApiServer, silentLog, status } from './fake-api-server.ts';

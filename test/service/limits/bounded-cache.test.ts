@@ -1,8 +1,8 @@
+import { SharedValues, textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { AnswerCache } from '../../../src/kubernetes/answer-cache.ts';
-import { SharedValues, textBytes } from '../../../src/limits/bounded-cache.ts';
 import { ResourceRow } from '../../../src/lists/row.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,8 +1,8 @@
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { printerColumns } from '../../../src/lists/columns.ts';
 import { ResourceRow } from '../../../src/lists/row.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { WatchCache } from '../../../src/watch/watch-cache.ts';
 import { clientOf, FakeApiServer, silentLog } from '../kubernetes/fake-api-server.ts';
 import { until } from '../kubernetes/watch-fixture.ts';

@@ -1,8 +1,8 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { issuersOf } from '../../../src/config/issuers.ts';
 import { ConfigError, parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { TestApp } from '../../support/test-app.ts';
 import { asDex } from './provider/misbehaviour.ts';
 import { TestProvider } from './provider/provider.ts';

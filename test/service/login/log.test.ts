@@ -1,5 +1,5 @@
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';
 import { authorize, Browser, logIn, loginInfoOf } from './provider/browser.ts';

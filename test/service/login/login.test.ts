@@ -1,5 +1,5 @@
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { expectOK, expectStatus, relyingParty } from '../relying-party/conformance/relying-party.ts';

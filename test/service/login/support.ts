@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { PluginContext } from '../../../src/plugins/plugins.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import type { TrustedIssuer } from '../../cluster/authentication-config.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from 'undici';
+import { startBareService } from '../../../packages/http/test/bare-service.ts';
 import { docsPageOperations } from '../../../src/meta/docs-page.ts';
-import { startBareService } from '../../support/bare-service.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 

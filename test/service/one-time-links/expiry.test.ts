@@ -1,5 +1,5 @@
+import { KeySeal } from '@atrium/http/seal.ts';
 import { expect } from 'chai';
-import { KeySeal } from '../../../src/keys/seal.ts';
 import { isCurrent, linksEndAt, openLink, sealLink } from '../../../src/one-time-links/links.ts';
 import { aStoredUser } from '../users/a-user.ts';
 

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { parseConfig } from '../../../src/config/load.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { LinkMail } from '../../../src/one-time-links/mails.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { Translations } from '../../../src/texts/texts.ts';
 import { accountOf } from '../../../src/users/record/account.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import type { Operation } from '@atrium/http/operation.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import type { Operation } from '../../../src/http/operation.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { noConnection } from '../../support/installed-cluster.ts';
 import { Described } from './described.ts';
 
@@ -53,7 +53,7 @@ describe('the OpenAPI document', () => {
       tags.filter((tag) => !described.tags.has(tag)).map((tag) => `${operationId}: ${tag}`),
     );
 
-    expect(unknown, 'describe the tag in src/openapi/document.ts').to.deep.equal([]);
+    expect(unknown, 'describe the tag in src/meta/service-description.ts').to.deep.equal([]);
   });
 
   it('describes every parameter', () => {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import * as x509 from '@peculiar/x509';
-import { clusterNetwork, type Network } from '../../../src/http/outgoing.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const oneDay = 24 * 60 * 60 * 1000;

@@ -1,5 +1,5 @@
+import { clusterNetwork } from '@atrium/http/outgoing.ts';
 import { expect } from 'chai';
-import { clusterNetwork } from '../../../src/http/outgoing.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { loopbackNetwork } from './plugin-service.ts';

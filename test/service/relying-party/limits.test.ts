@@ -1,5 +1,5 @@
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { Browser } from '../login/provider/browser.ts';
 import { TestProvider } from '../login/provider/provider.ts';

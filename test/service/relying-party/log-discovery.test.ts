@@ -1,7 +1,7 @@
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { IssuerDiscovery } from '../../../src/issuer/discovery.ts';
 import { IssuerFetch } from '../../../src/issuer/fetch.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { json } from '../login/provider/answers.ts';
 import { TestProvider } from '../login/provider/provider.ts';
 

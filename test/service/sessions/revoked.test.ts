@@ -1,9 +1,9 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { expect } from 'chai';
 import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { ServerClock } from '../../../src/kubernetes/clock.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore, sessionSweep } from '../../../src/sessions/store.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { servicesOf } from '../../support/services.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { expect } from 'chai';
 import { renewalAnnotation } from '../../../src/sessions/record.ts';
 import { SessionStore } from '../../../src/sessions/store.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { servicesOf } from '../../support/services.ts';

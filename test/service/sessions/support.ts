@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
+import { cookieNames } from '@atrium/http/cookies/cookies.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
-import { cookieNames } from '../../../src/cookies/cookies.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { operation } from '@atrium/http/operation.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { Audit, auditOrigin } from '../../../src/http/audit.ts';
-import { auditEvents, withAuditTable } from '../../../src/http/audit-events.ts';
-import { operation } from '../../../src/http/operation.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { startBareService } from '../../../packages/http/test/bare-service.ts';
+import { Audit, auditOrigin } from '../../../src/audit/audit.ts';
+import { auditEvents, withAuditTable } from '../../../src/audit/audit-events.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
-import { startBareService } from '../../support/bare-service.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
 import { aUser, nameOf } from './a-user.ts';

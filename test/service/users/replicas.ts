@@ -1,12 +1,12 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
+import { Audit } from '../../../src/audit/audit.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
-import { Audit } from '../../../src/http/audit.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../../src/kubernetes/resource.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { LoginRecorder } from '../../../src/users/logins/recorder.ts';
 import { PasswordChange } from '../../../src/users/passwords/change.ts';
 import { PasswordCheck } from '../../../src/users/passwords/check.ts';

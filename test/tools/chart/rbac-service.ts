@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { Sweeper } from '../../../src/controllers/sweeper.ts';
@@ -6,8 +8,6 @@ import { recordSweep } from '../../../src/identity/sweep.ts';
 import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore, sessionSweep } from '../../../src/sessions/store.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { servicesOf } from '../../support/services.ts';

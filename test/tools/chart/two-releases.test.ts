@@ -1,8 +1,8 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { expect } from 'chai';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { startControlPlane } from '../../cluster/control-plane.ts';
 import { codeOf, secretIn, wasLetIn } from '../../service/factors/person.ts';
 import { Browser } from '../../service/identity/browser.ts';

@@ -1,8 +1,8 @@
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { type Dispatcher, request } from 'undici';
 import { stringify } from 'yaml';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { Clock } from '../../service/login/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { after } from 'mocha';
 import { parseAllDocuments, stringify } from 'yaml';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';

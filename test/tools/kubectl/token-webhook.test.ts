@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { request } from 'undici';
@@ -8,7 +9,6 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
 import { aPerson, recordOf } from '../../service/tokens/tokens.ts';
 import { apiServer, type OwnApiServer, type Person } from '../../support/api-server.ts';
 import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';

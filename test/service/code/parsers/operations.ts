@@ -1,13 +1,13 @@
 /** Parsers of the schemas of each operation: a new operation is measured without a line here. */
+import { decodeJson } from '@atrium/http/body.ts';
+import { badInput, parseQuery, repeatableParameters } from '@atrium/http/input.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
 import { jsonPatchType, mergePatchOf } from '@atrium/objects/json-patch.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { readObject, validate } from '@atrium/objects/validation.ts';
 import { z } from 'zod';
 import { App } from '../../../../src/app.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
-import { decodeJson } from '../../../../src/http/body.ts';
-import { badInput, parseQuery, repeatableParameters } from '../../../../src/http/input.ts';
-import { createLog } from '../../../../src/telemetry/log.ts';
 import { KiB, MiB, type Parser } from './parser.ts';
 
 /** The service, which is described and not started. */

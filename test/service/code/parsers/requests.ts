@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { tokensOnly } from '@atrium/http/authenticator.ts';
+import { ClientAddresses } from '@atrium/http/client-address.ts';
+import { requestChain } from '@atrium/http/request-listener.ts';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { upgradeListener } from '@atrium/http/upgrade.ts';
 import { unauthorized } from '@atrium/objects/status.ts';
 import Koa, { type Context } from 'koa';
-import { tokensOnly } from '../../../../src/http/authenticator.ts';
-import { ClientAddresses } from '../../../../src/http/client-address.ts';
-import { requestChain } from '../../../../src/http/request-listener.ts';
-import { upgradeListener } from '../../../../src/http/upgrade.ts';
-import { createLog } from '../../../../src/telemetry/log.ts';
-import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { app } from './operations.ts';
 
 interface Sent {

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Bearer, Identity } from '@atrium/http/caller.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
 import type { Connection } from '../../../../src/kubernetes/connection.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
-import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { type ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';

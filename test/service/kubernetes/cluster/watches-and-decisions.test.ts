@@ -1,11 +1,11 @@
 import type { Bearer } from '@atrium/http/caller.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { AccessReviews } from '../../../../src/kubernetes/access.ts';
 import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
 import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { resourcePath } from '../../../../src/kubernetes/resource.ts';
 import { RbacWatch } from '../../../../src/rbac/watch.ts';
-import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { WatchCache } from '../../../../src/watch/watch-cache.ts';
 import { type Person, apiServer as startCluster } from '../../../support/api-server.ts';
 import { clientOf } from '../../../support/client-of.ts';

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import type { Logger } from 'pino';
+import { peerAddress, plainAddress } from './limits/rate-limit.ts';
+
+/** More proxies than a request passes. Entries further left are ignored. */
+const maxHops = 32;
+
+/** Addresses of clients, and the first proxy that forwards for clients without being trusted. */
+export class ClientAddresses {
+  readonly #addressOf: ReturnType<typeof clientAddress>;
+  readonly #log: Logger;
+  #untrustedProxy: string | undefined;
+
+  constructor(trustedProxies: readonly string[], log: Logger) {
+    this.#log = log;
+    this.#addressOf = clientAddress(trustedProxies, (peer) => this.#distrust(peer));
+  }
+
+  readonly sourceOf = ({ socket, headers }: IncomingMessage): string => this.#addressOf(peerAddress(socket), headers['x-forwarded-for']);
+
+  /** Names the untrusted proxy, as a check of the service. */
+  failure(): string | undefined {
+    return this.#untrustedProxy && `${this.#untrustedProxy} sends X-Forwarded-For and is not in server.trustedProxies`;
+  }
+
+  /** All clients behind such a proxy share its address, and every limit. Logged once: any client can send the header. */
+  #distrust(peer: string): void {
+    if (this.#untrustedProxy !== undefined) return;
+    this.#untrustedProxy = peer;
+    const why = 'if it is your proxy, name it there: until then limits count all its clients as one';
+    this.#log.warn({ peer }, `X-Forwarded-For comes from an address that is not in server.trustedProxies; ${why}`);
+  }
+}
+
+/**
+ * Returns the address of the client: the peer, or the address that a trusted proxy forwards for.
+ *
+ * @param onUntrusted receives a peer that sends X-Forwarded-For without being trusted
+ */
+export function clientAddress(
+  trustedProxies: readonly string[],
+  onUntrusted: (peer: string) => void = () => undefined,
+): (peer: string, forwardedFor: string | string[] | undefined) => string {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(prefix), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+
+  return (peer, forwardedFor) => {
+    let address = peer;
+    if (!forwardedFor) return address;
+    let walked = 0;
+    // Entries count from the right: a trusted hop vouches for the entry that it appended, and for no other.
+    for (const hop of hopsOf(String(forwardedFor))) {
+      if (!isTrusted(address)) {
+        if (walked === 0) onUntrusted(address);
+        break;
+      }
+      const next = parseHop(hop);
+      walked += 1;
+      if (next === undefined || walked > maxHops) break;
+      address = next;
+    }
+    return address;
+  };
+}
+
+/** The entries from the right. Empty ones are skipped (RFC 9110, section 5.6.1). */
+function* hopsOf(list: string): Generator<string> {
+  for (let end = list.length; end > 0; ) {
+    const comma = list.lastIndexOf(',', end - 1);
+    const hop = list.slice(comma + 1, end).trim();
+    if (hop !== '') yield hop;
+    end = comma;
+  }
+}
+
+/** Longer than any address with zone, port, brackets and quotes. */
+const maxHopLength = 100;
+/** Azure Application Gateway and IIS append the port. An IPv6 address with a port has brackets (RFC 7239, section 6). */
+const withPort = /^(?:\[([^[\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
+
+/** Returns the address of an entry in the one form that all its spellings share; undefined if the entry is no address. */
+function parseHop(hop: string): string | undefined {
+  if (hop.length > maxHopLength) return undefined;
+  const unquoted = hop.startsWith('"') && hop.endsWith('"') ? hop.slice(1, -1) : hop;
+  const [, bracketed, ipv4] = withPort.exec(unquoted) ?? [];
+  const address = bracketed ?? ipv4 ?? unquoted;
+  if (isIPv4(address)) return address;
+  return isIPv6(address) ? plainAddress(new SocketAddress({ address, family: 'ipv6' }).address) : undefined;
+}

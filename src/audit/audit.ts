@@ -1,0 +1,178 @@
+import type { Caller, Viewing } from '@atrium/http/caller.ts';
+import { printableLine } from '@atrium/http/telemetry/log.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { currentTraceID } from '@atrium/http/telemetry/tracing.ts';
+import type { StatusError } from '@atrium/objects/status.ts';
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
+
+/** Origin of a request. */
+export interface AuditOrigin {
+  requestId: string;
+  /** Address of the peer, or the one that a trusted proxy forwards for. */
+  source: string;
+  userAgent: string;
+}
+
+/** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
+interface AuditFields {
+  /** User name in Kubernetes. */
+  actor: { name: string; uid: string };
+  /** User record, group, binding or access request that the event is about. */
+  target: { name: string; uid: string };
+  /** HTTP status of the answer. */
+  code: number;
+  /** Reason in UpperCamelCase. */
+  reason: string;
+  /** Id of the issuer of a callback; `unknown` if its login was not begun here. */
+  issuer: string;
+  /** Target of a KubernetesSession without its query, and at its end the bytes in both directions. */
+  session: { path: string; bytesSent?: number; bytesReceived?: number };
+  /** Members that were added or removed: their number, and the first names. */
+  members: MemberChange;
+  /** Access that an AccessRequest is about. */
+  access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
+}
+
+export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName; outcome: 'success' | 'failure' };
+
+/** Event with the fields that `audit-events.ts` declares for its name, and no others. */
+type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
+
+interface MemberChange {
+  added: number;
+  removed: number;
+  names: readonly string[];
+}
+
+interface AuditOptions {
+  /** Takes one line with its line break, e.g. to stdout. */
+  write(line: string): unknown;
+  /** Counts the events. */
+  onEvent?: ((event: AuditEvent) => void) | undefined;
+  /** Receives the events about users. */
+  events?: { send(event: AuditEvent): void } | undefined;
+  log: Logger;
+  now: () => Date;
+}
+
+const maxLength = 512;
+
+/** The audit trail: one JSON line per event. */
+export class Audit {
+  readonly #options: AuditOptions;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws: an event that is lost fails nothing. */
+  record<Name extends AuditName>(event: DeclaredEvent<Name>): void {
+    const { write, onEvent, events, log, now } = this.#options;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access }: AuditEvent =
+      event;
+    const time = now()
+      .toISOString()
+      .replace(/\.\d+Z$/, 'Z');
+    const line = {
+      audit,
+      time,
+      requestId,
+      traceId: currentTraceID(),
+      actor,
+      source,
+      userAgent,
+      target: target?.name,
+      outcome,
+      code,
+      reason,
+      issuer,
+      session,
+      members,
+      access,
+    };
+    onEvent?.(event);
+    try {
+      const text = JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value));
+      write(`${printableLine(text)}\n`);
+      if (target !== undefined && isClusterEvent(audit)) events?.send(event);
+    } catch (error) {
+      log.warn({ audit, err: error }, 'audit event could not be written');
+    }
+  }
+}
+
+type Actor = AuditFields['actor'];
+
+/** Caller and origin of a request. */
+export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identity: Actor }): AuditOrigin & { actor: Actor } => ({
+  ...auditOrigin(ctx),
+  actor: { name, uid },
+});
+
+/** Fields of a successful write by a caller, without its code. */
+export const auditWrite = (ctx: Context, caller: { identity: Actor }, { name, uid }: AuditFields['target']) =>
+  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;
+
+/** Returns the origin of the request. */
+export function auditOrigin(ctx: Context): AuditOrigin {
+  const { requestId, source } = ctx.state;
+  return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };
+}
+
+interface CountedIssuer {
+  readonly id: string;
+  readonly isEmbedded: boolean;
+}
+
+/** Returns a function that counts logins, renewals and lock-outs by their audit events. */
+export function loginCounter(metrics: Metrics, issuers: readonly CountedIssuer[]): (event: AuditEvent) => void {
+  const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.id ?? 'local';
+  metrics.expectLogins(issuers.map(({ id }) => id));
+  return ({ audit, outcome, issuer = embedded }) => {
+    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') metrics.logins.inc({ issuer, outcome });
+    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') metrics.renewals.inc({ outcome });
+    else if (audit === 'UserLocked') metrics.lockouts.inc();
+  };
+}
+
+/** Refusals of the service itself. The API server records its own refusals in its audit log. */
+const decidedHere = /^\/(auth|debug|api\/(proxy|kubernetes))\//;
+
+/** Records the refusal of a caller. */
+export const auditForbidden =
+  (audit: Audit) =>
+  (ctx: Context, caller: Caller, error: StatusError): void => {
+    if (caller.viewing) auditView(audit, ctx, caller.viewing, { code: error.status.code, reason: reasonOf(error) });
+    else if (decidedHere.test(ctx.path)) auditDenial(audit, ctx, caller, error);
+  };
+
+/** The target has no uid here, so no Event is written on the User. */
+function auditDenial(audit: Audit, ctx: Context, caller: Caller, error: StatusError): void {
+  const { code, details } = error.status;
+  const isAboutUser = details?.kind === 'users' && details.group === 'auth.platform.io' && details.name !== undefined;
+  audit.record({
+    ...auditCaller(ctx, caller),
+    audit: 'AccessDenied',
+    ...(isAboutUser && { target: { name: details.name ?? '', uid: '' } }),
+    outcome: 'failure',
+    code,
+    reason: reasonOf(error),
+  });
+}
+
+export const reasonOf = ({ status: { details, reason = 'Forbidden' } }: StatusError): string => details?.causes?.[0]?.reason ?? reason;
+
+interface ViewOutcome {
+  code: number;
+  /** `Read`, `Write`, or the reason of the refusal. */
+  reason: string;
+}
+
+/** Records a view with both users. A code of 400 or more records a refusal. */
+export function auditView(audit: Audit, ctx: Context, { by, target: { name, uid } }: Viewing, { code, reason }: ViewOutcome): void {
+  const event = { ...auditCaller(ctx, by), target: { name, uid }, code, reason };
+  if (code >= 400) audit.record({ ...event, audit: 'ViewAsRefused', outcome: 'failure' });
+  else audit.record({ ...event, audit: 'ViewedAs', outcome: 'success' });
+}
