@@ -2,7 +2,7 @@ import type { StandardResource } from '../collection/standard-resource.ts';
 import { StandardWrites } from '../collection/standard-writes.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
-import { bindingProperties, servedText, type UserBindingRow } from './row.ts';
+import { bindingProperties, type UserBindingRow } from './row.ts';
 import { bindingName, type NewBinding, userBindingKind, userBindingSchema } from './schema.ts';
 import { bindingStrategy } from './strategy.ts';
 
@@ -23,7 +23,6 @@ export const bindingDefinition = (
   name: bindingName,
   schema: userBindingSchema,
   properties: bindingProperties,
-  textOf: servedText,
   strategy: bindingStrategy(services, cache),
   get: { summary: 'Shows a UserBinding with its status' },
   create: {

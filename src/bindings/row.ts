@@ -1,8 +1,8 @@
 import { folded } from '@atrium/objects/folded.ts';
-import { partsOf } from '@atrium/objects/reader.ts';
-import type { ListProperties, ListRow } from '../collection/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
+import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
-import { readUserBinding, userBindingApiVersion } from './schema.ts';
+import { readUserBinding, userBindingKind } from './schema.ts';
 
 const lower = (texts: readonly string[]): string[] => texts.map((text) => folded(text));
 
@@ -48,9 +48,7 @@ export interface BindingSubject {
 type Scope = 'platform' | 'project' | 'namespace';
 
 /** The cached part of a UserBinding: properties for lists, its dependencies, and the JSON text for answers. */
-export interface UserBindingRow extends ListRow {
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface UserBindingRow extends StandardRow {
   readonly generation: number;
   readonly isDeleted: boolean;
   readonly finalizers: readonly string[];
@@ -66,21 +64,6 @@ export interface UserBindingRow extends ListRow {
   readonly expiresAt: number | undefined;
   /** AccessRequest that the binding belongs to. */
   readonly request: { readonly name: string; readonly uid: string } | undefined;
-  /** Unix time. */
-  readonly creationSeconds: number | undefined;
-}
-
-/** Returns the JSON text for answers, without `metadata.managedFields`. */
-export function servedText(object: KubernetesObject): string {
-  const { managedFields: _managedFields, ...served } = object.metadata;
-  const { status } = partsOf(object);
-  return JSON.stringify({
-    apiVersion: userBindingApiVersion,
-    kind: 'UserBinding',
-    metadata: served,
-    spec: object.spec,
-    ...(status && { status }),
-  });
 }
 
 /** Returns the row of a UserBinding. Called once for each change. */
@@ -90,16 +73,11 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
   const scope = scopeOf(spec.scope);
   const places = (key: 'namespace' | 'project') =>
     scope === key ? [...new Set((spec.constraint ?? []).flatMap((one) => one[key] || []))] : [];
-  const seconds = Date.parse(metadata.creationTimestamp) / 1000;
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
+    ...standardRow(userBindingKind, object),
     generation: metadata.generation ?? 0,
     isDeleted: metadata.deletionTimestamp !== undefined,
     finalizers: metadata.finalizers ?? [],
-    labels: metadata.labels ?? {},
-    text: servedText(object),
     roleRef: spec.roleRef ?? '',
     scope,
     subjects: (spec.subjects ?? []).map(({ kind, name = '' }) => ({ kind: kind === 'Group' ? 'Group' : 'User', name })),
@@ -110,7 +88,6 @@ export function userBindingRow(object: KubernetesObject): UserBindingRow {
     notBefore: timeOf(spec.notBefore, Number.POSITIVE_INFINITY),
     expiresAt: timeOf(spec.expiresAt, 0),
     request: spec.request && { name: spec.request.name ?? '', uid: spec.request.uid ?? '' },
-    creationSeconds: Number.isNaN(seconds) ? undefined : Math.floor(seconds),
   };
 }
 

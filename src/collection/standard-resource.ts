@@ -18,17 +18,11 @@ import type { Collection } from './collection.ts';
 import { answerList } from './lister.ts';
 import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from './live-list-answer.ts';
 import { sendJson } from './page.ts';
-import type { ListProperties, ListRow } from './properties.ts';
+import type { ListProperties } from './properties.ts';
 import { listAnswer, listQuery, listSchema } from './schema.ts';
+import { type StandardRow, servedObject } from './standard-row.ts';
 import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
 import { rightCheck } from './while-allowed.ts';
-
-/** Row of an object: its properties for lists, and its JSON text for answers. */
-interface StandardRow extends ListRow {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly text: string;
-}
 
 /** Words of an operation that differ from resource to resource. Answers replace or extend the standard ones. */
 interface Words {
@@ -51,8 +45,8 @@ export interface StandardResource<Row extends StandardRow, New, Patch extends Pa
   /** Schema of an object in answers. */
   schema: z.ZodType;
   properties: ListProperties<Row>;
-  /** Returns the JSON text of a written object for the answer. */
-  textOf(object: KubernetesObject): string;
+  /** Returns the JSON text of a written object for the answer. Default: the object without `metadata.managedFields`. */
+  textOf?(object: KubernetesObject): string;
   strategy: Strategy<New, Patch>;
   get: Words;
   create: Words & { audit: WriteAuditName };
@@ -284,6 +278,7 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
   #send(ctx: Context, { object, warnings }: Written): void {
     if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
     ctx.set('ETag', `"${object.metadata.resourceVersion}"`);
-    sendJson(ctx, this.#resource.textOf(object));
+    const { kind, textOf = (served: KubernetesObject) => JSON.stringify(servedObject(kind, served)) } = this.#resource;
+    sendJson(ctx, textOf(object));
   }
 }

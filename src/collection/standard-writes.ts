@@ -1,8 +1,10 @@
 /** Creations, changes and deletions that follow the strategy of a resource. The API server decides, with the rights of the caller. */
+
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@atrium/http/caller.ts';
 import type { FieldError } from '@atrium/objects/field-error.ts';
 import { checkTests, mergePatchOf } from '@atrium/objects/json-patch.ts';
-import { reader } from '@atrium/objects/reader.ts';
+import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { badRequest, conflict, notFound } from '@atrium/objects/status.ts';
 import { readObject } from '@atrium/objects/validation.ts';
 import { isVersionAsked, requiresVersion, type WriteRequest } from '@atrium/objects/write-options.ts';
@@ -14,10 +16,23 @@ import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Deletion } from './bulk-delete.ts';
+import { servedObject } from './standard-row.ts';
+
+/** Members of a merge patch by their names. Null deletes a member. */
+type Members = Readonly<Record<string, unknown>>;
 
 /** Members that every patch may have. */
 export interface Patched {
-  metadata?: { name?: string | undefined; uid?: string | undefined; resourceVersion?: string | undefined } | undefined;
+  metadata?:
+    | {
+        name?: string | undefined;
+        uid?: string | undefined;
+        resourceVersion?: string | undefined;
+        labels?: Members | undefined;
+        annotations?: Members | undefined;
+      }
+    | undefined;
+  spec?: Members | undefined;
 }
 
 /**
@@ -44,12 +59,17 @@ export interface Strategy<New, Patch extends Patched> {
   deletedWithinMs?: number;
 }
 
+interface Changes {
+  metadata: object;
+  [member: string]: unknown;
+}
+
 interface PatchStrategy<Patch extends Patched> {
   body: z.ZodType<Patch>;
-  /** Returns the object that tests of a JSON Patch see. */
-  serve(object: KubernetesObject): unknown;
-  /** Returns the members to change; undefined if the object has them already. */
-  changesOf(object: KubernetesObject, patch: Patch): { metadata: object; [member: string]: unknown } | undefined;
+  /** Returns the object that tests of a JSON Patch see. Default: the object without `metadata.managedFields`. */
+  serve?(object: KubernetesObject): unknown;
+  /** Returns the members to change; undefined if the object has them already. Default: members of spec, labels and annotations. */
+  changesOf?(object: KubernetesObject, patch: Patch): Changes | undefined;
 }
 
 export interface PatchRequest extends WriteRequest {
@@ -145,8 +165,9 @@ export class StandardWrites<New, Patch extends Patched> {
     const asked = read.metadata;
     if (asked?.name !== undefined && asked.name !== name) throw badRequest(`metadata.name: must be ${name}, as in the path`);
     if (!isVersionAsked(found.metadata, asked, ifMatch)) throw this.#modified(name);
-    checkTests(strategy.serve(found), tests, kind);
-    const changes = strategy.changesOf(found, read);
+    const { serve = (served: KubernetesObject) => servedObject(this.#kind, served), changesOf = changedMembers } = strategy;
+    checkTests(serve(found), tests, kind);
+    const changes = changesOf(found, read);
     if (changes === undefined) return { object: found, warnings, isChanged: false };
     const { uid, resourceVersion } = found.metadata;
     const isAskedFor = requiresVersion(asked, ifMatch);
@@ -175,4 +196,24 @@ export class StandardWrites<New, Patch extends Patched> {
   #modified(name: string) {
     return conflict(this.#kind.type, name, 'the object has been modified; please apply your changes to the latest version and try again');
   }
+}
+
+/** Returns the members of the patch that differ from the object; undefined if there are none. */
+function changedMembers(object: KubernetesObject, { metadata: { labels, annotations } = {}, spec }: Patched): Changes | undefined {
+  const { metadata } = object;
+  const changed = {
+    spec: differences(spec, partsOf(object).spec ?? {}),
+    labels: differences(labels, metadata.labels ?? {}),
+    annotations: differences(annotations, metadata.annotations ?? {}),
+  };
+  if (Object.values(changed).every((change) => change === undefined)) return undefined;
+  return {
+    ...(changed.spec && { spec: changed.spec }),
+    metadata: { ...(changed.labels && { labels: changed.labels }), ...(changed.annotations && { annotations: changed.annotations }) },
+  };
+}
+
+function differences(wanted: Members = {}, old: Members): Members | undefined {
+  const changes = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key]));
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
 }

@@ -1,6 +1,6 @@
 import { objectName } from '@atrium/objects/object-schemas.ts';
 import type { StandardResource } from '../collection/standard-resource.ts';
-import { type GroupRow, groupProperties, servedGroup } from './row.ts';
+import { type GroupRow, groupProperties } from './row.ts';
 import { type GroupPatch, groupKind, groupSchema, type NewGroup } from './schema.ts';
 import { type GroupsContext, groupStrategy } from './strategy.ts';
 
@@ -16,7 +16,6 @@ export const groupDefinition = (context: GroupsContext): StandardResource<GroupR
   name: groupName,
   schema: groupSchema,
   properties: groupProperties,
-  textOf: (object) => JSON.stringify(servedGroup(object)),
   strategy: groupStrategy(context),
   get: { summary: 'Shows a group with its members' },
   create: {

@@ -1,9 +1,8 @@
 import { folded } from '@atrium/objects/folded.ts';
-import { partsOf } from '@atrium/objects/reader.ts';
 import type { ListProperties } from '../collection/properties.ts';
+import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { groupApiVersion } from '../users/record/local-groups.ts';
-import { membersOf, readGroup } from './schema.ts';
+import { groupKind, membersOf, readGroup } from './schema.ts';
 
 /** Properties that select, filter and sort groups. */
 export const groupProperties: ListProperties<GroupRow> = {
@@ -29,13 +28,8 @@ export const groupProperties: ListProperties<GroupRow> = {
 };
 
 /** The cached part of a Group: properties for lists, its members, and the JSON text for answers. */
-export interface GroupRow {
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface GroupRow extends StandardRow {
   readonly generation: number | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly text: string;
   readonly displayName: string;
   readonly lowerDisplayName: string;
   readonly lowerDescription: string;
@@ -47,30 +41,16 @@ export interface GroupRow {
   readonly members: readonly string[];
   /** `status.memberCount`, which may be wrong. */
   readonly memberCount: number | undefined;
-  /** Unix time. */
-  readonly creationSeconds: number;
-}
-
-/** Returns the object for answers, without `metadata.managedFields`. */
-export function servedGroup(object: KubernetesObject) {
-  const { managedFields: _managedFields, ...served } = object.metadata;
-  const { status } = partsOf(object);
-  return { apiVersion: groupApiVersion, kind: 'Group', metadata: served, spec: object.spec ?? {}, ...(status && { status }) };
 }
 
 /** Returns the row of a Group. Called once for each change. */
 export function groupRow(object: KubernetesObject): GroupRow {
-  const { metadata } = object;
   const { spec = {}, status = {} } = readGroup(object);
   const { displayName = '', description = '', refConnector } = spec;
   const isLocal = refConnector === undefined;
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation,
-    labels: metadata.labels ?? {},
-    text: JSON.stringify(servedGroup(object)),
+    ...standardRow(groupKind, object),
+    generation: object.metadata.generation,
     displayName,
     lowerDisplayName: folded(displayName),
     lowerDescription: folded(description),
@@ -78,6 +58,5 @@ export function groupRow(object: KubernetesObject): GroupRow {
     isLocal,
     members: isLocal ? membersOf(object).map(({ name }) => name) : [],
     memberCount: status.memberCount,
-    creationSeconds: Math.floor(Date.parse(metadata.creationTimestamp) / 1000),
   };
 }

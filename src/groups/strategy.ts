@@ -1,5 +1,4 @@
 /** Rules of Groups: rights to their members, and the members of a new or changed object. */
-import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@atrium/http/caller.ts';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '@atrium/objects/field-error.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
@@ -8,12 +7,11 @@ import { z } from 'zod';
 import type { Collection } from '../collection/collection.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
 import { timestamp } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import { groupApiVersion, groupResource, localGroupName } from '../users/record/local-groups.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
-import { type GroupRow, servedGroup } from './row.ts';
+import type { GroupRow } from './row.ts';
 import { type GroupPatch, groupPatchBody, type NewGroup, newGroupBody } from './schema.ts';
 
 /** Dependencies of the operations on Groups. */
@@ -49,7 +47,7 @@ export const groupStrategy = (context: GroupsContext): Strategy<NewGroup, GroupP
   errorsOf: memberErrors,
   beforeCreate: (group, caller, signal) => requireMembers(context, group, caller, signal),
   manifestOf: (group) => manifestOf(group, context.services.now()),
-  patch: { body: groupPatchBody, serve: servedGroup, changesOf },
+  patch: { body: groupPatchBody },
 });
 
 /** Requires the same for a new group with members as for a change of its members. */
@@ -92,25 +90,4 @@ function manifestOf({ metadata, spec }: NewGroup, now: Date) {
     metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
     spec: { ...rest, ...(users && { users: users.map((user) => ({ importTime: timestamp(now), ...user })) }) },
   };
-}
-
-/** Returns the changes of the patch that differ from the object; undefined if there are none. */
-function changesOf(object: KubernetesObject, patch: GroupPatch) {
-  const { metadata } = object;
-  const { labels, annotations } = patch.metadata ?? {};
-  const changed = {
-    spec: differences(patch.spec, partsOf(object).spec ?? {}),
-    labels: differences(labels, metadata.labels ?? {}),
-    annotations: differences(annotations, metadata.annotations ?? {}),
-  };
-  if (Object.values(changed).every((change) => change === undefined)) return undefined;
-  return {
-    ...(changed.spec && { spec: changed.spec }),
-    metadata: { ...(changed.labels && { labels: changed.labels }), ...(changed.annotations && { annotations: changed.annotations }) },
-  };
-}
-
-function differences(wanted: Record<string, unknown> = {}, old: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
-  const changes = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key]));
-  return changes.length === 0 ? undefined : Object.fromEntries(changes);
 }

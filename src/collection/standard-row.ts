@@ -1,0 +1,27 @@
+import { partsOf } from '@atrium/objects/reader.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
+import type { ListRow } from './properties.ts';
+
+/** Row of an object with the standard operations. */
+export interface StandardRow extends ListRow {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Unix time. Undefined if the time of the object cannot be read. */
+  readonly creationSeconds: number | undefined;
+}
+
+/** Returns the object for answers, without `metadata.managedFields`. */
+export function servedObject({ type: { group, version }, kind }: ResourceKind, object: KubernetesObject) {
+  const { managedFields: _managedFields, ...metadata } = object.metadata;
+  const { status } = partsOf(object);
+  return { apiVersion: `${group}/${version}`, kind, metadata, spec: object.spec ?? {}, ...(status && { status }) };
+}
+
+/** Returns the members of a row that do not depend on the resource. Called once for each change. */
+export function standardRow(kind: ResourceKind, object: KubernetesObject): StandardRow {
+  const { name, uid, resourceVersion, labels = {}, creationTimestamp } = object.metadata;
+  const seconds = Date.parse(creationTimestamp) / 1000;
+  const creationSeconds = Number.isNaN(seconds) ? undefined : Math.floor(seconds);
+  return { name, uid, resourceVersion, labels, text: JSON.stringify(servedObject(kind, object)), creationSeconds };
+}
