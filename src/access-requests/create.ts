@@ -3,6 +3,7 @@ import type { Caller } from '@atrium/http/caller.ts';
 import { type FieldError, forbidden, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
 import { alreadyExists, invalid, StatusError, tooManyRequests } from '@atrium/objects/status.ts';
 import type { auditCaller } from '../audit/audit.ts';
+import { PendingCreations } from '../collection/pending-creations.ts';
 import { neverAborts } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
@@ -38,8 +39,7 @@ interface CreateOptions {
 /** Creates requests, and counts those that are being created. */
 export class RequestCreator {
   readonly #context: AccessContext;
-  /** Specs that are being created, by UID of the record. */
-  readonly #making = new Map<string, Set<RequestSpec>>();
+  readonly #creations = new PendingCreations();
 
   constructor(context: AccessContext) {
     this.#context = context;
@@ -66,16 +66,22 @@ export class RequestCreator {
     if (errors.length > 0) throw invalid(kind, errors);
     if (policy.requireStepUp || asked.breakGlass === true) requireStepUp(caller, services.config.login.stepUp, services.now());
     const spec = this.#specOf(asked, { policy, subject, account, caller });
-    return this.#oneOfFew(spec, async () => {
-      if (spec.breakGlass) await this.#countBreakGlass(spec, account, isDryRun, signal);
-      const object = await this.#store(spec, isDryRun, signal);
-      const row = requestRow(object);
-      if (isDryRun) return row;
-      await requests.cache.waitForWrite(object.metadata.resourceVersion, signal);
-      // The request exists, and is audited also if its caller disconnects.
-      const begun = await begin(context, row, neverAborts, origin);
-      return begun === 'conflict' ? row : grantAccess(context, begun, signal);
-    });
+    const key = sameKey(spec);
+    const creation = { owner: account.uid, key, existing: this.#openOf(account) };
+    return this.#creations.create(
+      creation,
+      (open) => this.#checkOpen(key, open),
+      async () => {
+        if (spec.breakGlass) await this.#countBreakGlass(spec, account, isDryRun, signal);
+        const object = await this.#store(spec, isDryRun, signal);
+        const row = requestRow(object);
+        if (isDryRun) return row;
+        await requests.cache.waitForWrite(object.metadata.resourceVersion, signal);
+        // The request exists, and is audited also if its caller disconnects.
+        const begun = await begin(context, row, neverAborts, origin);
+        return begun === 'conflict' ? row : grantAccess(context, begun, signal);
+      },
+    );
   }
 
   async #errorsOf(asked: NewRequest, policy: PolicyRow, signal: AbortSignal): Promise<FieldError[]> {
@@ -137,26 +143,19 @@ export class RequestCreator {
     }
   }
 
-  /** Refuses the same request twice, and too many. Replicas count separately, so concurrent requests may exceed the number by a few. */
-  async #oneOfFew<T>(spec: RequestSpec, make: () => Promise<T>): Promise<T> {
+  /** Returns the keys of the open requests of a user. */
+  #openOf({ uid }: Account): string[] {
     const context = this.#context;
-    const { requests, services } = context;
-    const making = this.#making.get(spec.recordUID) ?? new Set();
-    const open = [...requests.cache.values()].flatMap((row) =>
-      isInTime(context, row) && row.spec?.recordUID === spec.recordUID ? [row.spec] : [],
+    return [...context.requests.cache.values()].flatMap((row) =>
+      isInTime(context, row) && row.spec?.recordUID === uid ? [sameKey(row.spec)] : [],
     );
-    // The watch may show a request while its creation is still pending.
-    const known = new Map([...open, ...making].map((one) => [sameKey(one), one]));
-    if (known.has(sameKey(spec))) throw openAlready();
-    if (known.size >= services.config.accessRequests.maxOpen)
-      throw tooManyRequests(`you have ${known.size} open requests: end one that is no longer needed`, retryAfterSeconds);
-    this.#making.set(spec.recordUID, making.add(spec));
-    try {
-      return await make();
-    } finally {
-      making.delete(spec);
-      if (making.size === 0) this.#making.delete(spec.recordUID);
-    }
+  }
+
+  /** Refuses the same request twice, and too many. @throws StatusError 409, 429 */
+  #checkOpen(key: string, open: ReadonlySet<string>): void {
+    if (open.has(key)) throw openAlready();
+    if (open.size >= this.#context.services.config.accessRequests.maxOpen)
+      throw tooManyRequests(`you have ${open.size} open requests: end one that is no longer needed`, retryAfterSeconds);
   }
 }
 

@@ -3,6 +3,7 @@ import { badParameter, conflict, forbidden, notFound, StatusError } from '@atriu
 import type { Collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
 import type { Page } from '../collection/page.ts';
+import { PendingCreations } from '../collection/pending-creations.ts';
 import { fieldRequirements } from '../collection/query.ts';
 import { seenWithinMs } from '../kubernetes/deadline.ts';
 import { isReservedName } from '../kubernetes/impersonation.ts';
@@ -35,8 +36,7 @@ export class AccessTokenService {
   readonly #accounts: AccountLookup;
   readonly #tokens: WatchCache<AccessTokenRow>;
   readonly #lister: Lister<AccessTokenRow>;
-  /** Names of tokens that are being created, by UID of the owner. */
-  readonly #making = new Map<string, Set<string>>();
+  readonly #creations = new PendingCreations();
 
   constructor(services: Services, accounts: AccountLookup, { cache, lister }: Collection<AccessTokenRow>) {
     this.#services = services;
@@ -62,7 +62,8 @@ export class AccessTokenService {
     const expiration = this.#expirationOf(asked, time);
     await this.#lister.whenReady(signal);
     const { id, text, tokenHash } = newToken();
-    return this.#oneOfFew(owner, id, async () => {
+    const existing = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
+    return this.#creations.create({ owner: owner.uid, key: id, existing }, checkNumber(id), async () => {
       const expiresAt = new Date(expiration * 1000);
       const { description } = asked;
       const token = { id, owner, subject, description, tokenHash, issuedAt: time, expiresAt };
@@ -165,23 +166,13 @@ export class AccessTokenService {
     if (expiration > seconds + maxDays * daySeconds) throw badParameter('expiration', `must be within ${maxDays} days`);
     return expiration;
   }
-
-  /** Enforces the limit of tokens. Replicas count separately, so concurrent requests may exceed it by a few. @throws StatusError 409 */
-  async #oneOfFew<T>(owner: Account, id: string, make: () => Promise<T>): Promise<T> {
-    const making = this.#making.get(owner.uid) ?? new Set();
-    const there = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
-    // The watch may show a token while its creation is still pending: the set counts it once.
-    if (new Set([...there, ...making]).size >= maxPerUser)
-      throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
-    this.#making.set(owner.uid, making.add(id));
-    try {
-      return await make();
-    } finally {
-      making.delete(id);
-      if (making.size === 0) this.#making.delete(owner.uid);
-    }
-  }
 }
+
+/** Enforces the limit of tokens. */
+const checkNumber = (id: string) => (tokens: ReadonlySet<string>) => {
+  if (tokens.size >= maxPerUser)
+    throw conflict(accessTokenResource, id, `a user has at most ${maxPerUser} access tokens; delete one that is no longer needed`);
+};
 
 /** Reports whether the account owns the token. A record that reuses the name of a deleted one does not own its tokens. */
 const isOf = (row: AccessTokenRow | undefined, account: Account | undefined): boolean =>
