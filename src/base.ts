@@ -64,7 +64,7 @@ function createServices(context: ProcessContext) {
   const now = context.now ?? (() => serverClock.now());
   const access = new AccessReviews({ apiServer, accessCacheMs: accessCache, metrics, now });
   const namespace = config.kubernetes.namespace ?? connection.namespace ?? 'default';
-  const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, now, clock }) : undefined;
+  const events = config.audit.kubernetesEvents ? new UserEvents({ client, log, metrics, now, clock }) : undefined;
   const { explain, explorer, accessRequests } = config.features;
   const keepsRules = followsNamespaces(config) || explain || explorer || accessRequests;
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuditEvent } from '../../audit/audit.ts';
@@ -13,35 +14,71 @@ const burst = 25;
 const refillMs = 300_000;
 const maxUsers = 4096;
 
-const maxPending = 100;
+const maxWaiting = 1_000;
+const atOnce = 4;
+/** Time in which a stopping replica writes the Events that wait. */
+const lastMs = 2_000;
+/** Interval of log entries about lost Events. */
+const logEveryMs = 60_000;
 
-type EventServices = Pick<Services, 'client' | 'log' | 'now' | 'clock'>;
+type EventServices = Pick<Services, 'client' | 'log' | 'metrics' | 'now' | 'clock'>;
 
-/** Writes audit events about a User as Kubernetes Events, which `kubectl describe user` shows. */
+/** Event that waits, with the time of its occasion. */
+interface Waiting {
+  readonly event: AuditEvent;
+  readonly user: { readonly name: string; readonly uid: string };
+  readonly time: Date;
+}
+
+/** End of an Event that is not written: over the rate of its user, no room in the queue, or not accepted by the API server. */
+type Loss = 'limited' | 'dropped' | 'failed';
+
+/**
+ * Writes audit events about a User as Kubernetes Events, which `kubectl describe user` shows. Events wait in a bounded queue, and no request
+ * waits for them. Lost ones are counted and logged.
+ */
 export class UserEvents {
   readonly #services: EventServices;
   readonly #stopping = new AbortController();
   readonly #buckets = new LRUCache<string, { left: number; at: number }>({ max: maxUsers });
-  #pending = 0;
+  readonly #waiting: Waiting[] = [];
+  readonly #workers = new Set<Promise<void>>();
+  /** Calls outside the request that records an event: its trace, and its share of the calls to the API server. */
+  readonly #outsideRequests = AsyncLocalStorage.snapshot();
+  #isStopped = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(services: EventServices) {
     this.#services = services;
   }
 
-  /** Creates an Event in the background unless a limit is reached, and never throws. A lost Event is no failure. */
+  /** Adds an Event to the queue. Never throws. */
   send(event: AuditEvent): void {
-    const { target, audit } = event;
-    if (target === undefined || target.uid === '' || this.#pending >= maxPending || !this.#spend(target.uid)) return;
-    this.#pending += 1;
-    this.#create(event, target)
-      .catch((error: unknown) => this.#services.log.debug({ audit, user: target.name, err: error }, 'Event could not be written'))
-      .finally(() => {
-        this.#pending -= 1;
-      });
+    const { target: user } = event;
+    if (user === undefined || user.uid === '') return;
+    if (!this.#spend(user.uid)) this.#lose('limited', event);
+    else if (this.#isStopped || this.#waiting.length >= maxWaiting) this.#lose('dropped', event);
+    else {
+      this.#waiting.push({ event, user, time: this.#services.now() });
+      if (this.#workers.size < atOnce) this.#outsideRequests(() => this.#startWorker());
+    }
   }
 
-  stop(): void {
-    this.#stopping.abort(new Error('the service stops'));
+  /** Writes the Events that wait, for a moment at most. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const timer = setTimeout(() => this.#stopping.abort(new Error('the service stops')), lastMs);
+    await Promise.all(this.#workers);
+    clearTimeout(timer);
+  }
+
+  #startWorker(): void {
+    const worker = this.#work().finally(() => this.#workers.delete(worker));
+    this.#workers.add(worker);
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) await this.#write(next);
   }
 
   #spend(uid: string): boolean {
@@ -53,13 +90,27 @@ export class UserEvents {
     return true;
   }
 
-  #create(event: AuditEvent, { name, uid }: { name: string; uid: string }): Promise<void> {
-    const { client, now } = this.#services;
+  async #write({ event, user: { name, uid }, time }: Waiting): Promise<void> {
+    const { client, metrics } = this.#services;
     const type = event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning';
     const involvedObject = { apiVersion: userApiVersion, kind: 'User', name, uid };
     const suffix = randomBytes(8).toString('hex');
     const told = { type, reason: event.audit, message: messageOf(event), action: event.audit } as const;
-    return createEvent(client, { namespace: clusterEventNamespace, involvedObject, suffix, ...told, time: now() }, this.#stopping.signal);
+    try {
+      await createEvent(client, { namespace: clusterEventNamespace, involvedObject, suffix, ...told, time }, this.#stopping.signal);
+      metrics.userEvents.inc({ outcome: 'written' });
+    } catch (error) {
+      this.#lose('failed', event, error);
+    }
+  }
+
+  /** Logs once a minute, because an attacker may cause thousands. The audit trail has each of them. */
+  #lose(outcome: Loss, { audit, target }: AuditEvent, error?: unknown): void {
+    const { log, metrics, clock } = this.#services;
+    metrics.userEvents.inc({ outcome });
+    if (clock() - this.#loggedAt < logEveryMs) return;
+    this.#loggedAt = clock();
+    log.warn({ audit, user: target?.name, outcome, err: error }, 'Event could not be written');
   }
 }
 

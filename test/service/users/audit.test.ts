@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { operation } from '@atrium/http/operation.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -144,7 +145,7 @@ describe('Kubernetes Events on a user', () => {
       created += 1;
       response.writeHead(201, { 'Content-Type': 'application/json' }).end('{}');
     });
-    const events = new UserEvents({ client: client.asService, log, now: () => new Date(), clock: () => clock });
+    const events = new UserEvents({ client: client.asService, log, metrics: new Metrics(), now: () => new Date(), clock: () => clock });
     const send = (name: string, count: number) => {
       for (let index = 0; index < count; index += 1) events.send({ ...anEvent, target: { name, uid: `uid of ${name}` } });
     };
@@ -167,13 +168,13 @@ describe('Kubernetes Events on a user', () => {
       await reaches(29);
       expect(created).to.equal(29);
     } finally {
-      events.stop();
+      await events.stop();
       await client.close();
       await server.stop();
     }
   });
 
-  it('are lost without a message when the API server does not take them', async () => {
+  it('are lost with a message in the log when the API server does not take them', async () => {
     const server = await new FakeApiServer().start();
     const client = clientOf(server);
     let asked = 0;
@@ -183,7 +184,8 @@ describe('Kubernetes Events on a user', () => {
     });
     const logLines: string[] = [];
     const debugLog = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
-    const events = new UserEvents({ client: client.asService, log: debugLog, now: () => new Date(), clock: () => performance.now() });
+    const clock = () => performance.now();
+    const events = new UserEvents({ client: client.asService, log: debugLog, metrics: new Metrics(), now: () => new Date(), clock });
     try {
       events.send({ ...anEvent, target: { name: 'jane', uid: '1' } });
       await eventually(
@@ -194,7 +196,7 @@ describe('Kubernetes Events on a user', () => {
       expect(asked).to.equal(1);
       expect(isRecord(JSON.parse(logLines[0] ?? '')) && logLines[0]).to.contain('Event could not be written');
     } finally {
-      events.stop();
+      await events.stop();
       await client.close();
       await server.stop();
     }

@@ -83,7 +83,7 @@ export class Replica {
     const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => this.logLines.push(line) });
     const client = apiServer.asService;
     this.#apiServer = apiServer;
-    this.#events = new UserEvents({ client, log, now, clock: () => performance.now() });
+    this.#events = new UserEvents({ client, log, metrics: new Metrics(), now, clock: () => performance.now() });
     this.#cache = new WatchCache(
       { client, log, metrics: new Metrics() },
       { name: 'users', type: userResource, keep: (object) => ({ account: accountOf(object) }) },
@@ -103,7 +103,7 @@ export class Replica {
   }
 
   async stop(): Promise<void> {
-    this.#events.stop();
+    await this.#events.stop();
     await this.#cache.stop();
     await this.#apiServer.close();
   }

@@ -215,6 +215,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly userEvents = new Counter({
+    name: 'atrium_user_events_total',
+    help: 'Kubernetes Events on users, by outcome (written; limited by the rate of a user; dropped by the full queue; failed).',
+    labelNames: ['outcome'] as const,
+    registers: [this.registry],
+  });
+
   readonly spans = new Counter({
     name: 'atrium_trace_spans_total',
     help: 'Spans of traces, by outcome (exported or dropped).',
