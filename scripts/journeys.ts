@@ -1,12 +1,15 @@
 /** Requests that the tracer follows through the service. Must be imported after the tracer. */
 import { z } from 'zod';
+import { AccessRequests, aPolicy, user } from '../test/service/access-requests/support.ts';
+import { aNamespace, applyKnown } from '../test/service/bindings/support.ts';
 import { configMap } from '../test/service/console/objects.ts';
 import { authorize, Browser, logIn, loginInfoOf, userInfoOf } from '../test/service/login/provider/browser.ts';
 import { TestProvider } from '../test/service/login/provider/provider.ts';
 import { LoginCluster } from '../test/service/login/support.ts';
-import { nameOf } from '../test/service/users/a-user.ts';
+import { aUser, nameOf } from '../test/service/users/a-user.ts';
 import { eventually } from '../test/support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../test/support/embedded-login.ts';
+import { startServer } from '../test/support/server.ts';
 
 export interface Journey {
   name: string;
@@ -33,9 +36,10 @@ async function untilAnswered(ask: () => Promise<void>): Promise<void> {
   );
 }
 
-/** Starts one service with an external issuer and one with the embedded issuer. */
+/** Starts a service with an external issuer, one with the embedded issuer, and one with access requests. */
 export async function startJourneys(): Promise<{ journeys: readonly Journey[]; stop(): Promise<void> }> {
   const embedded = await startEmbeddedLogin({ emails: ['jane@example.com'], password });
+  const approval = await startApproval();
   const provider = await TestProvider.start({});
   const cluster = await LoginCluster.start();
   const service = await cluster.service({ provider, config: { kubernetes: { accessCache: '1m' } } });
@@ -94,6 +98,21 @@ export async function startJourneys(): Promise<{ journeys: readonly Journey[]; s
       },
     },
     {
+      name: 'first-request',
+      method: 'GET',
+      path: '/auth/v1/users',
+      // No cache knows a new user: the token is verified, and the API server decides.
+      async ask() {
+        const { person } = provider;
+        provider.become();
+        const { callback } = await logIn(service, { storage: 'local' });
+        provider.person = person;
+        const headers = { authorization: `Bearer ${userInfoOf(callback).ext.token?.access_token}` };
+        await expectStatus(fetch(`${users}?limit=20&page=1`, { headers }));
+      },
+    },
+    approval.journey,
+    {
       name: 'patch-user',
       method: 'PATCH',
       path: '/auth/v1/users/',
@@ -126,8 +145,29 @@ export async function startJourneys(): Promise<{ journeys: readonly Journey[]; s
     await cluster.stop();
     await provider.stop();
     await embedded.stop();
+    await approval.stop();
   };
   return { journeys, stop };
+}
+
+/** Starts a service where bob approves a request of alice, who ends it afterwards. */
+async function startApproval(): Promise<{ journey: Journey; stop(): Promise<void> }> {
+  const server = await startServer({ config: { features: { accessRequests: true } } });
+  const access = new AccessRequests(server);
+  await server.kubernetes.apply(aNamespace('shop'));
+  await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
+  await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
+  const journey = {
+    name: 'approval',
+    method: 'POST',
+    path: '/auth/v1/accessrequests/',
+    async ask() {
+      const request = await access.asked({ as: 'alice' });
+      await expectStatus(access.decide({ as: 'bob' }, request));
+      await expectStatus(access.end({ as: 'alice' }, request));
+    },
+  };
+  return { journey, stop: () => server.stop() };
 }
 
 const mayWriteUsers = [

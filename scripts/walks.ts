@@ -1,7 +1,7 @@
 /**
  * Prints how requests travel through the service and its packages: the files that each one enters, the changes from file to file, the
- * returns to a file entered before, and how often the request derives issuer, identity, subject and account. Caches, watches and the budget
- * of Events change the way: each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--write`
+ * returns to a file entered before, and how often the request derives issuer, identity, subject and account. Caches and watches
+ * change the way: each journey is repeated until its shortest trace stays the shortest. `--json` prints one object, `--write`
  * writes the table of docs/architecture.md, `--files` also prints the files in the order in which they are entered, `--steps` the functions.
  * Names of journeys select them.
  */
